@@ -1,0 +1,1 @@
+"""The YAML values of every config group."""

@@ -1,0 +1,7 @@
+"""`python -m gclbench` is `gclbench`."""
+
+import sys
+
+from gclbench.cli import main
+
+sys.exit(main())

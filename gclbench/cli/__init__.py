@@ -1,0 +1,75 @@
+"""The command line: `gclbench [overrides]` runs, otherwise the first word is a verb.
+
+Nothing here imports torch or Hydra before a verb needs it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+VERBS = {
+    "list": "what can be chosen: datasets, filters, methods, negatives, tasks",
+    "show": "a dataset's page, a composed configuration, or a recorded run",
+    "data": "fetch, verify or locate raw files",
+    "status": "what a store of records holds",
+    "table": "a table of a paper, from records, beside the printed numbers",
+    "export": "pack records for committing or sharing",
+    "doctor": "what this installation can do, and what is missing",
+}
+
+USAGE = """gclbench: reproducible benchmarks of representation learning on attributed graphs
+
+usage: gclbench [KEY=VALUE …]        run an experiment at the paper's settings
+       gclbench -m [KEY=A,B …]       run every combination
+       gclbench VERB …               one of the verbs below; each has --help
+
+examples:
+  gclbench                                          DMAT-i on scikit-learn's digits, all tasks, no download
+  gclbench method=dmat_i dataset=cora               the paper's settings, beside the paper's numbers
+  gclbench method=dmat_i dataset=cora task=clustering seeds=10
+  gclbench method=dmat_i dataset=acm method.tau=1.0 filter.alpha=0.2
+  gclbench -m method=dmat,dmt dataset=cora,acm seeds=3
+
+keys: dataset filter negatives method task seeds device runs_dir rerun time_limit, and every setting of
+what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, dataset.scale
+      (`gclbench show method=NAME dataset=NAME` prints them all with their values)
+
+verbs:
+"""
+
+INTERRUPTED = 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command, 130 interrupted."""
+    arguments = sys.argv[1:] if argv is None else argv
+    first = arguments[0] if arguments else ""
+    try:
+        if first in ("-h", "--help", "help"):
+            print(USAGE + "\n".join(f"  {verb:<8}{summary}" for verb, summary in VERBS.items()))
+            return 0
+        if first == "--version":
+            from gclbench.environment import version
+
+            print(f"gclbench {version()}")
+            return 0
+        if first in VERBS:
+            return importlib.import_module(f"gclbench.cli.{first}").main(arguments[1:])
+        if first and "=" not in first and not first.startswith(("-", "+", "~")):
+            from gclbench.registry import nearest
+
+            guess = nearest(first, list(VERBS))
+            hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
+            print(f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr)
+            return 2
+        from gclbench.cli import run
+
+        return run.main(arguments)
+    except KeyboardInterrupt:
+        print("\ninterrupted; what was recorded stays, the same command goes on from there", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        return 0
+
+

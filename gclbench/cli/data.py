@@ -1,0 +1,61 @@
+"""`gclbench data fetch|verify|path`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+from gclbench.data import mirror
+from gclbench.data.catalog import CATALOG
+from gclbench.registry import nearest
+
+EXAMPLES = """examples:
+  gclbench data fetch cora citeseer     from GCLBENCH_MIRROR, else from the original addresses, checked by sha256
+  gclbench data verify                  every dataset's files: ok, missing, wrong bytes
+  gclbench data path cora               where its files are
+
+GCLBENCH_DATA is the cache folder, GCLBENCH_MIRROR one or more folders or URLs tried first, and
+GCLBENCH_OFFLINE=1 opens no connection.
+"""
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="gclbench data", description="Raw files of datasets.", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("action", choices=["fetch", "verify", "path"])
+    parser.add_argument("names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})")
+    options = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    names = options.names or list(CATALOG)
+    unknown = [name for name in names if name not in CATALOG]
+    for name in unknown:
+        guess = nearest(name, list(CATALOG))
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        print(f"gclbench data: '{name}' has no raw files to fetch.{hint} Known: {', '.join(CATALOG)}", file=sys.stderr)
+    if unknown:
+        return 2
+    failed = 0
+    for name in names:
+        try:
+            failed += not _act(options.action, name)
+        except mirror.DataUnavailable as error:
+            print(f"gclbench data: {error}", file=sys.stderr)
+            failed += 1
+    return 1 if failed else 0
+
+
+def _act(action: str, name: str) -> bool:
+    if action == "fetch":
+        for located in mirror.fetch(name):
+            print(f"{name}  {located}")
+        return True
+    if action == "path":
+        for file, place in mirror.path(name).items():
+            print(f"{file}\t{place}")
+        return True
+    states = mirror.verify(name)
+    for state in states:
+        print(f"{name}  {state}")
+    return all(state.ok for state in states)

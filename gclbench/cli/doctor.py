@@ -1,0 +1,52 @@
+"""`gclbench doctor`: what this installation can do."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+
+def main(argv: list[str]) -> int:
+    argparse.ArgumentParser(prog="gclbench doctor", description="Checks versions, devices, folders and configs.").parse_args(argv)
+    from gclbench.data import mirror
+    from gclbench.environment import device_name, versions
+    from gclbench.registry import KINDS
+
+    for name, value in versions().items():
+        print(f"{name:<16}{value}")
+    import torch
+
+    if torch.cuda.is_available():
+        for index in range(torch.cuda.device_count()):
+            print(f"{'GPU ' + str(index):<16}{torch.cuda.get_device_name(index)}")
+    else:
+        print(f"{'GPU':<16}none visible to torch; runs use {device_name('cpu')}")
+    healthy = True
+    configs = files("gclbench.configs").joinpath("config.yaml").is_file()
+    healthy &= configs
+    print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
+    print(f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}")
+    cache = mirror.cache_folder()
+    usable = _writable(cache)
+    healthy &= usable
+    print(f"{'cache':<16}{cache} ({'writable' if usable else 'not writable; set GCLBENCH_DATA'})")
+    for place in mirror.mirrors():
+        there = "://" in place or Path(place).is_dir()
+        healthy &= there
+        print(f"{'mirror':<16}{place}{'' if there else ' (there is no such folder; check GCLBENCH_MIRROR)'}")
+    print(f"{'offline':<16}{'yes (GCLBENCH_OFFLINE)' if mirror.offline() else 'no'}")
+    return 0 if healthy else 1
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder)
+    except OSError:
+        return False
+    os.close(descriptor)
+    Path(name).unlink()
+    return True

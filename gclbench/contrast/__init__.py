@@ -1,0 +1,1 @@
+"""What contrastive methods are made of: the row-block engine, objectives, views."""

@@ -1,0 +1,18 @@
+"""Augmented views."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def dropped_columns(width: int, fraction: float, generator: torch.Generator) -> Tensor:
+    """Columns that a masked view sets to zero: round(fraction·width) of them, sorted, without repetition.
+
+    Paper 000, Algorithm 1, line 3: one set of columns per view and batch.
+
+    Args:
+        width: number of feature columns F. fraction: in [0, 1).
+    """
+    count = min(round(fraction * width), width - 1)
+    return torch.randperm(width, generator=generator)[:count].sort().values

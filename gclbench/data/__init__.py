@@ -1,0 +1,1 @@
+"""Datasets, their files and mirrors, graph generators, and splits."""

@@ -1,0 +1,106 @@
+"""A user's own graph from an `.npz` file.
+
+| key | shape | what |
+|---|---|---|
+| `x` | N×F | features, numbers; or instead of it the four arrays of a csr matrix: |
+| `x_data`, `x_indices`, `x_indptr`, `x_shape` | | as scipy's csr_matrix has them |
+| `edge_index` | 2×E | node pairs, whole numbers in 0…N−1, one or both directions of an edge |
+| `y` | N | optional: classes 0, 1, 2, …; −1 for a node without label |
+| `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: a split for task.protocol=public |
+
+Nothing pickled is read. Features that are not finite, ids out of range and wrong shapes or types are errors.
+Directed edges are made undirected, repeated ones and self-loops dropped, labels with gaps renumbered, and
+isolated nodes kept; each of these is recorded in the graph's `repairs`.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch_geometric.data import Data
+
+from gclbench.data.npz import csr_of
+from gclbench.graph import MASKS, GraphError, describe_graph, make_graph
+from gclbench.registry import DATASETS, nearest
+
+SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
+KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)
+
+
+@DATASETS.register("custom")
+@dataclass(frozen=True)
+class Custom:
+    """A user's own graph: dataset.path=FILE.npz with x, edge_index and, optionally, y and masks
+
+    Attributes:
+        path: the `.npz`; its keys are documented in gclbench/data/custom.py.
+    """
+
+    path: str
+
+    def load(self) -> Data:
+        """The graph, named after the file.
+
+        Raises:
+            GraphError: the file is not there, is no `.npz`, or holds no usable graph.
+        """
+        return read_custom(Path(self.path).expanduser())
+
+
+def read_custom(path: Path) -> Data:
+    """The graph of a user's `.npz`.
+
+    Raises:
+        GraphError: as `Custom.load`.
+    """
+    if not path.is_file():
+        raise GraphError(f"there is no file {path}; give one with dataset.path=FILE.npz")
+    members = _members(path)
+    unknown = sorted(set(members) - set(KEYS))
+    if unknown:
+        guess = nearest(unknown[0], list(KEYS))
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        raise GraphError(f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}")
+    x = _features(members, path)
+    if "edge_index" not in members:
+        raise GraphError(f"{path} has no 'edge_index' (2×E node pairs); it has {', '.join(members)}")
+    masks = {key: members[key] for key in MASKS if key in members}
+    if masks and len(masks) < len(MASKS):
+        raise GraphError(f"{path} has {', '.join(masks)} only; give all of {', '.join(MASKS)} or none")
+    graph = make_graph(x, members["edge_index"], members.get("y"), path.stem, masks=masks)
+    counts = describe_graph(graph)
+    if counts["isolated"]:
+        graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
+    if counts["classes"] == 1:
+        graph.repairs += ("All labelled nodes are of one class: tasks that compare classes are unsupported.",)
+    return graph
+
+
+def _members(path: Path) -> dict[str, np.ndarray]:
+    try:
+        archive: Any = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise GraphError(f"{path} is a single array; save the graph with numpy.savez(path, x=…, edge_index=…)")
+        with archive:
+            return {key: archive[key] for key in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, GraphError):
+            raise
+        advice = "object arrays are not read; save numbers only" if "pickle" in str(error) else "save it with numpy.savez"
+        raise GraphError(f"{path} cannot be read as an .npz file ({error}); {advice}") from error
+
+
+def _features(members: dict[str, np.ndarray], path: Path) -> Any:
+    sparse = [key for key in SPARSE if key in members]
+    if ("x" in members) == bool(sparse):
+        found = ", ".join(members) or "nothing"
+        raise GraphError(f"{path} must have either 'x' (N×F) or {', '.join(SPARSE)}; it has {found}")
+    if not sparse:
+        return members["x"]
+    if len(sparse) < len(SPARSE):
+        raise GraphError(f"{path} has {', '.join(sparse)}; a csr matrix needs {', '.join(SPARSE)}")
+    return csr_of(members, "x", path.stem)

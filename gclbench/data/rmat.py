@@ -1,0 +1,109 @@
+"""R-MAT graphs with Graph500 parameters and random features, for tests of scale.
+
+Sources: Chakrabarti, Zhan and Faloutsos, R-MAT: A Recursive Model for Graph Mining, SDM 2004; the
+Graph500 benchmark specification (a, b, c, d = 0.57, 0.19, 0.19, 0.05; edge factor 16; shuffled ids).
+
+Chance is counted, not consumed: edges and feature rows come in blocks of fixed size, each from a
+generator keyed by (seed, kind, number of the block), so they do not depend on how many are made at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from torch_geometric.data import Data
+
+from gclbench.graph import make_graph
+from gclbench.hyperparameters import Count, Range
+from gclbench.registry import DATASETS
+
+A, B, C = 0.57, 0.19, 0.19
+_EDGE_BLOCK = 1 << 16
+_ROW_BLOCK = 1 << 10
+_EDGES, _ROWS, _SHUFFLE = range(3)
+
+
+@DATASETS.register("rmat")
+@dataclass(frozen=True)
+class RMAT:
+    """R-MAT graph (Graph500 parameters) with standard normal features and no labels, for tests of scale
+
+    Edges are drawn until edge_factor · nodes of them lie among the first `nodes` ids. Self-loops and
+    repetitions are then dropped and counted in the graph's repairs, so the graph has fewer edges than that.
+
+    Attributes:
+        scale: the recursion's depth: 2^scale ids.
+        edge_factor: edges drawn for each node, before repetitions are dropped.
+        features: F.
+        nodes: N, from 2^(scale−1)+1 to 2^scale; None is 2^scale.
+        seed: of the graph; the seed of a run does not change the data.
+        chunk: edges and feature rows made at a time; bounds temporary memory, never changes the graph.
+    """
+
+    scale: Annotated[int, Range(least=1, most=30)] = 12
+    edge_factor: Count = 16
+    features: Count = 64
+    nodes: Count | None = None
+    seed: Annotated[int, Range(least=0)] = 0
+    chunk: Count = 1 << 18
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None and not 2 ** (self.scale - 1) < self.nodes <= 2**self.scale:
+            raise ValueError(
+                f"nodes={self.nodes} does not go with scale={self.scale}: "
+                f"it must be from {2 ** (self.scale - 1) + 1} to {2**self.scale}"
+            )
+
+    def load(self) -> Data:
+        """The graph; the same for the same scale, edge_factor, features, nodes and seed."""
+        count = self.nodes or 2**self.scale
+        ids = _generator(self.seed, _SHUFFLE, 0).permutation(2**self.scale)
+        edges = np.empty((2, self.edge_factor * count), dtype=np.int64)
+        filled = drawn = 0
+        while filled < edges.shape[1]:
+            chunk = ids[self.edges(drawn, drawn + self.chunk)]
+            drawn += self.chunk
+            inside = chunk[:, (chunk < count).all(axis=0)][:, : edges.shape[1] - filled]
+            edges[:, filled : filled + inside.shape[1]] = inside
+            filled += inside.shape[1]
+        x = np.empty((count, self.features), dtype=np.float32)
+        for start in range(0, count, self.chunk):
+            x[start : start + self.chunk] = self.rows(start, min(start + self.chunk, count))
+        return make_graph(x, edges, None, "rmat", undirected=True)
+
+    def edges(self, start: int, stop: int) -> np.ndarray:
+        """Draws number start … stop−1 (2×n), ids not yet shuffled."""
+        made = np.empty((2, stop - start), dtype=np.int64)
+        for block, inner, outer in _blocks(start, stop, _EDGE_BLOCK):
+            rng = _generator(self.seed, _EDGES, block)
+            tails = np.zeros(_EDGE_BLOCK, dtype=np.int64)
+            heads = np.zeros(_EDGE_BLOCK, dtype=np.int64)
+            for _ in range(self.scale):
+                quadrant = rng.random(_EDGE_BLOCK)
+                lower = quadrant >= A + B
+                right = ((quadrant >= A) & ~lower) | (quadrant >= A + B + C)
+                tails = 2 * tails + lower
+                heads = 2 * heads + right
+            made[:, outer] = tails[inner], heads[inner]
+        return made
+
+    def rows(self, start: int, stop: int) -> np.ndarray:
+        """Feature rows start … stop−1 (n×F), standard normal, float32."""
+        made = np.empty((stop - start, self.features), dtype=np.float32)
+        for block, inner, outer in _blocks(start, stop, _ROW_BLOCK):
+            made[outer] = _generator(self.seed, _ROWS, block).standard_normal((_ROW_BLOCK, self.features), dtype=np.float32)[inner]
+        return made
+
+
+def _generator(seed: int, kind: int, block: int) -> np.random.Generator:
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, kind, block])))
+
+
+def _blocks(start: int, stop: int, size: int) -> Iterator[tuple[int, slice, slice]]:
+    """The blocks that start … stop−1 touches: number, the part of the block, the part of the range."""
+    for block in range(start // size, (stop - 1) // size + 1):
+        first, last = max(start, block * size), min(stop, (block + 1) * size)
+        yield block, slice(first - block * size, last - block * size), slice(first - start, last - start)

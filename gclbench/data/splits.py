@@ -1,0 +1,167 @@
+"""Which nodes or edges are for training, validation and test.
+
+Every split is ours, made from a named random stream or from the dataset's public masks, tested for
+sizes and disjointness, and hashed into the record.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_number, pair_of
+from gclbench.graph import Graph, Unsupported
+
+HELD_OUT = ("val_edges", "test_edges")
+
+
+class LeakError(RuntimeError):
+    """A training graph shows pairs that were held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One division of nodes or edges into parts.
+
+    Attributes:
+        protocol: the rule that made it (`random_10_10_80`, `public`, `link_85_5_10`, …).
+        parts: int64 arrays by name: node ids (n), or node pairs (2×n).
+    """
+
+    protocol: str
+    parts: dict[str, np.ndarray] = field(repr=False)
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """sha256 (hex) over the protocol and every part's name, shape and numbers."""
+        digest = hashlib.sha256(self.protocol.encode())
+        for name in sorted(self.parts):
+            part = np.ascontiguousarray(self.parts[name], dtype="<i8")
+            digest.update(f";{name}{part.shape}".encode())
+            digest.update(part.tobytes())
+        return digest.hexdigest()
+
+
+def random_10_10_80(y: Any, rng: np.random.Generator) -> Split:
+    """A uniformly random tenth of the labelled nodes for training, a tenth for validation, the rest for test.
+
+    Args:
+        y: classes (N), −1 for unlabelled nodes, which are in no part.
+        rng: the run's `split` stream.
+
+    Returns:
+        parts `train`, `val`, `test`: node ids in ascending order; round(n/10), round(n/10) and the rest of
+        the n labelled nodes.
+
+    Raises:
+        Unsupported: fewer than ten labelled nodes.
+    """
+    labelled = np.flatnonzero(np.asarray(y) >= 0)
+    if labelled.size < 10:
+        raise Unsupported(f"a 10/10/80 split needs at least 10 labelled nodes; this graph has {labelled.size}")
+    tenth = round(labelled.size / 10)
+    order = rng.permutation(labelled)
+    parts = {"train": order[:tenth], "val": order[tenth : 2 * tenth], "test": order[2 * tenth :]}
+    return Split("random_10_10_80", {name: np.sort(part) for name, part in parts.items()})
+
+
+def public(graph: Graph, seed: int = 0) -> Split:
+    """The split that was published with the dataset.
+
+    Args:
+        graph: a graph with train, validation and test masks.
+        seed: the run's seed; where several splits were published (wiki_cs has 20) it picks number seed mod 20.
+
+    Returns:
+        parts `train`, `val`, `test`: labelled node ids in ascending order.
+
+    Raises:
+        Unsupported: the graph has no public split.
+    """
+    masks = {part: graph[f"{part}_mask"] for part in ("train", "val", "test") if f"{part}_mask" in graph}
+    if graph.y is None or len(masks) < 3:
+        raise Unsupported(
+            f"'{graph.name}' has no public split (train, validation and test masks); cora, citeseer, pubmed and wiki_cs have one. "
+            "Use task.classification.protocol=random_10_10_80"
+        )
+    labelled = graph.y.numpy() >= 0
+    parts: dict[str, np.ndarray] = {}
+    for part, mask in masks.items():
+        array = mask.numpy()
+        column = array if array.ndim == 1 else array[:, seed % array.shape[1]]
+        parts[part] = np.flatnonzero(column & labelled)
+        if not parts[part].size:
+            raise Unsupported(f"the public split of '{graph.name}' has no labelled node in its part '{part}'")
+    return Split("public", parts)
+
+
+def link_split(edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10) -> Split:
+    """Edges held out for link prediction, with as many non-edges.
+
+    Non-edges are drawn uniformly, without repetition, from the pairs of different nodes that are no edge
+    of the whole graph.
+
+    Args:
+        edge_index: both directions of every edge (2×E), without self-loops.
+        num_nodes: N.
+        rng: the run's `split` stream.
+        val, test: fractions of the edges; each count is rounded to the nearest whole number.
+
+    Returns:
+        parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs (2×n) with the
+        smaller id first, each unordered pair once.
+
+    Raises:
+        ValueError: fractions that are not positive or leave nothing to train on.
+        Unsupported: too few edges to hold any out, or too few non-edges.
+    """
+    if not (val > 0 and test > 0 and val + test < 1):
+        raise ValueError(f"the held-out fractions must be positive and sum to less than 1, not val={val:g}, test={test:g}")
+    edges = np.asarray(edge_index, dtype=np.int64)
+    numbers = np.unique(pair_number(edges[0], edges[1]))
+    val_count, test_count = round(val * numbers.size), round(test * numbers.size)
+    if min(val_count, test_count) < 1:
+        raise Unsupported(
+            f"link prediction holds out {val:.0%} and {test:.0%} of the edges; this graph has {numbers.size}, "
+            "too few for one in each part"
+        )
+    held_out = val_count + test_count
+    free = number_of_pairs(num_nodes) - numbers.size
+    if free < held_out:
+        raise Unsupported(f"link prediction needs {held_out} pairs that are no edges; this graph is so dense that it has {free}")
+    order = rng.permutation(numbers)
+    # The r-th non-edge has number r + (how many edges come before it); edge i has numbers[i] − i non-edges before it.
+    rank = draw_distinct(rng, free, held_out)
+    absent = rank + np.searchsorted(numbers - np.arange(numbers.size), rank, side="right")
+    chosen = {
+        "val_edges": order[:val_count],
+        "test_edges": order[val_count:held_out],
+        "train_edges": order[held_out:],
+        "val_non_edges": absent[:val_count],
+        "test_non_edges": absent[val_count:],
+    }
+    percent = f"{100 - 100 * (val + test):g}_{100 * val:g}_{100 * test:g}"
+    return Split(f"link_{percent}", {name: np.stack(pair_of(np.sort(part))) for name, part in chosen.items()})
+
+
+def check_no_leak(split: Split, train_graph: Graph) -> None:
+    """Makes sure that the training graph shows no held-out edge, in either direction.
+
+    Raises:
+        LeakError: with the number of visible pairs and the first of them.
+    """
+    visible = train_graph.edge_index.numpy()
+    shown = np.unique(pair_number(visible[0], visible[1])[visible[0] != visible[1]])
+    for name in HELD_OUT:
+        part = split.parts[name]
+        leaked = np.isin(pair_number(part[0], part[1]), shown)
+        if leaked.any():
+            u, v = part[:, leaked.argmax()]
+            raise LeakError(
+                f"{int(leaked.sum())} of {part.shape[1]} pairs of '{name}' are edges of the training graph '{train_graph.name}', "
+                f"the first is ({u}, {v}); held-out pairs must be removed before anything is computed"
+            )

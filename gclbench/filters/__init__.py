@@ -1,0 +1,1 @@
+"""Smoothing filters: from a graph to new node features."""

@@ -1,0 +1,95 @@
+"""Filtered features on disk, by the hash of their input and parameters.
+
+An entry is `<key>.npy` with the features and `<key>.json` with their sha256 and the filter's report. The
+second is written last, each in one step, so an interrupted write leaves no entry. Damage is found by the
+sha256, reported and repaired by filtering again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import uuid
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from gclbench.filters.result import Filtered
+
+log = logging.getLogger(__name__)
+
+
+class Filter(Protocol):
+    """What the cache needs of a filter."""
+
+    def apply(self, graph: Data) -> Filtered: ...
+
+
+def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: Path) -> tuple[Filtered, bool]:
+    """The filtered features, from disk when they are there.
+
+    Args:
+        parameters: name, version and settings of the filter: with the graph's content hash they make the key.
+        folder: where entries live; one that cannot be written costs the cache, with a warning, never the run.
+
+    Returns:
+        the features and whether they came from disk.
+    """
+    text = json.dumps({"filter": parameters, "graph": graph.content_hash}, sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    features, sidecar = folder / f"{key}.npy", folder / f"{key}.json"
+    found = _read(features, sidecar)
+    if found is not None:
+        return found, True
+    filtered = component.apply(graph)
+    try:
+        _write(filtered, features, sidecar)
+    except OSError as error:
+        log.warning("filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror)
+    return filtered, False
+
+
+def _read(features: Path, sidecar: Path) -> Filtered | None:
+    try:
+        facts = json.loads(sidecar.read_text(encoding="utf-8"))
+        array = np.load(features, allow_pickle=False)
+        if _sha256(array) != facts["sha256"]:
+            raise ValueError("its content has changed")
+        return Filtered(torch.from_numpy(array), facts["report"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+        log.warning("the cached features %s are damaged (%s); filtering again", features, error)
+        return None
+
+
+def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
+    features.parent.mkdir(parents=True, exist_ok=True)
+    array = filtered.x.cpu().numpy()
+    facts = json.dumps({"sha256": _sha256(array), "report": filtered.report})
+    for path, save in (
+        (features, lambda file: np.save(file, array, allow_pickle=False)),
+        (sidecar, lambda file: file.write(facts.encode())),
+    ):
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with open(temporary, "xb") as file:
+                save(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _sha256(array: np.ndarray) -> str:
+    digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()

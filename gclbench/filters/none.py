@@ -1,0 +1,23 @@
+"""No filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch_geometric.data import Data
+
+from gclbench.filters.result import Filtered
+from gclbench.registry import FILTERS
+
+
+@FILTERS.register("none")
+@dataclass(frozen=True)
+class NoFilter:
+    """The features as they are."""
+
+    version: ClassVar[str] = "1"
+
+    def apply(self, graph: Data) -> Filtered:
+        """The graph's own x (N×F), not copied."""
+        return Filtered(graph.x)

@@ -1,0 +1,323 @@
+"""The graph every part of gclbench hands around, and how one is made.
+
+A graph is a PyG `Data` with float32 features, an undirected, coalesced, loop-free `edge_index`,
+labels, a name, a content hash, and the sentences that say what was repaired while it was made.
+`make_graph` is the only way to one: bad input is an error there, or a recorded repair, never a
+silently wrong number later.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+MASKS = ("train_mask", "val_mask", "test_mask")
+
+# Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
+_ROWS = 4096
+
+
+class GraphError(ValueError):
+    """Input that is not a usable graph; the text says what was found where and what is expected."""
+
+
+class Unsupported(Exception):
+    """A task or method that makes no sense on this graph.
+
+    Attributes:
+        reason: one sentence for the record.
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """What a method returns.
+
+    Attributes:
+        z: node embeddings (N×d), float32.
+        geometry: `euclidean`, or `cosine` when the method was trained on cosine similarities;
+            tasks L2-normalise the rows of a `cosine` embedding when their `normalize` is `auto`.
+
+    Raises:
+        ValueError: for a `z` that is no matrix or an unknown geometry.
+    """
+
+    z: Tensor
+    geometry: str = "euclidean"
+
+    def __post_init__(self) -> None:
+        if self.z.dim() != 2:
+            raise ValueError(f"an embedding is a matrix (nodes × dimensions); this one has shape {tuple(self.z.shape)}")
+        if self.geometry not in ("euclidean", "cosine"):
+            raise ValueError(f"the geometry of an embedding is 'euclidean' or 'cosine', not '{self.geometry}'")
+
+
+class Graph(Data):
+    """A PyG `Data` that knows its content hash.
+
+    Attributes:
+        x: features (N×F), float32.
+        edge_index: both directions of every edge (2×E), int64, sorted by row then column.
+        y: class of each node (N), int64, −1 where unknown; or None.
+        name: the dataset's name.
+        repairs: one sentence per thing that was changed to make the input a graph.
+        train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without one.
+    """
+
+    @property
+    def content_hash(self) -> str:
+        """sha256 (hex) over shapes, types and bytes of x, edge_index, y and the masks; computed at first use."""
+        tensors = [
+            (key, getattr(self, key)) for key in ("x", "edge_index", "y", *MASKS) if isinstance(getattr(self, key, None), Tensor)
+        ]
+        # Kept only while the very same tensors are there, unchanged: replacing one or writing into one asks for a new hash.
+        state = tuple((key, id(tensor), 0 if tensor.is_inference() else tensor._version) for key, tensor in tensors)
+        known = self.__dict__.get("_content_hash")
+        if known is None or known[0] != state:
+            known = (state, _digest(tensors))
+            self.__dict__["_content_hash"] = known
+        return known[1]
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        self.__dict__.pop("_content_hash", None)
+        super().__setattr__(key, value)
+
+
+def make_graph(
+    x: Any,
+    edge_index: Any,
+    y: Any,
+    name: str,
+    *,
+    masks: Mapping[str, Any] | None = None,
+    repairs: Sequence[str] = (),
+    undirected: bool = False,
+) -> Graph:
+    """A validated graph; the only constructor of one.
+
+    Self-loops and repeated entries are dropped and edges stored in one direction get the other; what
+    changed is counted in `repairs`. Isolated nodes are kept. Labels with gaps become 0…k−1 in the same
+    order (recorded). float32 arrays and tensors are not copied.
+
+    Args:
+        x: features (N×F): tensor, array or scipy sparse matrix of numbers.
+        edge_index: node pairs (2×E) of whole numbers in 0…N−1.
+        y: classes (N), whole numbers, −1 for an unlabelled node; or None.
+        name: the dataset's name.
+        masks: `train_mask`, `val_mask`, `test_mask`: bool (N) or (N×splits).
+        repairs: sentences about repairs that the caller has already made.
+        undirected: each pair given stands for both directions, so that one is not a repair.
+
+    Raises:
+        GraphError: features not finite or not a matrix, edges out of range or of a wrong shape or
+            type, labels or masks of a wrong shape or type, a split whose parts overlap.
+    """
+    features = _features(x, name)
+    count = features.shape[0]
+    notes = list(repairs)
+    edges = _edges(edge_index, count, name, notes, undirected)
+    labels = _labels(y, count, name, notes)
+    split = _masks(masks or {}, count, name)
+    return Graph(x=features, edge_index=edges, y=labels, name=name, repairs=tuple(notes), **split)
+
+
+def with_features(graph: Graph, x: Tensor) -> Graph:
+    """A shallow copy of the graph with features `x` (N×F'); edges, labels and masks are shared.
+
+    Raises:
+        GraphError: when `x` has another number of rows or values that are not finite.
+    """
+    features = _features(x, graph.name)
+    if features.shape[0] != graph.num_nodes:
+        raise GraphError(f"graph '{graph.name}' has {graph.num_nodes} nodes; the new features have {features.shape[0]} rows")
+    changed = copy.copy(graph)
+    changed.x = features
+    return changed
+
+
+def without_labels(graph: Graph) -> Graph:
+    """A shallow copy of the graph without labels and without the public split."""
+    bare = copy.copy(graph)
+    bare.y = None
+    for mask in MASKS:
+        if mask in bare:
+            del bare[mask]
+    return bare
+
+
+def degree(graph: Data) -> Tensor:
+    """Number of neighbours of each node (N), int64; a node is not its own neighbour."""
+    return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
+
+
+def describe_graph(graph: Data) -> dict[str, Any]:
+    """Counts of a graph as plain values.
+
+    `nodes`, `edges` (unordered pairs), `features`, `classes` (0 without labels), `class_sizes` (list),
+    `unlabelled` (nodes without a label), `isolated` (nodes without an edge), `mean_degree`, `max_degree`.
+    """
+    degrees = degree(graph)
+    labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
+    sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
+    return {
+        "nodes": graph.num_nodes,
+        "edges": graph.edge_index.shape[1] // 2,
+        "features": graph.x.shape[1],
+        "classes": len(sizes),
+        "class_sizes": sizes,
+        "unlabelled": graph.num_nodes - labelled.numel(),
+        "isolated": int((degrees == 0).sum()),
+        "mean_degree": float(degrees.double().mean()),
+        "max_degree": int(degrees.max()),
+    }
+
+
+def _features(x: Any, name: str) -> Tensor:
+    if scipy.sparse.issparse(x):
+        x = x.astype(np.float32).toarray()
+    if not isinstance(x, Tensor):
+        array = np.asarray(x)
+        if array.dtype.kind not in "fiub":
+            raise GraphError(f"graph '{name}': features must be numbers, not {array.dtype}")
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32, copy=False)
+        x = _tensor(array)
+    if x.dim() != 2 or 0 in x.shape:
+        raise GraphError(
+            f"graph '{name}': features must be a matrix (nodes × features) with at least one of each, not of shape {tuple(x.shape)}"
+        )
+    if x.is_complex():
+        raise GraphError(f"graph '{name}': features must be real numbers, not {x.dtype}")
+    x = x.to(torch.float32)
+    for start, rows in _blocks(x):
+        bad = ~torch.isfinite(rows)
+        if bad.any():
+            row, column = bad.nonzero()[0].tolist()
+            total = sum(int((~torch.isfinite(block)).sum()) for _, block in _blocks(x))
+            raise GraphError(
+                f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond float32), the first in row "
+                f"{start + row}, column {column}; replace them before making the graph"
+            )
+    return x
+
+
+def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
+    for start in range(0, x.shape[0], _ROWS):
+        yield start, x[start : start + _ROWS]
+
+
+def _whole(values: Any, what: str, name: str) -> np.ndarray:
+    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+    if array.dtype.kind not in "iu" and array.size:
+        raise GraphError(f"graph '{name}': {what} must be whole numbers (an integer type), not {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected: bool) -> Tensor:
+    pairs = _whole(edge_index, "edge_index", name)
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        hint = "; transpose it" if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
+        raise GraphError(f"graph '{name}': edge_index must have shape (2, edges), not {pairs.shape}{hint}")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= count):
+        outside = ((pairs < 0) | (pairs >= count)).any(axis=0)
+        first = int(outside.argmax())
+        raise GraphError(
+            f"graph '{name}': {int(outside.sum())} of {pairs.shape[1]} edges name nodes that do not exist, "
+            f"the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are {count} nodes, so ids are 0…{count - 1}"
+        )
+    loops = pairs[0] == pairs[1]
+    if loops.any():
+        notes.append(f"{int(loops.sum())} self-loop(s) dropped.")
+        pairs = pairs[:, ~loops]
+    low, high = np.minimum(pairs[0], pairs[1]), np.maximum(pairs[0], pairs[1])
+    unordered = _distinct(low * count + high)
+    entries = pairs.shape[1]
+    ordered = unordered.size if undirected else _distinct(pairs[0] * count + pairs[1]).size
+    if entries > ordered:
+        notes.append(f"{entries - ordered} repeated edge entr{'y' if entries - ordered == 1 else 'ies'} dropped.")
+    single = 0 if undirected else 2 * unordered.size - ordered
+    if single:
+        notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
+    low, high = unordered // count, unordered % count
+    both = np.sort(np.concatenate([unordered, high * count + low]))
+    return _tensor(np.stack([both // count, both % count]))
+
+
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """The distinct values in ascending order; a sort, which for these sizes beats a hash table."""
+    keys = np.sort(keys)
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+
+
+def _labels(y: Any, count: int, name: str, notes: list[str]) -> Tensor | None:
+    if y is None:
+        return None
+    labels = _whole(y, "labels", name)
+    if labels.shape != (count,):
+        hint = "; for one-hot rows give their argmax" if labels.ndim == 2 and labels.shape[0] == count else ""
+        raise GraphError(f"graph '{name}': labels must have shape ({count},), one for each node, not {labels.shape}{hint}")
+    if labels.min() < -1:
+        raise GraphError(f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a node without a label")
+    classes = np.unique(labels[labels >= 0])
+    if classes.size and classes[-1] != classes.size - 1:
+        notes.append(f"Labels {_shown(classes)} renumbered 0…{classes.size - 1} in that order.")
+        labels = np.where(labels >= 0, np.searchsorted(classes, labels), -1)
+    return _tensor(labels)
+
+
+def _shown(values: np.ndarray) -> str:
+    words = [str(value) for value in values]
+    return ", ".join(words if len(words) <= 8 else [*words[:4], "…", *words[-2:]])
+
+
+def _masks(masks: Mapping[str, Any], count: int, name: str) -> dict[str, Tensor]:
+    unknown = sorted(set(masks) - set(MASKS))
+    if unknown:
+        raise GraphError(f"graph '{name}': unknown mask(s) {', '.join(unknown)}; known are {', '.join(MASKS)}")
+    made: dict[str, Tensor] = {}
+    for key, values in masks.items():
+        array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+        if array.ndim not in (1, 2) or array.shape[0] != count or array.size == 0:
+            raise GraphError(f"graph '{name}': {key} must have shape ({count},) or ({count}, splits), not {array.shape}")
+        if array.dtype.kind not in "biu" or not np.isin(array, (0, 1)).all():
+            raise GraphError(f"graph '{name}': {key} must hold true and false (or 1 and 0), not other values of type {array.dtype}")
+        made[key] = _tensor(array.astype(bool))
+    columns = {key: mask if mask.dim() == 2 else mask[:, None] for key, mask in made.items()}
+    widths = {mask.shape[1] for mask in columns.values()} - {1}
+    if len(widths) > 1:
+        raise GraphError(f"graph '{name}': the masks hold different numbers of splits: {sorted(widths)}")
+    names = list(columns)
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            shared = int((columns[first] & columns[second]).any(dim=1).sum())
+            if shared:
+                raise GraphError(f"graph '{name}': {shared} node(s) are in both {first} and {second} of one split")
+    return made
+
+
+def _tensor(array: np.ndarray) -> Tensor:
+    array = np.ascontiguousarray(array)
+    # torch would warn about, and let code write into, read-only memory (memory-mapped files).
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+def _digest(tensors: list[tuple[str, Tensor]]) -> str:
+    digest = hashlib.sha256()
+    for key, tensor in tensors:
+        digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)};".encode())
+        array = tensor.detach().cpu().contiguous().numpy()
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

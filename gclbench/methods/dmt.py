@@ -1,0 +1,24 @@
+"""DMT: semi-supervised deep metric learning with the multi-class tuple loss (paper 000, section 3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gclbench.contrast.objectives import labelled_tuple
+from gclbench.methods.metric_learning import MetricLearning, unit_rows
+from gclbench.nn.mlp import Mlp
+from gclbench.registry import METHODS
+
+
+@METHODS.register("dmt")
+@dataclass(frozen=True)
+class Dmt(MetricLearning):
+    """DMT: multi-class tuple loss on the labelled nodes, after GnnBP (paper 000)."""
+
+    def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
+        """Eq. 4, averaged over the batch."""
+        (z,) = unit_rows([encoder(x)])
+        return labelled_tuple(z, labels, self.tau)

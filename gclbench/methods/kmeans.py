@@ -1,0 +1,27 @@
+"""The features themselves as the embedding: what the k-means rows of the papers cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gclbench.graph import Embedding
+from gclbench.registry import METHODS
+from gclbench.streams import Streams
+from gclbench.watch import Watch
+
+
+@METHODS.register("kmeans")
+@dataclass(frozen=True)
+class Features:
+    """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone."""
+
+    version: ClassVar[str] = "1"
+    needs_labels: ClassVar[bool] = False
+
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        """x (N×F), not trained on anything."""
+        return Embedding(graph.x)

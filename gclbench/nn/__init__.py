@@ -1,0 +1,1 @@
+"""Encoders and the layers they are made of."""

@@ -1,0 +1,144 @@
+"""Records to cells: the runs of one setting over seeds, and what became of each of them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gclbench.records import STATUSES, Record, digest
+
+MISSING_METRIC = "no value"
+NOT_FINITE = "not finite"
+NOT_RUN = "not run"
+SHOWN_STATUS = {"oom": "OOM"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric of one setting over seeds.
+
+    Attributes:
+        values: seed to value, finite ones only.
+        absent: seeds without a value, by reason: a record's status, `not finite` or `no value`.
+    """
+
+    values: Mapping[int, float] = field(default_factory=dict)
+    absent: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        """Number of runs that count."""
+        return len(self.values)
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over runs, None without one."""
+        return statistics.fmean(self.values.values()) if self.values else None
+
+    @property
+    def std(self) -> float | None:
+        """Standard deviation over runs with ddof=1; None for fewer than two."""
+        return statistics.stdev(self.values.values()) if self.n > 1 else None
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How many runs have no value, by reason."""
+        return Counter({reason: len(seeds) for reason, seeds in self.absent.items()})
+
+    def show_absent(self) -> str:
+        """`OOM ×2, diverged ×1`; empty when every run has a value."""
+        return ", ".join(f"{SHOWN_STATUS.get(reason, reason)} ×{count}" for reason, count in self.statuses.items())
+
+    def show(self) -> str:
+        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not run`."""
+        absent = self.show_absent()
+        if self.mean is None:
+            return absent or NOT_RUN
+        spread = "" if self.std is None else f" ± {100 * self.std:.2f}"
+        return f"{100 * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one setting: specs that agree in everything but the seed.
+
+    Attributes:
+        settings: the spec without its seed. records: one per seed, in order of seed.
+    """
+
+    settings: Mapping[str, Any]
+    records: tuple[Record, ...]
+
+    @property
+    def key(self) -> str:
+        """Hash of the settings."""
+        return digest(self.settings)
+
+    def name(self, kind: str) -> str:
+        """The name of a component: `group.name("method")`."""
+        return str(self.settings[kind]["name"])
+
+    def metrics(self) -> list[str]:
+        """Names of the metrics that some run recorded, in the order of the records."""
+        return list(dict.fromkeys(metric for record in self.records if record.ok for metric in record.metrics))
+
+    def cell(self, metric: str) -> Cell:
+        """The metric over seeds; a run without a finite value is counted by reason, never averaged or dropped."""
+        values: dict[int, float] = {}
+        absent: dict[str, list[int]] = {}
+        for record in self.records:
+            if not record.ok:
+                absent.setdefault(record.status, []).append(record.seed)
+            elif metric not in record.metrics:
+                absent.setdefault(MISSING_METRIC, []).append(record.seed)
+            elif not math.isfinite(record.metrics[metric]):
+                absent.setdefault(NOT_FINITE, []).append(record.seed)
+            else:
+                values[record.seed] = record.metrics[metric]
+        order = (*STATUSES, NOT_FINITE, MISSING_METRIC)
+        return Cell(values, {reason: tuple(absent[reason]) for reason in order if reason in absent})
+
+
+def group_records(records: Iterable[Record]) -> list[Group]:
+    """Records by setting, sorted by task, dataset, method and settings; of two records of one run the one that is ok, else the newer."""
+    groups: dict[str, dict[int, Record]] = {}
+    settings: dict[str, dict[str, Any]] = {}
+    for record in records:
+        setting = {key: value for key, value in record.spec.items() if key != "seed"}
+        key = digest(setting)
+        settings[key] = setting
+        seeds = groups.setdefault(key, {})
+        earlier = seeds.get(record.seed)
+        if earlier is None or (record.ok, record.created, record.id) > (earlier.ok, earlier.created, earlier.id):
+            seeds[record.seed] = record
+    found = [Group(settings[key], tuple(seeds[seed] for seed in sorted(seeds))) for key, seeds in groups.items()]
+    return sorted(found, key=lambda group: (group.name("task"), group.name("dataset"), group.name("method"), group.key))
+
+
+def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"method": {"epochs": 3}}` as `{"method.epochs": 3}`, the form of the command line."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            flat.update({f"{key}.{name}": item for name, item in flatten(value).items()})
+        else:
+            flat[key] = value
+    return flat
+
+
+def differences(groups: Sequence[Group]) -> list[str]:
+    """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty for a single one."""
+    flat = [flatten(group.settings) for group in groups]
+    keys = sorted({key for settings in flat for key in settings})
+    telling = [key for key in keys if len({digest([settings.get(key)]) for settings in flat}) > 1]
+    return [", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings) for settings in flat]
+
+
+def _short(value: Any) -> str:
+    """A setting as typed; a hash cut to eight digits."""
+    text = "null" if value is None else str(value)
+    return text[:8] if len(text) == 64 and set(text) <= set("0123456789abcdef") else text.replace(" ", "")

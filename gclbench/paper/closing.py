@@ -1,0 +1,156 @@
+"""The table that a run ends with: ours beside the paper's, and what went wrong."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gclbench.paper.aggregate import Cell, Group, differences, group_records
+from gclbench.paper.comparison import printed_beside
+from gclbench.paper.reference import PrintedValue
+from gclbench.records import Record
+
+METRICS = {
+    "clustering": ("acc", "nmi", "ari", "macro_f1", "fmi", "modularity", "conductance", "conductance_pooled"),
+    "classification": ("accuracy", "micro_f1", "macro_f1"),
+    "link_prediction": ("auc", "ap"),
+}
+"""What is shown of a task; of other tasks, all. What a task reports beyond these is in the records."""
+
+HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
+RIGHT = ("ours (n)", "paper", "difference")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of the closing table; `printed` is None where no paper prints it for these settings."""
+
+    dataset: str
+    method: str
+    task: str
+    metric: str
+    ours: Cell
+    printed: PrintedValue | None
+
+    def cells(self) -> tuple[str, ...]:
+        """Texts under `HEADINGS`; the difference is in points."""
+        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show())
+        if self.printed is None:
+            return (*texts, "", "", "")
+        gap = "" if self.ours.mean is None or self.printed.mean is None else f"{100 * (self.ours.mean - self.printed.mean):+.2f}"
+        return (*texts, self.printed.show(), gap, self.printed.source)
+
+
+@dataclass(frozen=True)
+class ClosingTable:
+    """What a run command prints at its end.
+
+    Attributes:
+        rows: numbers, by task, dataset and method. troubles: one line per way in which runs ended without a value.
+        notes: one line per setting that departs from what the paper prints.
+    """
+
+    rows: tuple[Row, ...]
+    troubles: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def plain(self) -> str:
+        """Aligned text without colours, for files and pipes."""
+        if not self.rows:
+            return "".join(f"{line}\n" for line in self._below())
+        table = [HEADINGS, *(row.cells() for row in self.rows)]
+        widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
+        lines = []
+        for cells in table:
+            aligned = (
+                text.rjust(width) if heading in RIGHT else text.ljust(width)
+                for heading, text, width in zip(HEADINGS, cells, widths, strict=True)
+            )
+            lines.append("  ".join(aligned).rstrip())
+        return "".join(f"{line}\n" for line in [*lines, *self._below()])
+
+    def show(self, console: Console) -> None:
+        """Prints it with rich, a grid per dataset, method and task, so that it fits 80 columns."""
+        for head, rows in itertools.groupby(self.rows, key=lambda row: (row.dataset, row.method, row.task)):
+            grid = Table(title=Text(" · ".join(head), style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+            for heading in HEADINGS[3:]:
+                grid.add_column(heading, justify="right" if heading in RIGHT else "left")
+            for row in rows:
+                grid.add_row(*(Text(text) for text in row.cells()[3:]))
+            console.print(grid)
+        for line in self.troubles:
+            console.print(Text(line, style="red"))
+        for line in self.notes:
+            console.print(Text(line, style="dim"))
+
+    def _below(self) -> tuple[str, ...]:
+        return (*self.troubles, *self.notes)
+
+
+def closing_table(records: Iterable[Record]) -> ClosingTable:
+    """Records of any runs as a closing table: a row per dataset, method, task and metric.
+
+    Runs at different settings are never averaged: their method is named with what differs.
+    """
+    rows: list[Row] = []
+    troubles: list[str] = []
+    notes: list[str] = []
+    for label, group in _labelled(group_records(records)):
+        task, dataset = group.name("task"), group.name("dataset")
+        recorded = group.metrics()
+        departures: list[str] = []
+        for metric in METRICS.get(task, recorded) if recorded else ():
+            if metric in recorded:
+                value, departs = printed_beside(group.settings, metric)
+                departures = departs or departures
+                rows.append(Row(dataset, label, task, metric, group.cell(metric), value))
+        troubles += _troubles(f"{label} · {dataset} · {task}", group)
+        if departures:
+            notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
+    return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
+
+
+def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -> None:
+    """Prints the closing table: rich on a terminal, plain aligned text elsewhere.
+
+    Args:
+        file: where to; None is standard output.
+    """
+    target = sys.stdout if file is None else file
+    table = closing_table(records)
+    if target.isatty():
+        table.show(Console(file=target))
+    else:
+        target.write(table.plain())
+
+
+def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
+    """Every group with its method's name, and what differs where a method ran at several settings."""
+    alike: dict[tuple[str, str, str], list[Group]] = {}
+    for group in groups:
+        alike.setdefault((group.name("task"), group.name("dataset"), group.name("method")), []).append(group)
+    labelled = []
+    for (_, _, method), members in alike.items():
+        for what, group in zip(differences(members), members, strict=True):
+            labelled.append((f"{method} [{what}]" if what else method, group))
+    return labelled
+
+
+def _troubles(name: str, group: Group) -> list[str]:
+    """One line per status and reason of the runs that are not ok."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for record in group.records:
+        if not record.ok:
+            seeds.setdefault((record.status, record.reason), []).append(record.seed)
+    return [
+        f"{status} ×{len(which)}: {name} · seed{'s' * (len(which) > 1)} {', '.join(map(str, which))}{': ' * bool(reason)}{reason}"
+        for (status, reason), which in seeds.items()
+    ]

@@ -1,0 +1,297 @@
+"""A run's identity, its record, and the store: one JSON file per run, no index, no lock, no torch.
+
+A run is one (dataset, filter, method, negatives, task, seed). Its id is a hash of the resolved
+settings, the dataset's content and the versions of protocol and method, so the same run has the
+same id on every machine and is never repeated by accident. A record is written under a temporary
+name, flushed to disk and renamed, so a reader sees a whole record or none, and any number of
+writers, on NFS too, never disturb each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import logging
+import math
+import os
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+"""Version of the record's layout. Older records stay readable; newer ones are named in a warning."""
+
+STATUSES = ("ok", "diverged", "oom", "timeout", "failed", "unsupported", "interrupted")
+"""ok: metrics are there. unsupported: the pair makes no sense; the others say how the run ended."""
+
+log = logging.getLogger(__name__)
+
+
+class StoreError(OSError):
+    """The store cannot be written; the text names the path and what to do."""
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What a run is: small, picklable, hashable by `id`.
+
+    Attributes:
+        dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each component.
+        seed: the run's seed.
+        versions: protocol version of the task and version of the method.
+        dataset_hash: content hash of the graph as loaded.
+    """
+
+    dataset: dict[str, Any]
+    filter: dict[str, Any]
+    method: dict[str, Any]
+    negatives: dict[str, Any]
+    task: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    dataset_hash: str
+
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits of the sha256 of the canonical JSON of all fields."""
+        return digest(asdict(self))[:16]
+
+
+def digest(value: Any) -> str:
+    """sha256 (hex) of the canonical JSON of a plain value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass
+class Record:
+    """The outcome of one run.
+
+    Attributes:
+        id: the spec's id. spec: the spec as plain values. status: one of `STATUSES`.
+        metrics: name to value; fractions, not percent. Only where status is ok.
+        reason: one line on why the status is not ok. traceback: of a failed run.
+        seconds: wall-clock seconds per phase (load, filter, fit, evaluate); `shared` names the phases
+            that this run shared with other tasks of the same embedding.
+        memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was used.
+        device: name of the device. environment: versions of Python and libraries, platform, git commit.
+        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve.
+        repairs: what was repaired in the graph when it was loaded.
+        command: the command that repeats the run. created: UTC time, ISO 8601.
+    """
+
+    id: str
+    spec: dict[str, Any]
+    status: str
+    metrics: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
+    traceback: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+    shared: list[str] = field(default_factory=list)
+    memory: dict[str, int] = field(default_factory=dict)
+    device: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    filter_report: dict[str, Any] = field(default_factory=dict)
+    split: dict[str, str] = field(default_factory=dict)
+    fit: dict[str, Any] = field(default_factory=dict)
+    repairs: list[str] = field(default_factory=list)
+    command: str = ""
+    created: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    def name(self, kind: str) -> str:
+        """The name of the run's component of a kind: `record.name("method")`."""
+        return str(self.spec[kind]["name"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.spec["seed"])
+
+    def to_json(self) -> str:
+        """One line of JSON, keys in the order of declaration, non-finite numbers as strings."""
+        return json.dumps(_finite(asdict(self)), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """Reads a record of this or an older schema.
+
+        Raises:
+            ValueError: when the text is no record; the message says what is wrong.
+        """
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"not valid JSON ({error.msg} at character {error.pos})") from error
+        if not isinstance(data, dict):
+            raise ValueError("not a JSON object")
+        missing = [key for key in ("id", "spec", "status") if key not in data]
+        if missing:
+            raise ValueError(f"no '{missing[0]}' field, so not a gclbench record")
+        if not isinstance(data["spec"], dict) or data["status"] not in STATUSES:
+            raise ValueError(f"its spec or its status ('{data['status']}') is not one of gclbench's")
+        known = {item.name for item in fields(cls)}
+        record = cls(**{key: value for key, value in data.items() if key in known})
+        record.metrics = {key: float(value) for key, value in record.metrics.items()}
+        return record
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value
+
+
+class Store:
+    """The records under a folder: `<root>/<id>/record.json`, and packed `*.jsonl` files at any depth.
+
+    Args:
+        root: the folder; it need not exist for reading.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]):
+        self.root = Path(root)
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def path(self, run_id: str) -> Path:
+        """Where the record of a run is written."""
+        return self.root / run_id / "record.json"
+
+    def ensure_writable(self) -> None:
+        """Writes and removes a small file in the root.
+
+        Raises:
+            StoreError: when the folder cannot be made or written; called before any training starts.
+        """
+        probe = self.root / f".probe-{uuid.uuid4().hex}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_atomically(probe, b"gclbench")
+        except OSError as error:
+            raise StoreError(error.errno, unwritable(self.root, error)) from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
+
+    def write(self, record: Record) -> Path:
+        """Writes a record in one step; an earlier one of the same id is replaced.
+
+        Raises:
+            StoreError: when it cannot be written; what was recorded before stays intact.
+        """
+        path = self.path(record.id)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, (record.to_json() + "\n").encode())
+        except OSError as error:
+            raise StoreError(error.errno, unwritable(path, error)) from error
+        return path
+
+    def read(self, run_id: str) -> Record | None:
+        """The record of a run from its own file, or None when there is none or it is damaged (a warning names it)."""
+        path = self.path(run_id)
+        try:
+            return Record.from_json(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, OSError) as error:
+            log.warning("%s is not a readable record: %s; it is treated as missing", path, error)
+            return None
+
+    def scan(self) -> Iterator[Record]:
+        """Every readable record, in order of id; damaged ones are named in a warning.
+
+        Of two records with one id the one that is ok, else the newer, is kept; different contents are named in a warning.
+        """
+        found: dict[str, Record] = {}
+        for source, text in self._texts():
+            try:
+                record = Record.from_json(text)
+            except (ValueError, TypeError) as error:
+                log.warning("%s is not a readable record: %s; it is left out", source, error)
+                continue
+            earlier = found.get(record.id)
+            if earlier is None:
+                found[record.id] = record
+                continue
+            if earlier.metrics != record.metrics or earlier.status != record.status:
+                log.warning("%s holds another record of run %s with different content; the newer one that is ok is used", source, record.id)
+            found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
+        for run_id in sorted(found):
+            yield found[run_id]
+
+    def _texts(self) -> Iterator[tuple[str, str]]:
+        if not self.root.is_dir():
+            return
+        for path in sorted(self.root.rglob("record.json")):
+            with contextlib.suppress(FileNotFoundError):
+                yield str(path), path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(self.root.rglob("*.jsonl")):
+            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+                if line.strip():
+                    yield f"{path} line {number}", line
+
+
+def pack(records: Iterable[Record], folder: Path) -> list[Path]:
+    """Writes records as one JSON-lines file per method and dataset, `<folder>/<method>/<dataset>.jsonl`, sorted by id.
+
+    Records of the same files that are already there are kept unless replaced by one of the same id.
+    """
+    groups: dict[Path, dict[str, Record]] = {}
+    for record in records:
+        path = folder / record.name("method") / f"{record.name('dataset')}.jsonl"
+        groups.setdefault(path, {})[record.id] = record
+    for path, group in groups.items():
+        kept: dict[str, Record] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if line.strip():
+                    old = Record.from_json(line)
+                    kept[old.id] = old
+        merged = {**kept, **group}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, "".join(merged[key].to_json() + "\n" for key in sorted(merged)).encode())
+    return sorted(groups)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file under a temporary name beside `path`, flushes it to disk and renames it."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """What to tell a user whose file could not be written."""
+    causes = {
+        errno.ENOSPC: "the disk is full; free some space",
+        errno.EDQUOT: "the quota is used up; free some space",
+        errno.EROFS: "the file system is read-only; choose another folder",
+        errno.EACCES: "permission denied; choose another folder",
+        errno.EPERM: "permission denied; choose another folder",
+        errno.ENOTDIR: "a part of the path is a file, not a folder; choose another folder",
+        errno.EEXIST: "a file stands where a folder is needed; choose another folder",
+    }
+    cause = causes.get(error.errno or 0, error.strerror or str(error))
+    return f"cannot write {path}: {cause} (runs_dir=FOLDER sets where records go)"

@@ -1,0 +1,143 @@
+"""Node clustering: k-means on the embedding, measured against classes and edges."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+import torch
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+
+from gclbench.data.splits import Split
+from gclbench.graph import Embedding, Graph, Unsupported
+from gclbench.hyperparameters import Count, OneOf, Range
+from gclbench.registry import TASKS
+from gclbench.streams import Streams
+from gclbench.tasks.cluster_metrics import (
+    adjusted_rand_index,
+    clustering_accuracy,
+    clustering_macro_f1,
+    conductance,
+    fowlkes_mallows_index,
+    modularity,
+    normalized_mutual_information,
+    pooled_conductance,
+)
+from gclbench.tasks.embedding_rows import embedding_rows
+
+
+@TASKS.register("clustering")
+@dataclass(frozen=True)
+class Clustering:
+    """Node clustering by k-means: ACC, NMI, ARI, macro-F1, FMI, modularity, conductance.
+
+    Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6). Fewer
+    clusters than asked for are kept as they come. Nothing is hidden from training; the classes are read
+    for the number of clusters and for scoring only.
+
+    Attributes:
+        clusters: number of clusters; None takes the number of classes.
+        n_init: restarts.
+        normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of embeddings
+            with cosine geometry.
+    """
+
+    version: ClassVar[str] = "1"
+    hides: ClassVar[bool] = False
+
+    clusters: Annotated[int, Range(least=2)] | None = None
+    n_init: Count = 10
+    normalize: Annotated[str, OneOf("auto", "l2", "none")] = "auto"
+
+    def split(self, graph: Graph, rng: Streams) -> Split | None:
+        """None: every node is clustered.
+
+        Raises:
+            Unsupported: the number of clusters is unknown, or larger than the number of nodes.
+        """
+        self._number_of_clusters(graph)
+        return None
+
+    def hide(self, graph: Graph, split: Split | None) -> Graph:
+        """The graph itself."""
+        return graph
+
+    def labels(self, graph: Graph, split: Split | None) -> Tensor:
+        """N times −1: clustering lets no method see a label."""
+        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
+
+    def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
+        """Metrics of one k-means clustering, seeded by the stream `kmeans`.
+
+        Returns:
+            acc, nmi, ari, macro_f1, fmi over the labelled nodes (left out when there are fewer than two
+            classes); modularity, conductance (mean over clusters), conductance_pooled on all edges of
+            `graph` (left out when it has none); inertia; clusters_found, the number of non-empty clusters.
+
+        Raises:
+            Unsupported: as `split`.
+            ValueError: the embedding has the wrong number of rows or is not finite.
+        """
+        k = self._number_of_clusters(graph)
+        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
+        clusters, inertia = _kmeans(z, k, self.n_init, rng.integer("kmeans"))
+        metrics: dict[str, float] = {}
+        labels = _labels(graph)
+        known = labels >= 0
+        if len(np.unique(labels[known])) > 1:
+            truth, found = labels[known], clusters[known]
+            metrics["acc"] = clustering_accuracy(truth, found)
+            metrics["nmi"] = normalized_mutual_information(truth, found)
+            metrics["ari"] = adjusted_rand_index(truth, found)
+            metrics["macro_f1"] = clustering_macro_f1(truth, found)
+            metrics["fmi"] = fowlkes_mallows_index(truth, found)
+        if graph.edge_index.shape[1]:
+            edge_index = graph.edge_index.numpy()
+            metrics["modularity"] = modularity(edge_index, clusters)
+            metrics["conductance"] = conductance(edge_index, clusters)
+            metrics["conductance_pooled"] = pooled_conductance(edge_index, clusters)
+        metrics["inertia"] = inertia
+        metrics["clusters_found"] = float(len(np.unique(clusters)))
+        return metrics
+
+    def _number_of_clusters(self, graph: Graph) -> int:
+        k = self.clusters
+        if k is None:
+            labels = _labels(graph)
+            k = len(np.unique(labels[labels >= 0]))
+            if k < 2:
+                found = "has no labels" if k == 0 else "has one class only"
+                raise Unsupported(
+                    f"clustering takes its number of clusters from the classes, and '{graph.name}' {found}; "
+                    "give it with task.clustering.clusters=K"
+                )
+        if k > graph.num_nodes:
+            raise Unsupported(
+                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes} nodes; "
+                f"give at most that many with task.clustering.clusters=K"
+            )
+        return k
+
+
+def _labels(graph: Graph) -> np.ndarray:
+    """The classes, N; −1 everywhere for a graph without labels."""
+    if graph.y is None:
+        return np.full(graph.num_nodes, -1, dtype=np.int64)
+    return graph.y.numpy()
+
+
+def _kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
+    """Cluster of every row and the sum of squared distances to the centres."""
+    model = KMeans(n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed)
+    # scikit-learn's threads add up their partial centres in the order in which they finish: with one
+    # thread a rerun is bit-identical.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Fewer distinct rows than clusters: `clusters_found` says so in the record.
+        warnings.filterwarnings("ignore", category=ConvergenceWarning, message="Number of distinct clusters")
+        model.fit(z)
+    return model.labels_.astype(np.int64), float(model.inertia_)

@@ -1,0 +1,87 @@
+"""Link prediction: edges hidden before training, ranked afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor
+
+from gclbench.data.splits import Split, check_no_leak, link_split
+from gclbench.graph import MASKS, Embedding, Graph, Unsupported, make_graph
+from gclbench.hyperparameters import OneOf, Range
+from gclbench.registry import TASKS
+from gclbench.streams import Streams
+from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.link_metrics import link_auc, link_average_precision, pair_logits
+
+Share = Annotated[float, Range(above=0, below=0.5)]
+
+
+@TASKS.register("link_prediction")
+@dataclass(frozen=True)
+class LinkPrediction:
+    """Link prediction on hidden edges: AUC and AP of the dot products.
+
+    Held-out edges are gone before anything is computed on the graph; filter, diffusion, k-NN graphs and
+    centralities see training edges only (METHODS 1.1, item 3). A pair's score is the logit z_i · z_j, without a
+    sigmoid; nothing is fitted or chosen, so the validation pairs are scored for information only.
+
+    Attributes:
+        val_fraction: share of the undirected edges held out for validation.
+        test_fraction: share held out for the test.
+        normalize: "l2" scales rows to unit length (the score is then the cosine), "none" leaves them, "auto"
+            scales those of embeddings with cosine geometry.
+    """
+
+    version: ClassVar[str] = "1"
+    hides: ClassVar[bool] = True
+
+    val_fraction: Share = 0.05
+    test_fraction: Share = 0.10
+    normalize: Annotated[str, OneOf("auto", "l2", "none")] = "auto"
+
+    def split(self, graph: Graph, rng: Streams) -> Split:
+        """Training, validation and test edges, and as many non-edges as held-out edges, from the stream `split`.
+
+        Raises:
+            Unsupported: the graph has no edges, or too few or too many to draw the parts.
+        """
+        if not graph.edge_index.shape[1]:
+            raise Unsupported(f"link prediction needs edges, and '{graph.name}' has none")
+        return link_split(graph.edge_index, graph.num_nodes, rng.numpy("split"), self.val_fraction, self.test_fraction)
+
+    def hide(self, graph: Graph, split: Split) -> Graph:
+        """The graph with the training edges only, both directions of each; it has its own content hash.
+
+        Raises:
+            LeakError: a held-out pair, in either direction, is among the remaining edges.
+        """
+        masks = {name: graph[name] for name in MASKS if name in graph}
+        edges = split.parts["train_edges"]
+        visible = make_graph(graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True)
+        check_no_leak(split, visible)
+        return visible
+
+    def labels(self, graph: Graph, split: Split) -> Tensor:
+        """N times −1: link prediction lets no method see a label."""
+        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
+
+    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> dict[str, float]:
+        """How well the logits rank held-out edges above pairs that are edges nowhere in the graph.
+
+        Returns:
+            auc and ap on the test pairs, val_auc and val_ap on the validation pairs.
+
+        Raises:
+            ValueError: the embedding has the wrong number of rows or is not finite.
+        """
+        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
+        metrics: dict[str, float] = {}
+        for part, prefix in (("test", ""), ("val", "val_")):
+            edges = pair_logits(z, split.parts[f"{part}_edges"])
+            non_edges = pair_logits(z, split.parts[f"{part}_non_edges"])
+            metrics[f"{prefix}auc"] = link_auc(edges, non_edges)
+            metrics[f"{prefix}ap"] = link_average_precision(edges, non_edges)
+        return metrics

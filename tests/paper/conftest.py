@@ -1,0 +1,67 @@
+"""Synthetic records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from gclbench.records import Record, RunSpec
+
+PAPER_CORA = {
+    "epochs": 300,
+    "architecture": [256, 128],
+    "tau": 1.0,
+    "lr": 1e-4,
+    "weight_decay": 0.02,
+    "batch_size": 512,
+    "mask_fraction": 0.08,
+    "views": 3,
+    "train_on": "all",
+}
+GNNBP_CORA = {"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6}
+TASK_SETTINGS: dict[str, dict[str, Any]] = {
+    "clustering": {"clusters": None, "n_init": 10},
+    "classification": {"protocol": "random_10_10_80"},
+    "link_prediction": {"val_fraction": 0.05, "test_fraction": 0.1},
+}
+
+
+def make_record(
+    method: str = "dmat_i",
+    dataset: str = "cora",
+    task: str = "clustering",
+    seed: int = 0,
+    metrics: dict[str, float] | None = None,
+    status: str = "ok",
+    reason: str = "",
+    filter: dict[str, Any] | str | None = None,
+    negatives: str = "uniform",
+    commit: str = "abc123",
+    created: str = "2026-01-01T00:00:00+00:00",
+    task_settings: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Record:
+    """A record of a made-up run; `dmat_i` has the paper's settings for cora unless `settings` says otherwise."""
+    ours = method in ("dmt", "dmat", "dmat_i")
+    if filter is None:
+        filter = GNNBP_CORA if ours else "none"
+    spec = RunSpec(
+        dataset={"name": dataset},
+        filter={"name": filter} if isinstance(filter, str) else filter,
+        method={"name": method, **(PAPER_CORA if ours else {}), **settings},
+        negatives={"name": negatives},
+        task={"name": task, **TASK_SETTINGS.get(task, {}), **(task_settings or {})},
+        seed=seed,
+        versions={"task": "1", "method": "1"},
+        dataset_hash="f" * 64,
+    )
+    values = {"acc": 0.7 + 0.01 * seed} if metrics is None and status == "ok" else metrics or {}
+    return Record(spec.id, asdict(spec), status, values, reason=reason, environment={"commit": commit}, created=created)
+
+
+@pytest.fixture
+def record() -> Callable[..., Record]:
+    return make_record

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from gclbench.paper.aggregate import Cell, differences, flatten, group_records
+
+
+def test_mean_and_sample_deviation(record) -> None:
+    (group,) = group_records([record(seed=seed, metrics={"acc": value}) for seed, value in enumerate([0.5, 0.7, 0.6])])
+    cell = group.cell("acc")
+    assert cell.values == {0: 0.5, 1: 0.7, 2: 0.6}
+    assert cell.mean == pytest.approx(0.6) and cell.std == pytest.approx(np.std([0.5, 0.7, 0.6], ddof=1))
+    assert cell.show() == "60.00 ± 10.00 (3)"
+
+
+def test_one_run_has_no_deviation(record) -> None:
+    (group,) = group_records([record(metrics={"acc": 0.5})])
+    assert group.cell("acc").std is None and group.cell("acc").show() == "50.00 (1)"
+
+
+def test_failures_are_counted_not_averaged(record) -> None:
+    runs = [
+        record(seed=0, metrics={"acc": 0.5}),
+        record(seed=1, metrics={"acc": 0.6}),
+        record(seed=2, metrics={"acc": math.nan}),
+        record(seed=3, metrics={"acc": math.inf}),
+        record(seed=4, metrics={"nmi": 0.4}),
+        record(seed=5, status="oom"),
+        record(seed=6, status="diverged"),
+        record(seed=7, status="oom"),
+    ]
+    (group,) = group_records(runs)
+    cell = group.cell("acc")
+    assert cell.mean == pytest.approx(0.55) and cell.n == 2
+    assert cell.absent == {"diverged": (6,), "oom": (5, 7), "not finite": (2, 3), "no value": (4,)}
+    assert cell.statuses == {"diverged": 1, "oom": 2, "not finite": 2, "no value": 1}
+    assert cell.show() == "55.00 ± 7.07 (2; diverged ×1, OOM ×2, not finite ×2, no value ×1)"
+
+
+def test_no_run_at_all() -> None:
+    assert Cell().show() == "not run" and Cell().mean is None
+
+
+def test_only_failures(record) -> None:
+    (group,) = group_records([record(seed=seed, status="timeout") for seed in range(2)])
+    assert group.cell("acc").show() == "timeout ×2"
+
+
+def test_settings_are_never_mixed(record) -> None:
+    groups = group_records([record(seed=0), record(seed=0, epochs=3), record(seed=1)])
+    assert sorted([item.seed for item in group.records] for group in groups) == [[0], [0, 1]]
+
+
+def test_one_run_twice_counts_once(record) -> None:
+    earlier = record(seed=0, metrics={"acc": 0.1}, created="2026-01-01")
+    later = record(seed=0, metrics={"acc": 0.2}, created="2026-01-02")
+    broken = record(seed=0, status="failed", created="2026-01-03")
+    for order in ([earlier, later, broken], [broken, later, earlier]):
+        (group,) = group_records(order)
+        assert group.cell("acc").values == {0: 0.2} and not group.cell("acc").absent
+
+
+def test_what_differs_is_named_as_typed(record) -> None:
+    groups = group_records([record(epochs=3), record(filter="none", epochs=300)])
+    assert sorted(differences(groups)) == [
+        "filter.alpha=0.1, filter.name=gnnbp, filter.r_max=1e-06, filter.rrz=0.4, method.epochs=3",
+        "filter.name=none, method.epochs=300",
+    ]
+    assert differences(groups[:1]) == [""]
+
+
+def test_flatten() -> None:
+    assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from gclbench.paper.closing import closing_table, print_closing_table
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_plain_text(record) -> None:
+    runs = [record(seed=seed, metrics={"acc": 0.70 + 0.01 * seed, "inertia": 12.0}) for seed in range(2)]
+    file = io.StringIO()
+    print_closing_table(runs, file)
+    heading, row = file.getvalue().splitlines()
+    assert " ".join(heading.split()) == "dataset method task metric ours (n) paper difference printed in"
+    assert " ".join(row.split()) == "cora dmat_i clustering acc 70.50 ± 0.71 (2) 70.57 ± 1.28 -0.07 dmat Table 1"
+    assert heading.index("printed in") == row.index("dmat Table 1")
+
+
+def test_a_run_no_paper_has(record) -> None:
+    file = io.StringIO()
+    print_closing_table([record(dataset="digits", metrics={"acc": 0.5})], file)
+    assert " ".join(file.getvalue().splitlines()[1].split()) == "digits dmat_i clustering acc 50.00 (1)"
+
+
+def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
+    runs = [
+        record(seed=0),
+        record(seed=1, status="diverged", reason="the loss is nan"),
+        record(seed=2, status="diverged", reason="the loss is nan"),
+        record(task="link_prediction", status="oom", reason="out of memory"),
+    ]
+    table = closing_table(runs)
+    assert table.rows[0].ours.show() == "70.00 (1; diverged ×2)"
+    assert table.troubles == (
+        "diverged ×2: dmat_i · cora · clustering · seeds 1, 2: the loss is nan",
+        "oom ×1: dmat_i · cora · link_prediction · seed 0: out of memory",
+    )
+    assert table.plain().endswith("seed 0: out of memory\n")
+
+
+def test_only_troubles(record) -> None:
+    table = closing_table([record(status="unsupported", reason="needs labels")])
+    assert table.plain() == "unsupported ×1: dmat_i · cora · clustering · seed 0: needs labels\n"
+
+
+def test_settings_are_named_not_averaged(record) -> None:
+    table = closing_table([record(metrics={"acc": 0.5}), record(epochs=3, metrics={"acc": 0.6})])
+    shown = {row.method: row.ours.values for row in table.rows}
+    assert shown == {"dmat_i [method.epochs=300]": {0: 0.5}, "dmat_i [method.epochs=3]": {0: 0.6}}
+    assert table.notes == ("dmat_i [method.epochs=3] · cora: not the paper's settings: method.epochs=3 (paper: 300)",)
+
+
+def test_rich_on_a_terminal(record, monkeypatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # rich takes it to be 80 columns wide, without colours
+    file = Terminal()
+    print_closing_table([record(), record(seed=1, status="failed", reason="[bold] is no markup")], file)
+    text = file.getvalue()
+    assert "70.00 (1; failed ×1)" in text and "70.57 ± 1.28" in text and "[bold] is no markup" in text
+
+
+def test_a_grid_per_dataset_method_and_task(record) -> None:
+    file = io.StringIO()
+    closing_table([record(metrics={"acc": 0.5, "nmi": 0.4}), record(dataset="acm")]).show(Console(file=file, width=80))
+    titles = [line.strip() for line in file.getvalue().splitlines() if "·" in line and "paper's" not in line]
+    assert titles == ["acm · dmat_i · clustering", "cora · dmat_i · clustering"]
+    assert "nmi" in file.getvalue()

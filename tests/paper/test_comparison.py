@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+from gclbench.paper.comparison import NotInTable, compare, printed_beside
+from gclbench.paper.significance import holm, welch
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import TABLES, UnknownTable, column_of, find_table
+
+
+def of(records, name: str = "dmat/1"):
+    return compare(find_table(name), Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)))
+
+
+def block(comparison, dataset: str = "cora"):
+    return next(item for item in comparison.blocks if item.dataset == dataset)
+
+
+@pytest.mark.parametrize(
+    ("settings", "label"),
+    [
+        ({"method": "kmeans"}, "kmeans"),
+        ({"method": "kmeans", "filter": "gnnbp"}, "k-means on filtered"),
+        ({"method": "dmat_i"}, "dmat_i"),
+        ({"method": "dmat_i", "epochs": 0}, "untrained encoder"),
+        ({"method": "dmat_i", "filter": "none"}, None),
+        ({"method": "dmat_i", "train_on": "labelled"}, None),
+        ({"method": "dmat_i", "task_settings": {"clusters": 5}}, None),
+        ({"method": "agc", "filter": "agc"}, "agc"),
+        ({"method": "dgi", "filter": "gnnbp"}, None),
+        ({"method": "dmat_i", "task": "classification"}, None),
+    ],
+)
+def test_columns_of_clustering(record, settings, label) -> None:
+    column = column_of(record(**settings).spec, TABLES["dmat/1"])
+    assert (column.label if column else None) == label
+
+
+@pytest.mark.parametrize(
+    ("settings", "label"),
+    [
+        ({"method": "dmt"}, "dmt"),
+        ({"method": "dmat"}, "dmat"),
+        ({"method": "dmat_i"}, "dmat_i (all)"),
+        ({"method": "dmat_i", "train_on": "labelled"}, "dmat_i (train nodes)"),
+        ({"method": "dmt", "task_settings": {"protocol": "public"}}, None),
+    ],
+)
+def test_columns_of_classification(record, settings, label) -> None:
+    column = column_of(record(task="classification", **settings).spec, TABLES["dmat/2"])
+    assert (column.label if column else None) == label
+
+
+def test_every_printed_cell_of_the_three_tables_has_a_place() -> None:
+    for table, legible in (("dmat/1", 480), ("dmat/2", 32), ("dmat/3", 80)):
+        assert sum(entry.printed is not None for entry in of([], table).entries) == legible
+
+
+def test_ours_beside_the_paper(record) -> None:
+    comparison = of([record(seed=seed, metrics={"acc": 0.70 + 0.001 * seed}) for seed in range(10)])
+    entry = block(comparison).entries["acc", "dmat_i"]
+    assert entry.printed is not None and entry.printed.mean == pytest.approx(0.7057)
+    assert entry.difference == pytest.approx(0.7045 - 0.7057)
+    assert entry.show_ours() == "70.45 ± 0.30 (10) ✓" and entry.show_printed() == "70.57 ± 1.28"
+    assert block(comparison).entries["acc", "kmeans"].ours.show() == "not run"
+    assert comparison.tests == 1 and len(comparison.records) == 10 and not comparison.notes
+
+
+def test_controls_are_not_marked(record) -> None:
+    entry = block(of([record(seed=seed, epochs=0) for seed in range(3)])).entries["acc", "untrained encoder"]
+    assert entry.ours.n == 3 and entry.printed is None and entry.mark == "" and entry.p_value is None
+
+
+def test_holm_is_over_the_whole_table_and_survives_a_restriction(record) -> None:
+    accuracies, informations = [0.69 + 0.01 * seed for seed in range(4)], [0.50 + 0.01 * seed for seed in range(4)]
+    runs = [record(seed=seed, metrics={"acc": acc, "nmi": nmi}) for seed, (acc, nmi) in enumerate(zip(accuracies, informations))]
+    whole = of(runs)
+    raw = [
+        welch(statistics.mean(values), statistics.stdev(values), 4, *printed, 10)
+        for values, printed in ((accuracies, (0.7057, 0.0128)), (informations, (0.5359, 0.0122)))
+    ]
+    expected = holm(raw)
+    assert expected != raw and whole.tests == 2
+    shown = whole.restrict(["cora"], ["nmi"])
+    assert [item.dataset for item in shown.blocks] == ["cora"] and shown.metrics == ("nmi",) and shown.tests == 2
+    for metric, p_value in zip(("acc", "nmi"), expected):
+        assert block(shown).entries[metric, "dmat_i"].p_value == pytest.approx(p_value)
+
+
+def test_the_paper_setting_is_shown_and_others_are_named(record) -> None:
+    comparison = of([record(seed=0), record(seed=1), record(seed=0, epochs=3, metrics={"acc": 0.1})])
+    assert [column for column in block(comparison).columns if column.startswith("dmat_i")] == ["dmat_i"]
+    assert block(comparison).entries["acc", "dmat_i"].ours.n == 2
+    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown (1): method.epochs=3 (paper: 300).",)
+
+
+def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
+    comparison = of([record(epochs=3, lr=1e-3)])
+    assert comparison.notes == (
+        "cora: dmat_i was not run at the paper's settings: method.lr=0.001 (paper: 0.0001), method.epochs=3 (paper: 300).",
+    )
+
+
+def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None:
+    comparison = of([record(activation="gelu"), record(activation="selu", metrics={"acc": 0.5})])
+    columns = [column for column in block(comparison).columns if column.startswith("dmat_i")]
+    assert sorted(columns) == ["dmat_i [method.activation=gelu]", "dmat_i [method.activation=selu]"]
+    assert block(comparison).entries["acc", "dmat_i [method.activation=selu]"].ours.values == {0: 0.5}
+    assert "dmat_i" in block(comparison, "acm").columns
+
+
+def test_runs_in_no_column_are_noted(record) -> None:
+    comparison = of([record(seed=seed, filter="none") for seed in range(2)])
+    assert comparison.notes == ("cora: 2 runs of dmat_i with filter none are in no column of this table.",)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(
+        UnknownTable, match=r"there is no table 'dmat-1'. Did you mean 'dmat/1'\? Known tables: dmat/1, dmat/2, dmat/3"
+    ):
+        find_table("dmat-1")
+    with pytest.raises(NotInTable, match="table dmat/1 has no dataset 'digits'; it has acm, dblp"):
+        of([]).restrict(["digits"])
+    with pytest.raises(NotInTable, match="has no metric 'auc'"):
+        of([]).restrict([], ["auc"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "metric", "source"),
+    [
+        ({}, "acc", "dmat Table 1"),
+        ({"epochs": 0}, "acc", None),
+        ({"filter": "none"}, "acc", None),
+        ({"method": "kmeans"}, "acc", "dmat Table 1"),
+        ({"method": "kmeans", "filter": "gnnbp"}, "acc", None),
+        ({"method": "dmt", "task": "classification"}, "accuracy", "dmat Table 2"),
+        ({"method": "dmat_i", "task": "classification"}, "accuracy", None),
+        ({"method": "dmt", "task": "classification", "task_settings": {"protocol": "public"}}, "accuracy", None),
+        ({"method": "grace", "task": "classification", "task_settings": {"protocol": "public"}}, "accuracy", "nml Table 1"),
+        (
+            {"method": "grace", "task": "classification", "negatives": "nml", "task_settings": {"protocol": "public"}},
+            "accuracy",
+            None,
+        ),
+        ({"method": "nml_gcl", "negatives": "nml"}, "fmi", "nml Table 2"),
+        ({"dataset": "digits"}, "acc", None),
+    ],
+)
+def test_which_printed_value_stands_beside_a_run(record, settings, metric, source) -> None:
+    value, _ = printed_beside(record(**settings).spec, metric)
+    assert (value.source if value else None) == source
+
+
+def test_departures_are_told(record) -> None:
+    assert printed_beside(record(epochs=3).spec, "acc")[1] == ["method.epochs=3 (paper: 300)"]
+    assert printed_beside(record().spec, "acc")[1] == []

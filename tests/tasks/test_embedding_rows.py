@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from gclbench.graph import Embedding
+from gclbench.tasks.embedding_rows import embedding_rows
+
+Z = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
+UNIT = np.array([[0.6, 0.8], [0.0, 0.0], [0.0, -1.0]], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "geometry,normalize,scaled",
+    [
+        ("euclidean", "auto", False),
+        ("cosine", "auto", True),
+        ("euclidean", "l2", True),
+        ("cosine", "l2", True),
+        ("cosine", "none", False),
+        ("cosine", "standardize", False),
+    ],
+)
+def test_rows_are_scaled_only_where_asked(geometry: str, normalize: str, scaled: bool) -> None:
+    z = Z.clone().requires_grad_()
+    rows = embedding_rows(Embedding(z, geometry), 3, normalize)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, UNIT if scaled else Z.numpy(), rtol=1e-6)
+    assert torch.equal(z.detach(), Z)
+
+
+def test_wrong_number_of_rows() -> None:
+    with pytest.raises(ValueError, match=r"the embedding has shape \(3, 2\), but the graph has 5 nodes; .* a tensor 5×d"):
+        embedding_rows(Embedding(Z), 5)
+
+
+def test_values_that_are_not_finite() -> None:
+    z = Z.clone()
+    z[0, 0], z[2, 1] = float("nan"), float("inf")
+    with pytest.raises(ValueError, match="NaN or infinite values in 2 of 3 rows; training diverged: lower method.lr"):
+        embedding_rows(Embedding(z), 3)

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+
+from gclbench.graph import (
+    Embedding,
+    GraphError,
+    Unsupported,
+    degree,
+    describe_graph,
+    make_graph,
+    with_features,
+    without_labels,
+)
+
+X = np.arange(8.0).reshape(4, 2)
+PATH = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def test_edges_are_undirected_coalesced_and_free_of_loops_for_any_input() -> None:
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 20, (2, 150))
+    graph = make_graph(np.ones((20, 1)), pairs, None, "g")
+    expected = sorted({(u, v) for a, b in pairs.T.tolist() for u, v in ((a, b), (b, a)) if u != v})
+    assert graph.edge_index.T.tolist() == [list(pair) for pair in expected]
+    assert graph.edge_index.dtype == torch.int64 and graph.x.dtype == torch.float32
+
+
+def test_each_repair_is_counted() -> None:
+    edges = np.array([[0, 1, 0, 2, 3, 3], [1, 0, 1, 1, 3, 3]])
+    graph = make_graph(X, edges, [5, 7, 5, -1], "g", repairs=["Told before."])
+    assert graph.repairs == (
+        "Told before.",
+        "2 self-loop(s) dropped.",
+        "1 repeated edge entry dropped.",
+        "1 edge(s) stored in one direction only were made undirected.",
+        "Labels 5, 7 renumbered 0…1 in that order.",
+    )
+    assert graph.y.tolist() == [0, 1, 0, -1]
+    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+
+
+def test_clean_input_has_no_repairs() -> None:
+    assert make_graph(X, PATH, [0, 1, 1, 0], "g").repairs == ()
+    assert make_graph(X, PATH[:, [0, 2]], None, "g", undirected=True).repairs == ()
+
+
+def test_a_graph_without_edges_is_a_graph() -> None:
+    graph = make_graph(X, np.empty((2, 0), dtype=np.int64), None, "g")
+    assert describe_graph(graph)["isolated"] == 4 and graph.edge_index.shape == (2, 0)
+
+
+def test_float32_features_are_not_copied() -> None:
+    x = np.ones((4, 2), dtype=np.float32)
+    assert make_graph(x, PATH, None, "g").x.data_ptr() == x.ctypes.data
+
+
+def test_read_only_features_are_copied_rather_than_shared() -> None:
+    x = np.ones((4, 2), dtype=np.float32)
+    x.flags.writeable = False
+    make_graph(x, PATH, None, "g").x[0, 0] = 5
+    assert x[0, 0] == 1
+
+
+def test_sparse_features() -> None:
+    assert torch.equal(make_graph(scipy.sparse.csr_matrix(X), PATH, None, "g").x, torch.tensor(X, dtype=torch.float32))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_features_that_are_not_finite(value: float) -> None:
+    x = np.zeros((5000, 2))
+    x[4999, 1] = x[4500, 0] = value
+    with pytest.raises(GraphError, match=r"graph 'g': 2 feature value\(s\) are not finite .* first in row 4500, column 0"):
+        make_graph(x, PATH, None, "g")
+
+
+@pytest.mark.parametrize(
+    ("x", "edges", "y", "text"),
+    [
+        (np.ones(4), PATH, None, r"features must be a matrix .* not of shape \(4,\)"),
+        (np.ones((4, 0)), PATH, None, r"at least one of each, not of shape \(4, 0\)"),
+        (np.array([["a"]] * 4), PATH, None, "features must be numbers, not <U1"),
+        (torch.ones(4, 2, dtype=torch.complex64), PATH, None, "features must be real numbers"),
+        (X, PATH.T, None, r"edge_index must have shape \(2, edges\), not \(4, 2\); transpose it"),
+        (X, PATH.astype(float), None, "edge_index must be whole numbers .* not float64"),
+        (
+            X,
+            [[0, 1, 0], [1, 4, -1]],
+            None,
+            r"2 of 3 edges name nodes that do not exist, the first is edge 1: \(1, 4\); .* ids are 0…3",
+        ),
+        (X, PATH, [0, 1], r"labels must have shape \(4,\), one for each node, not \(2,\)"),
+        (X, PATH, np.eye(4, dtype=int), "for one-hot rows give their argmax"),
+        (X, PATH, [0.0, 1.0, 0.0, 1.0], "labels must be whole numbers .* not float64"),
+        (X, PATH, [0, 1, -2, 0], "a label is -2; classes are 0, 1, 2, … and −1 marks a node without a label"),
+    ],
+)
+def test_bad_input_is_named(x: object, edges: object, y: object, text: str) -> None:
+    with pytest.raises(GraphError, match=text):
+        make_graph(x, edges, y, "g")
+
+
+@pytest.mark.parametrize(
+    ("masks", "text"),
+    [
+        ({"dev_mask": np.zeros(4, bool)}, "unknown mask.s. dev_mask; known are train_mask, val_mask, test_mask"),
+        ({"val_mask": np.zeros(3, bool)}, r"val_mask must have shape \(4,\) or \(4, splits\), not \(3,\)"),
+        ({"val_mask": np.full(4, 2)}, "val_mask must hold true and false"),
+        (
+            {"train_mask": np.ones(4, bool), "test_mask": np.eye(4, 3, dtype=bool)},
+            r"3 node\(s\) are in both train_mask and test_mask",
+        ),
+        ({"train_mask": np.zeros((4, 2), bool), "val_mask": np.zeros((4, 3), bool)}, r"different numbers of splits: \[2, 3\]"),
+    ],
+)
+def test_bad_masks_are_named(masks: dict[str, np.ndarray], text: str) -> None:
+    with pytest.raises(GraphError, match=text):
+        make_graph(X, PATH, [0, 1, 0, 1], "g", masks=masks)
+
+
+def test_content_hash_is_of_the_content() -> None:
+    def hash_of(x: np.ndarray = X, edges: np.ndarray = PATH, y: list[int] | None = None, train: int = 0) -> str:
+        mask = np.arange(4) == train
+        return make_graph(x, edges, y, "g", masks={"train_mask": mask}).content_hash
+
+    base = hash_of(y=[0, 1, 0, 1])
+    assert hash_of(edges=PATH[:, ::-1].copy(), y=[0, 1, 0, 1]) == base
+    others = {
+        hash_of(),
+        hash_of(X + 1, y=[0, 1, 0, 1]),
+        hash_of(edges=PATH[:, :2], y=[0, 1, 0, 1]),
+        hash_of(y=[0, 1, 1, 1]),
+        hash_of(y=[0, 1, 0, 1], train=2),
+    }
+    assert len(others | {base}) == 6
+
+
+def test_content_hash_follows_changes() -> None:
+    graph = make_graph(X, PATH, [0, 1, 0, 1], "g")
+    before = graph.content_hash
+    assert graph.content_hash == before == copy.copy(graph).content_hash == pickle.loads(pickle.dumps(graph)).content_hash
+    graph.x[0, 0] = 9
+    written = graph.content_hash
+    graph.y = None
+    assert len({before, written, graph.content_hash}) == 3
+    fresh = copy.copy(graph)
+    fresh.y = torch.tensor([0, 1, 0, 1])
+    fresh.x = torch.tensor(X, dtype=torch.float32)
+    assert fresh.content_hash == before
+
+
+def test_with_features_shares_everything_else() -> None:
+    graph = make_graph(X, PATH, [0, 1, 0, 1], "g", repairs=["r"])
+    known = graph.content_hash
+    changed = with_features(graph, torch.ones(4, 7))
+    assert changed.x.shape == (4, 7) and graph.x.shape == (4, 2)
+    assert changed.edge_index is graph.edge_index and changed.y is graph.y and changed.repairs == ("r",)
+    assert changed.content_hash != known == graph.content_hash
+    with pytest.raises(GraphError, match="has 4 nodes; the new features have 3 rows"):
+        with_features(graph, torch.ones(3, 7))
+    with pytest.raises(GraphError, match="not finite"):
+        with_features(graph, torch.full((4, 1), float("nan")))
+
+
+def test_without_labels_leaves_nothing_to_learn_from() -> None:
+    mask = np.arange(4) == 1
+    graph = make_graph(X, PATH, [0, 1, 0, 1], "g", masks={"train_mask": mask, "val_mask": ~mask})
+    bare = without_labels(graph)
+    assert bare.y is None and not [key for key in bare.keys() if "mask" in key]
+    assert graph.y is not None and graph.train_mask.sum() == 1
+    assert bare.content_hash != graph.content_hash
+
+
+def test_describe_graph() -> None:
+    graph = make_graph(X, PATH, [1, 0, 1, -1], "g")
+    assert describe_graph(graph) == {
+        "nodes": 4,
+        "edges": 2,
+        "features": 2,
+        "classes": 2,
+        "class_sizes": [1, 2],
+        "unlabelled": 1,
+        "isolated": 1,
+        "mean_degree": 1.0,
+        "max_degree": 2,
+    }
+    assert degree(graph).tolist() == [1, 2, 1, 0]
+    assert describe_graph(make_graph(X, PATH, None, "g"))["classes"] == 0
+
+
+def test_embedding_checks_itself() -> None:
+    assert Embedding(torch.ones(2, 3)).geometry == "euclidean"
+    with pytest.raises(ValueError, match="is 'euclidean' or 'cosine', not 'flat'"):
+        Embedding(torch.ones(2, 3), "flat")
+    with pytest.raises(ValueError, match=r"this one has shape \(3,\)"):
+        Embedding(torch.ones(3))
+
+
+def test_unsupported_has_a_reason() -> None:
+    assert Unsupported("no labels").reason == "no labels" == str(Unsupported("no labels"))
