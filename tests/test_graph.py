@@ -155,6 +155,17 @@ def test_content_hash_follows_changes() -> None:
     assert fresh.content_hash == before
 
 
+def test_content_hash_is_not_fooled_by_a_tensor_at_the_same_place() -> None:
+    graph = make_graph(X, PATH, None, "g")
+    before, place = graph.content_hash, id(graph.x)
+    graph.x = None
+    made: list[torch.Tensor] = []
+    while len(made) < 50 and not (made and id(made[-1]) == place):
+        made.append(torch.zeros(4, 2))
+    graph.x = made[-1]
+    assert graph.content_hash != before
+
+
 def test_with_features_shares_everything_else() -> None:
     graph = make_graph(X, PATH, [0, 1, 0, 1], "g", repairs=["r"])
     known = graph.content_hash

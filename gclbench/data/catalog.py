@@ -223,7 +223,8 @@ _PAGES = (
             Printed("dmat/7", 19717, 44338, 3, 500, _RAW_LINKS),
             Printed("mmix/1", 19717, 105734, 3, None, _SWAPPED),
         ),
-        notes="Has a public split. The checksum of ind.pubmed.allx is not known to us: the one seen is recorded.",
+        notes="Has a public split. The checksum of ind.pubmed.allx is not known to us: the one seen is recorded. The graph and "
+        "label files, which we have, give 44324 edges, no isolated node and classes of 4103, 7739 and 7875 nodes.",
     ),
     DatasetInfo(
         name="acm",

@@ -62,6 +62,10 @@ class Located:
         """A sentence for the record when the bytes could not be checked."""
         return None if self.known else f"{self.file.path}: no checksum to compare with; sha256 seen {self.sha256}."
 
+    def __str__(self) -> str:
+        checked = "ok" if self.known else f"unchecked, sha256 {self.sha256}"
+        return f"{self.file.path}  {checked}  {self.path}" + (f"  from {self.source}" if self.source != str(self.path) else "")
+
 
 @dataclass(frozen=True)
 class FileState:
@@ -70,12 +74,21 @@ class FileState:
     Attributes:
         state: `ok`, `missing`, `wrong bytes`, `unreadable`, or `unknown hash` (present, but nothing to compare with).
         where: the file looked at, or where it belongs when it is missing.
+        sha256: of its bytes, where they were read and not rejected.
     """
 
     path: str
     state: str
     where: Path
     sha256: str | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the dataset can be loaded from this file."""
+        return self.state in ("ok", "unknown hash")
+
+    def __str__(self) -> str:
+        return f"{self.path}  {self.state}  {self.where}" + (f"  sha256 {self.sha256}" if self.state == "unknown hash" else "")
 
 
 def cache_folder() -> Path:

@@ -35,7 +35,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
     for rank, (p_value, place) in enumerate(tested):
-        largest = max(largest, min(1.0, len(tested) * p_value))
+        largest = max(largest, min(1.0, (len(tested) - rank) * p_value))
         adjusted[place] = largest
     return adjusted
 

@@ -136,6 +136,7 @@ def test_address_mirror_may_hold_gz(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     use(monkeypatch, tmp_path / "empty", f"{site.address}/m/")
     (located,) = mirror.resolve(toy())
     assert (located.path.read_bytes(), located.sha256, located.known) == (RIGHT, SHA, True)
+    assert str(located) == f"{PATH}  ok  {cached(tmp_path)}  from {site.address}/m/{PATH}.gz"
 
 
 def test_bad_cache_file_is_replaced(tmp_path: Path, site: Site) -> None:
@@ -266,6 +267,11 @@ def test_verify_and_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "gone": ("missing", tmp_path / "cache" / "gone"),
         "unchecked": ("unknown hash", folder / "unchecked"),
     }
+    assert [state.ok for state in mirror.verify("toy")] == [True, True, False, False, True]
+    assert str(mirror.verify("toy")[2]) == f"bad  wrong bytes  {folder / 'bad'}"
+    assert str(mirror.verify("toy")[4]).endswith(
+        f"unknown hash  {folder / 'unchecked'}  sha256 {hashlib.sha256(WRONG).hexdigest()}"
+    )
     assert mirror.path("toy") == {name: where for name, (_, where) in states.items()}
     assert not (tmp_path / "cache").exists(), "verify wrote something"
 
