@@ -173,7 +173,9 @@ def _check_names(parsed: list[Override]) -> list[str]:
                 continue
             if not entry.builtin or not _has_yaml(key, str(name)):
                 node = {"name": name, **defaults(KINDS[key].load(str(name)))} if key != "task" else defaults(TASKS.load(str(name)))
-                store.store(group=key, name=str(name), node=node, package=key if key != "task" else f"task.{name}", provider="gclbench")
+                store.store(
+                    group=key, name=str(name), node=node, package=key if key != "task" else f"task.{name}", provider="gclbench"
+                )
     return errors
 
 
@@ -221,7 +223,11 @@ def _unknown_key(key: str, known: list[str]) -> str:
         guess = leaves[close] if close else None
     hint = f" Did you mean '{guess}'?" if guess else ""
     head = key.partition(".")[0]
-    family = sorted(name for name in known if name.startswith(f"{head}.")) if "." in key else sorted({name.partition(".")[0] for name in known})
+    family = (
+        sorted(name for name in known if name.startswith(f"{head}."))
+        if "." in key
+        else sorted({name.partition(".")[0] for name in known})
+    )
     return f"'{key}' does not exist.{hint} Known: {', '.join(family or sorted({name.partition('.')[0] for name in known}))}"
 
 
@@ -258,7 +264,9 @@ def _validate(values: dict[str, Any], parsed: list[Override]) -> Experiment:
     if errors:
         raise ConfigErrors(errors)
     repeat = tuple(
-        str(override.input_line) for override in parsed if override.key_or_group not in ("seeds", "task", "runs_dir", "rerun", "device", "time_limit")
+        str(override.input_line)
+        for override in parsed
+        if override.key_or_group not in ("seeds", "task", "runs_dir", "rerun", "device", "time_limit")
     )
     return Experiment(
         settings=settings,
@@ -275,7 +283,9 @@ def _validate(values: dict[str, Any], parsed: list[Override]) -> Experiment:
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
     """`10` is 0…9, `[3,7]` those two."""
-    whole = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, int) and not isinstance(item, bool)]
+    whole = [
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, int) and not isinstance(item, bool)
+    ]
     if isinstance(value, list):
         if not value or len(whole) != len(value) or min(whole) < 0 or len(set(whole)) != len(whole):
             errors.append(f"seeds={value} must be different whole numbers from 0, for example seeds=[3,7]")
@@ -300,6 +310,3 @@ def _device(value: str, errors: list[str]) -> str:
     elif kind == "cuda" and index and int(index) >= torch.cuda.device_count():
         errors.append(f"device={value}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
     return value
-
-
-

@@ -99,9 +99,14 @@ def _commit() -> str:
     if not (root / ".git").exists():
         return "none (installed from a package)"
     try:
-        commit = subprocess.run(["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=10)
+        commit = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=10
+        )
         changed = subprocess.run(
-            ["git", "-C", str(root), "status", "--porcelain", "--", "gclbench", "configs"], capture_output=True, text=True, timeout=10
+            ["git", "-C", str(root), "status", "--porcelain", "--", "gclbench", "configs"],
+            capture_output=True,
+            text=True,
+            timeout=10,
         )
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"

@@ -102,7 +102,9 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
         if key not in fields:
             guess = nearest(key, list(fields))
             hint = f" Did you mean '{where}.{guess}'?" if guess else ""
-            errors.append(f"'{where}.{key}' does not exist.{hint} Known: {', '.join(f'{where}.{name}' for name in fields) or 'no settings'}")
+            errors.append(
+                f"'{where}.{key}' does not exist.{hint} Known: {', '.join(f'{where}.{name}' for name in fields) or 'no settings'}"
+            )
             continue
         if value is None and key in required:
             continue

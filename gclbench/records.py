@@ -228,7 +228,9 @@ class Store:
                 found[record.id] = record
                 continue
             if earlier.metrics != record.metrics or earlier.status != record.status:
-                log.warning("%s holds another record of run %s with different content; the newer one that is ok is used", source, record.id)
+                log.warning(
+                    "%s holds another record of run %s with different content; the newer one that is ok is used", source, record.id
+                )
             found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
         for run_id in sorted(found):
             yield found[run_id]

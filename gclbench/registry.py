@@ -164,7 +164,9 @@ def _registered_in(path: Path, module: str, variable: str) -> Iterator[Entry]:
 
 def _registered_name(decorator: ast.expr, variable: str) -> str | None:
     match decorator:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="register"), args=[ast.Constant(value=str(name))]) if owner == variable:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="register"), args=[ast.Constant(value=str(name))]) if (
+            owner == variable
+        ):
             return name
     return None
 

@@ -102,7 +102,7 @@ def run(job: Job, loaded: Loaded, store: Store, report: Reporter | None = None) 
                 outcome = ("ok", "", "")
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - every outcome of a run is a record; only an interrupt ends the sweep
+        except BaseException as error:
             outcome = _status(error)
             if embedding is None and not isinstance(error, Unsupported):
                 failure = outcome
@@ -131,7 +131,9 @@ def run(job: Job, loaded: Loaded, store: Store, report: Reporter | None = None) 
     return records
 
 
-def _embed(job: Job, task: Any, graph: Data, split: Any, rng: Streams, watch: Watch, clock: _Clock, facts: dict[str, Any]) -> Embedding:
+def _embed(
+    job: Job, task: Any, graph: Data, split: Any, rng: Streams, watch: Watch, clock: _Clock, facts: dict[str, Any]
+) -> Embedding:
     """Hide, filter, fit: the part that the job's tasks share."""
     spec = next(iter(job.specs.values()))
     with clock.phase("hide"):
@@ -190,5 +192,3 @@ class _Clock:
         seconds = {name: round(value, 6) for name, value in self._seconds.items()}
         self._seconds.pop("evaluate", None)
         return seconds
-
-

@@ -47,7 +47,9 @@ class Watch:
         """
         value = float(loss)
         if not math.isfinite(value):
-            raise Diverged(f"the loss became {value} at iteration {iteration} of {total}; a smaller method.lr or a larger method.tau may help")
+            raise Diverged(
+                f"the loss became {value} at iteration {iteration} of {total}; a smaller method.lr or a larger method.tau may help"
+            )
         self.iterations, self.last_loss = iteration, value
         if iteration == total or iteration % max(1, total // CURVE_POINTS) == 0:
             self.curve.append((iteration, value))

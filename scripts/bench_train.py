@@ -104,8 +104,16 @@ def main() -> None:
     rows = [measure(dataset, options.passes) for dataset in options.datasets]
     print(f"{'dataset':<14}{'plain s/pass':>14}{'fused s/pass':>14}{'ratio':>8}{'loss diff':>12}")
     for row in rows:
-        print(f"{row['dataset']:<14}{row['plain_seconds']:>14.3f}{row['fused_seconds']:>14.3f}{row['ratio_median']:>8.2f}{row['largest_loss_difference']:>12.1e}")
-    facts = {"benchmark": "bench_train", "device": device_name("cpu"), "threads": torch.get_num_threads(), "environment": versions(), "rows": rows}
+        print(
+            f"{row['dataset']:<14}{row['plain_seconds']:>14.3f}{row['fused_seconds']:>14.3f}{row['ratio_median']:>8.2f}{row['largest_loss_difference']:>12.1e}"
+        )
+    facts = {
+        "benchmark": "bench_train",
+        "device": device_name("cpu"),
+        "threads": torch.get_num_threads(),
+        "environment": versions(),
+        "rows": rows,
+    }
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(json.dumps(facts, indent=2) + "\n")

@@ -1,7 +1,7 @@
 """Regenerates everything under results/ that is made from records, or checks that it is as committed.
 
-    python scripts/make_results.py            writes results/tables/
-    python scripts/make_results.py --check    exits 1 when a file differs from what the records give
+python scripts/make_results.py            writes results/tables/
+python scripts/make_results.py --check    exits 1 when a file differs from what the records give
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def main() -> None:
         make(committed)
         return
     with tempfile.TemporaryDirectory() as folder:
-        stale = [path.name for path in make(Path(folder)) if not (committed / path.name).exists() or path.read_bytes() != (committed / path.name).read_bytes()]
+        stale = [
+            path.name
+            for path in make(Path(folder))
+            if not (committed / path.name).exists() or path.read_bytes() != (committed / path.name).read_bytes()
+        ]
     if stale:
         sys.exit(f"results/tables differ from the records: {', '.join(stale)}; run python scripts/make_results.py")
     print(f"{len(TABLES)} tables are those of the committed records")

@@ -183,7 +183,7 @@ def test_without_labels_leaves_nothing_to_learn_from() -> None:
     mask = np.arange(4) == 1
     graph = make_graph(X, PATH, [0, 1, 0, 1], "g", masks={"train_mask": mask, "val_mask": ~mask})
     bare = without_labels(graph)
-    assert bare.y is None and not [key for key in bare.keys() if "mask" in key]
+    assert bare.y is None and not [key for key in bare if "mask" in key]
     assert graph.y is not None and graph.train_mask.sum() == 1
     assert bare.content_hash != graph.content_hash
 

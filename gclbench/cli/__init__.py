@@ -61,7 +61,9 @@ def main(argv: list[str] | None = None) -> int:
 
             guess = nearest(first, list(VERBS))
             hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
-            print(f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr)
+            print(
+                f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr
+            )
             return 2
         from gclbench.cli import run
 
@@ -71,5 +73,3 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return 0
-
-

@@ -22,7 +22,10 @@ GCLBENCH_OFFLINE=1 opens no connection.
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="gclbench data", description="Raw files of datasets.", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="gclbench data",
+        description="Raw files of datasets.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("action", choices=["fetch", "verify", "path"])
     parser.add_argument("names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})")

@@ -17,7 +17,10 @@ EXAMPLES = """examples:
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="gclbench list", description="What can be chosen.", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="gclbench list",
+        description="What can be chosen.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("kind", nargs="?", help="datasets, filters, methods, negatives or tasks")
     asked = parser.parse_args(argv).kind
@@ -28,7 +31,10 @@ def main(argv: list[str]) -> int:
         if kind not in KINDS:
             guess = nearest(asked, [*PLURALS, "negatives"])
             hint = f" Did you mean '{guess}'?" if guess else ""
-            print(f"gclbench list: there is no kind '{asked}'.{hint} Kinds: datasets, filters, methods, negatives, tasks", file=sys.stderr)
+            print(
+                f"gclbench list: there is no kind '{asked}'.{hint} Kinds: datasets, filters, methods, negatives, tasks",
+                file=sys.stderr,
+            )
             return 2
         kinds = [kind]
     for index, kind in enumerate(kinds):

@@ -75,13 +75,25 @@ def _dataset(overrides: list[str]) -> int:
 def _run(prefix: str, folders: list[str]) -> int:
     from gclbench.records import Store
 
-    found = {record.id: record for folder in folders if Path(folder).is_dir() for record in Store(folder).scan() if record.id.startswith(prefix)}
+    found = {
+        record.id: record
+        for folder in folders
+        if Path(folder).is_dir()
+        for record in Store(folder).scan()
+        if record.id.startswith(prefix)
+    }
     if len(found) == 1:
         print(json.dumps(json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False))
         return 0
     places = ", ".join(folders)
     if not found:
-        print(f"gclbench show: no run whose id starts with '{prefix}' in {places}; `gclbench status` lists what is there", file=sys.stderr)
+        print(
+            f"gclbench show: no run whose id starts with '{prefix}' in {places}; `gclbench status` lists what is there",
+            file=sys.stderr,
+        )
     else:
-        print(f"gclbench show: {len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of the id", file=sys.stderr)
+        print(
+            f"gclbench show: {len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of the id",
+            file=sys.stderr,
+        )
     return 2

@@ -25,7 +25,10 @@ def main(argv: list[str]) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
     if missing:
-        print(f"gclbench status: there is no folder {', '.join(missing)}; runs are recorded in runs_dir (default: runs)", file=sys.stderr)
+        print(
+            f"gclbench status: there is no folder {', '.join(missing)}; runs are recorded in runs_dir (default: runs)",
+            file=sys.stderr,
+        )
         return 2
     groups: dict[tuple[str, str, str], Counter[str]] = {}
     troubles = []

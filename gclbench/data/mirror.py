@@ -282,7 +282,7 @@ def _store(file: RawFile, stream: IO[bytes] | gzip.GzipFile, source: str, *, tru
             raise _Rejected(f"the connection ended after {size} of {length} bytes")
         seen = digest.hexdigest()
         known = _accept(file, seen, trusted)
-        os.chmod(temporary, 0o644)
+        Path(temporary).chmod(0o644)
         os.replace(temporary, target)
     finally:
         with contextlib.suppress(FileNotFoundError):

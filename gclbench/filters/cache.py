@@ -51,7 +51,9 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
     try:
         _write(filtered, features, sidecar)
     except OSError as error:
-        log.warning("filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror)
+        log.warning(
+            "filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror
+        )
     return filtered, False
 
 
@@ -91,5 +93,5 @@ def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
 
 def _sha256(array: np.ndarray) -> str:
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    digest.update(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
     return digest.hexdigest()

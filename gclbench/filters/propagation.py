@@ -130,7 +130,7 @@ def _chebyshev_slice(matrix: Tensor, b: Tensor, damping: float, alpha: float, to
     limit = 4 + 2 * math.ceil(math.log(2.0 / (tol * alpha)) / math.acosh(sigma))
     sweeps = 1
     while True:
-        reached = float(residual.norm()) / alpha / float(z.norm())
+        reached = _norm(residual) / alpha / _norm(z)
         if reached <= tol or sweeps >= limit:
             return z, sweeps, reached
         z += step
@@ -139,6 +139,12 @@ def _chebyshev_slice(matrix: Tensor, b: Tensor, damping: float, alpha: float, to
         following = 1.0 / (2.0 * sigma - rho)
         step.mul_(following * rho).add_(residual, alpha=2.0 * following * sigma)
         rho = following
+
+
+def _norm(block: Tensor) -> float:
+    """Frobenius norm, in float64 where squares of the entries leave float32's range."""
+    value = float(block.norm())
+    return value if 1e-15 < value < 1e18 else float(torch.linalg.vector_norm(block, dtype=torch.float64))
 
 
 def series(operator: Operator, x: Tensor, alpha: float, r: float, tol: float) -> tuple[Tensor, Outcome]:
@@ -153,7 +159,7 @@ def series(operator: Operator, x: Tensor, alpha: float, r: float, tol: float) ->
         for _ in range(sweeps):
             y = torch.sparse.mm(matrix, y).mul_(1.0 - alpha).add_(b)
         result[:, columns] = y.mul_(alpha).mul_(out_of)
-    bound = (1.0 - alpha) ** sweeps / alpha
+    bound = (1.0 - alpha) ** sweeps / alpha if sweeps else 0.0
     return result, Outcome("series", sweeps, bound, "weighted", 1.0)
 
 

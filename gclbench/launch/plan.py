@@ -69,4 +69,3 @@ def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
 
 def _command(experiment: Experiment, task: str, seed: int) -> str:
     return " ".join(["gclbench", *experiment.overrides, f"task={task}", f"seeds=[{seed}]"])
-

@@ -31,7 +31,7 @@ class Tiny:
             self.features[hole] = 0
             self.labels[hole] = 0
         one_hot = np.eye(3, dtype=np.int32)[self.labels]
-        self.links = {u: [v for v in rng.integers(0, count, 3).tolist()] for u in test} | {0: [1, 1, 0], 1: [0]}
+        self.links = {u: rng.integers(0, count, 3).tolist() for u in test} | {0: [1, 1, 0], 1: [0]}
         content: dict[str, Any] = {
             "x": scipy.sparse.csr_matrix(self.features[:TRAIN]),
             "y": one_hot[:TRAIN],

@@ -168,4 +168,4 @@ def test_settings_bind_with_their_bounds() -> None:
     errors: list[str] = []
     assert bind(Classification, {"protocol": "public", "max_iter": 10}, "task", errors) == Classification("public", max_iter=10)
     assert bind(Classification, {"protocol": "10/10/80", "tolerance": 0, "normalize": "std"}, "task", errors) is None
-    assert [error.partition(" ")[0] for error in errors] == ["task.classification.protocol='10/10/80'", "task.tolerance=0", "task.normalize='std'"]
+    assert [error.partition(" ")[0] for error in errors] == ["task.protocol='10/10/80'", "task.tolerance=0", "task.normalize='std'"]

@@ -116,7 +116,9 @@ def test_without_edges_only_the_agreement_is_measured(toy: Toy) -> None:
 
 
 def test_what_it_does_not_support(toy: Toy) -> None:
-    with pytest.raises(Unsupported, match="clusters from the classes, and 'toy' has no labels; give it with task.clustering.clusters=K"):
+    with pytest.raises(
+        Unsupported, match="clusters from the classes, and 'toy' has no labels; give it with task.clustering.clusters=K"
+    ):
         Clustering().split(toy(y=None), Streams(0))
     with pytest.raises(Unsupported, match="'toy' has no labels"):
         Clustering().split(toy(y=torch.full((120,), -1)), Streams(0))
