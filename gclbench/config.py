@@ -17,15 +17,17 @@ from hydra import compose, initialize_config_module
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from gclbench.hyperparameters import bind, defaults
+from gclbench.hyperparameters import bind, defaults, values_of
 from gclbench.registry import DATASETS, FILTERS, KINDS, METHODS, NEGATIVES, TASKS, UnknownName, nearest
 
 CONFIG_MODULE = "gclbench.configs"
 RERUN = ("never", "failed", "all")
+REMOVALS = {"filter": "filter=none applies no filter", "task": "task=[NAME,NAME] names the tasks to run"}
+"""What to write instead of `~KEY`."""
 
 
 class ConfigErrors(ValueError):
@@ -69,9 +71,9 @@ def load(overrides: list[str]) -> Experiment:
     Raises:
         ConfigErrors: with every error found.
     """
-    parsed = _parse(overrides)
-    values = _compose(parsed)
-    return _validate(values, parsed)
+    errors: list[str] = []
+    parsed = _parse(overrides, errors)
+    return _validate(_compose(parsed, errors), parsed, errors)
 
 
 def sweep(overrides: list[str]) -> list[list[str]]:
@@ -80,18 +82,29 @@ def sweep(overrides: list[str]) -> list[list[str]]:
     Raises:
         ConfigErrors: when an override cannot be read.
     """
+    errors: list[str] = []
     choices: list[list[str]] = []
-    for override in _parse(overrides, allow_sweeps=True):
+    for override in _parse(overrides, errors, allow_sweeps=True):
         if override.is_sweep_override():
             choices.append([f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()])
         else:
             choices.append([str(override.input_line)])
+    if errors:
+        raise ConfigErrors(errors)
     return [list(combination) for combination in itertools.product(*choices)]
 
 
 def resolved(overrides: list[str]) -> dict[str, Any]:
-    """The composed configuration as plain values, for `gclbench show`."""
-    return _compose(_parse(overrides))
+    """The composed configuration as plain values, for `gclbench show`.
+
+    Raises:
+        ConfigErrors: when it cannot be composed; only `load` checks the values.
+    """
+    errors: list[str] = []
+    values = _compose(_parse(overrides, errors), errors)
+    if errors:
+        raise ConfigErrors(errors)
+    return values
 
 
 @contextlib.contextmanager
@@ -100,37 +113,72 @@ def _hydra() -> Iterator[None]:
         yield
 
 
-def _parse(overrides: list[str], allow_sweeps: bool = False) -> list[Override]:
-    """Raises ConfigErrors for text that is no override and for sweeps where none are allowed."""
+def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
+    """The overrides that can be read; notes text that is no override, removals, and sweeps where none are allowed."""
     parser = OverridesParser.create()
     parsed: list[Override] = []
-    errors: list[str] = []
     for text in overrides:
         try:
             override = parser.parse_override(text)
-        except OverrideParseException as error:
+        except HydraException as error:
             first = str(error).partition("\n")[0]
-            hint = "" if "=" in text else " Overrides are KEY=VALUE; `gclbench --help` lists the verbs."
-            errors.append(f"cannot read '{text}': {first}.{hint}")
+            hint = "quote brackets, commas and quotes that belong to a value" if "=" in text else "overrides are KEY=VALUE"
+            errors.append(f"cannot read '{text}': {first}; {hint} (`gclbench --help` has examples)")
+            continue
+        if not override.key_or_group:
+            errors.append(f"'{text}' names no key; overrides are KEY=VALUE (`gclbench --help` has examples)")
+            continue
+        if override.is_delete():
+            advice = REMOVALS.get(override.key_or_group, "KEY=VALUE sets another value")
+            errors.append(f"'{text}' removes a setting, and every run needs all of them; {advice}")
             continue
         if override.is_sweep_override() and not allow_sweeps:
             errors.append(f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written [a,b].")
+            continue
         parsed.append(override)
-    if errors:
-        raise ConfigErrors(errors)
     return parsed
 
 
-def _compose(parsed: list[Override]) -> dict[str, Any]:
-    errors = [*_check_names(parsed), *_check_keys(parsed)]
-    if errors:
-        raise ConfigErrors(errors)
+def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
+    """The values of those overrides that are right; notes what is wrong with the others.
+
+    Raises:
+        ConfigErrors: with all errors so far, when nothing can be composed.
+    """
+    wrong: set[str] = set()
+    chosen: list[Override] = []
+    for override in parsed:
+        kind = override.key_or_group
+        if kind in KINDS:
+            found = _name_errors(override)
+            errors += found
+            wrong |= {kind} if found else set()
+            chosen += [] if found else [override]
+    if "method" in wrong:
+        # The method chooses these, so nothing can be said about their settings.
+        wrong |= {"filter", "negatives"}
+    known = _flat(_composed(chosen, errors))
+    kept = list(chosen)
+    for override in parsed:
+        key = override.key_or_group
+        kind = key.partition(".")[0]
+        if key in KINDS or ("." in key and kind in wrong):
+            continue
+        if kind in KINDS and key == f"{kind}.name":
+            errors.append(f"'{key}' cannot be set; choose a {kind} with {kind}=NAME")
+        elif key in known:
+            kept.append(override)
+        else:
+            errors.append(_unknown_key(key, known))
+    return _composed(kept, errors)
+
+
+def _composed(overrides: list[Override], errors: list[str]) -> dict[str, Any]:
     with _hydra():
         try:
-            config = compose("config", [str(override.input_line) for override in parsed])
-            return _plain(config)
+            return _plain(compose("config", [str(override.input_line) for override in overrides]))
         except (HydraException, OmegaConfBaseException) as error:
-            raise ConfigErrors([" ".join(str(error).split())]) from error
+            raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
 
 
 def _plain(config: DictConfig) -> dict[str, Any]:
@@ -153,30 +201,33 @@ def _plain(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in values.items()}
 
 
-def _check_names(parsed: list[Override]) -> list[str]:
-    """Every chosen component must exist; those without a YAML of their own get one from their class's defaults."""
-    errors: list[str] = []
-    store = ConfigStore.instance()
-    for override in parsed:
-        key = override.key_or_group
-        if key not in KINDS or override.is_delete():
-            continue
-        value = override.value()
-        for name in value if isinstance(value, list) else [value]:
-            if isinstance(name, (dict, type(None))):
-                errors.append(f"{key}={name} does not name a {key}")
-                continue
-            try:
-                entry = KINDS[key].check(str(name))
-            except UnknownName as error:
-                errors.append(str(error))
-                continue
-            if not entry.builtin or not _has_yaml(key, str(name)):
-                node = {"name": name, **defaults(KINDS[key].load(str(name)))} if key != "task" else defaults(TASKS.load(str(name)))
-                store.store(
-                    group=key, name=str(name), node=node, package=key if key != "task" else f"task.{name}", provider="gclbench"
-                )
+def _name_errors(override: Override) -> list[str]:
+    """What is wrong with a choice such as `method=NAME`; a component without a YAML of its own gets its class's defaults."""
+    kind, value = override.key_or_group, override.value()
+    known = f"Known: {', '.join(KINDS[kind].names())}"
+    if isinstance(value, list) and kind != "task":
+        return [f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m {kind}={','.join(map(str, value))}"]
+    names = [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
+    if not names or (isinstance(value, list) and len(names) < len(value)):
+        return [f"'{override.input_line}' does not name a {kind}. {known}"]
+    errors = []
+    for name in names:
+        try:
+            entry = KINDS[kind].check(name)
+            if not entry.builtin or not _has_yaml(kind, name):
+                _offer(kind, name, KINDS[kind].load(name))
+        except UnknownName as error:
+            errors.append(str(error))
+        except Exception as error:  # whatever the code of another package raises while it is imported
+            errors.append(f"{kind} '{name}' of {entry.origin} cannot be loaded: {type(error).__name__}: {error}")
     return errors
+
+
+def _offer(kind: str, name: str, cls: type) -> None:
+    """Gives Hydra a config of a component's defaults."""
+    node = defaults(cls) if kind == "task" else {"name": name, **defaults(cls)}
+    package = f"task.{name}" if kind == "task" else kind
+    ConfigStore.instance().store(group=kind, name=name, node=node, package=package, provider="gclbench")
 
 
 def _has_yaml(group: str, name: str) -> bool:
@@ -185,50 +236,19 @@ def _has_yaml(group: str, name: str) -> bool:
     return files(CONFIG_MODULE).joinpath(group, f"{name}.yaml").is_file()
 
 
-def _check_keys(parsed: list[Override]) -> list[str]:
-    """Names every key that no chosen component has, with the likeliest intended one."""
-    groups = [override for override in parsed if override.key_or_group in KINDS and _exists(override)]
-    with _hydra():
-        try:
-            config = compose("config", [str(override.input_line) for override in groups])
-            known = _flat(_plain(config))
-        except (HydraException, OmegaConfBaseException) as error:
-            return [" ".join(str(error).split())]
-    errors = []
-    for override in parsed:
-        key = override.key_or_group
-        if key in KINDS or override.is_add() or override.is_force_add():
-            continue
-        if key in known or any(name.startswith(f"{key}.") for name in known):
-            continue
-        errors.append(_unknown_key(key, list(known)))
-    return errors
-
-
-def _exists(override: Override) -> bool:
-    """Whether a group's override names components that exist (the others are reported by name)."""
-    if override.is_delete():
-        return True
-    value = override.value()
-    return all(str(name) in KINDS[override.key_or_group].entries for name in (value if isinstance(value, list) else [value]))
-
-
-def _unknown_key(key: str, known: list[str]) -> str:
-    leaf = key.rpartition(".")[2]
-    by_leaf = [name for name in known if name.rpartition(".")[2] == leaf]
-    guess = by_leaf[0] if by_leaf else nearest(key, known)
-    if guess is None:
-        leaves = {name.rpartition(".")[2]: name for name in known}
-        close = nearest(leaf, list(leaves))
-        guess = leaves[close] if close else None
+def _unknown_key(key: str, known: dict[str, Any]) -> str:
+    """The sentence for a key that nothing chosen has, with the likeliest intended one."""
+    settings = [name for name in known if not name.endswith(".name")]
+    tops = sorted({*KINDS, *(name for name in settings if "." not in name)})
+    head, _, leaf = key.rpartition(".")
+    family = [name for name in settings if head and name.startswith(f"{key.partition('.')[0]}.")]
+    same_leaf = [name for name in settings if name.rpartition(".")[2] == leaf]
+    leaves = {name.rpartition(".")[2]: name for name in family or settings}
+    guess = (nearest(key, tops) if not head else None) or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
     hint = f" Did you mean '{guess}'?" if guess else ""
-    head = key.partition(".")[0]
-    family = (
-        sorted(name for name in known if name.startswith(f"{head}."))
-        if "." in key
-        else sorted({name.partition(".")[0] for name in known})
-    )
-    return f"'{key}' does not exist.{hint} Known: {', '.join(family or sorted({name.partition('.')[0] for name in known}))}"
+    if head in KINDS and not family:
+        return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
+    return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -241,19 +261,18 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _validate(values: dict[str, Any], parsed: list[Override]) -> Experiment:
-    errors: list[str] = []
+def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str]) -> Experiment:
     settings: dict[str, Any] = {}
     components: dict[str, Any] = {}
     for kind, registry in (("dataset", DATASETS), ("filter", FILTERS), ("method", METHODS), ("negatives", NEGATIVES)):
         given = dict(values[kind])
         name = str(given.pop("name"))
         components[kind] = bind(registry.load(name), given, kind, errors)
-        settings[kind] = {"name": name, **given}
+        settings[kind] = _settings(name, components[kind])
     settings["tasks"], components["tasks"] = {}, {}
     for name, given in values["task"].items():
         components["tasks"][name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
-        settings["tasks"][name] = {"name": name, **(given or {})}
+        settings["tasks"][name] = _settings(name, components["tasks"][name])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
@@ -261,6 +280,8 @@ def _validate(values: dict[str, Any], parsed: list[Override]) -> Experiment:
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0):
         errors.append(f"time_limit={limit} must be a positive number of seconds, or null")
     device = _device(str(values["device"]), errors)
+    if not values["runs_dir"]:
+        errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
         raise ConfigErrors(errors)
     repeat = tuple(
@@ -279,6 +300,11 @@ def _validate(values: dict[str, Any], parsed: list[Override]) -> Experiment:
         overrides=repeat,
         tasks_chosen=any(override.key_or_group == "task" for override in parsed),
     )
+
+
+def _settings(name: str, component: Any) -> dict[str, Any]:
+    """A component's part of a run's identity: values as bound, so that `tau=1` and `tau=1.0` are one run."""
+    return {"name": name} if component is None else {"name": name, **values_of(component)}
 
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:

@@ -157,12 +157,14 @@ def convert(value: Any, kind: Any) -> Any:
             raise ValueError("must be true or false")
         return value
     if kind is int:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value != int(value):
             raise ValueError("must be a whole number")
         return int(value)
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError("must be a number")
+        if not math.isfinite(value):
+            raise ValueError("must be a finite number")
         return float(value)
     if kind is str:
         if value is None or isinstance(value, (list, dict)):

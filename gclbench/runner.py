@@ -90,6 +90,7 @@ def run(job: Job, loaded: Loaded, store: Store, report: Reporter | None = None) 
         task = job.components["tasks"][name]
         metrics: dict[str, float] = {}
         outcome = failure
+        facts["split"] = {}
         try:
             if outcome is None:
                 with clock.phase("split"):
@@ -138,7 +139,9 @@ def _embed(
     spec = next(iter(job.specs.values()))
     with clock.phase("hide"):
         visible = task.hide(graph, split)
-        labels = task.labels(graph, split)
+        method = job.components["method"]
+        # Only a method that declares that it needs labels sees those that the task reveals.
+        labels = task.labels(graph, split) if method.needs_labels else torch.full((graph.num_nodes,), -1, dtype=torch.long)
     component = job.components["filter"]
     with clock.phase("filter"):
         if task.hides or spec.filter["name"] == "none":
@@ -150,7 +153,7 @@ def _embed(
     facts["filter"] = {**filtered.report, "cached": hit}
     seen = without_labels(with_features(visible, filtered.x)).to(job.device)
     with clock.phase("fit"):
-        embedding = job.components["method"].fit(seen, labels.to(job.device), rng, watch)
+        embedding = method.fit(seen, labels.to(job.device), rng, watch)
         if job.device.startswith("cuda"):
             torch.cuda.synchronize(job.device)
     if not bool(torch.isfinite(embedding.z).all()):

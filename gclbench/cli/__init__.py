@@ -6,6 +6,7 @@ Nothing here imports torch or Hydra before a verb needs it.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 VERBS = {
@@ -43,7 +44,22 @@ INTERRUPTED = 130
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command, 130 interrupted."""
-    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        code = _main(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("\ninterrupted; what was recorded stays, the same command goes on from there", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe, such as `head`, has enough; what Python would flush at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _main(arguments: list[str]) -> int:
+    from gclbench.registry import RegistryConflict, nearest
+
     first = arguments[0] if arguments else ""
     try:
         if first in ("-h", "--help", "help"):
@@ -57,8 +73,6 @@ def main(argv: list[str] | None = None) -> int:
         if first in VERBS:
             return importlib.import_module(f"gclbench.cli.{first}").main(arguments[1:])
         if first and "=" not in first and not first.startswith(("-", "+", "~")):
-            from gclbench.registry import nearest
-
             guess = nearest(first, list(VERBS))
             hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
             print(
@@ -68,8 +82,6 @@ def main(argv: list[str] | None = None) -> int:
         from gclbench.cli import run
 
         return run.main(arguments)
-    except KeyboardInterrupt:
-        print("\ninterrupted; what was recorded stays, the same command goes on from there", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        return 0
+    except RegistryConflict as error:
+        print(f"gclbench: {error}", file=sys.stderr)
+        return 2

@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all.")
     parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 

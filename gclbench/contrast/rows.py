@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 Weights = Callable[[int, int], Tensor]
 """Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
@@ -124,6 +125,7 @@ class _PanelReduction(torch.autograd.Function):
         return tuple((torch.log(sums) + bound).to(anchors.dtype) for sums in (*row_sums, *column_sums))
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         scale, heads, skip_self, columns, bound, block, dtype = ctx.settings
         count = len(heads)

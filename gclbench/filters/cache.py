@@ -60,13 +60,14 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
 def _read(features: Path, sidecar: Path) -> Filtered | None:
     try:
         facts = json.loads(sidecar.read_text(encoding="utf-8"))
-        array = np.load(features, allow_pickle=False)
+        with open(features, "rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
         if _sha256(array) != facts["sha256"]:
             raise ValueError("its content has changed")
         return Filtered(torch.from_numpy(array), facts["report"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+    except Exception as error:  # NumPy raises nearly anything (TokenError, MemoryError, …) on a damaged header.
         log.warning("the cached features %s are damaged (%s); filtering again", features, error)
         return None
 

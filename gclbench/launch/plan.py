@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from torch_geometric.data import Data
@@ -68,4 +69,6 @@ def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
 
 
 def _command(experiment: Experiment, task: str, seed: int) -> str:
-    return " ".join(["gclbench", *experiment.overrides, f"task={task}", f"seeds=[{seed}]"])
+    """What repeats one run in a shell: settings of other tasks are left out, since those tasks are not chosen."""
+    overrides = [text for text in experiment.overrides if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(f"task.{task}.")]
+    return shlex.join(["gclbench", *overrides, f"task={task}", f"seeds=[{seed}]"])

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 
 def masked_products(x: Tensor, weight: Tensor, dropped: list[Tensor]) -> tuple[Tensor, ...]:
@@ -46,6 +47,7 @@ class _MaskedProducts(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         whole = gradients[0]
         for gradient, (subtract, _, _) in zip(gradients[1:], ctx.parts, strict=True):

@@ -85,7 +85,7 @@ class Clustering:
         """
         k = self._number_of_clusters(graph)
         z = embedding_rows(embedding, graph.num_nodes, self.normalize)
-        clusters, inertia = _kmeans(z, k, self.n_init, rng.integer("kmeans"))
+        clusters, inertia = kmeans(z, k, self.n_init, rng.integer("kmeans"))
         metrics: dict[str, float] = {}
         labels = _labels(graph)
         known = labels >= 0
@@ -131,7 +131,7 @@ def _labels(graph: Graph) -> np.ndarray:
     return graph.y.numpy()
 
 
-def _kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
+def kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
     model = KMeans(n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed)
     # scikit-learn's threads add up their partial centres in the order in which they finish: with one

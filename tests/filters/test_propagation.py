@@ -68,10 +68,21 @@ def test_exact_solvers_agree_with_a_dense_solve_within_their_own_bound(solve, se
         wanted, degree = dense_solution(edge_index, x, alpha, r, self_loops)
         found, outcome = solve(operator, x, alpha, r, 1e-5)
         measured = weighted_error(found, wanted, degree, r)
-        assert outcome.error_bound <= 1e-5 * (1 + 1e-12)
         assert outcome.error_norm == "weighted"
-        # float32 itself: half a unit in the last place of every feature remains even where nothing is iterated.
-        assert measured <= max(outcome.error_bound, 1e-6), (alpha, r, measured, outcome)
+        assert measured <= outcome.error_bound, (alpha, r, measured, outcome)
+        # The tolerance holds up to float32's rounding, which the residual shows multiplied by 1/α.
+        assert measured <= 1.1e-5
+        assert outcome.error_bound <= 1e-5 + 4e-7 / alpha
+
+
+@pytest.mark.parametrize("solve", [chebyshev, series])
+def test_the_bound_counts_rounding_when_the_tolerance_is_beyond_float32(solve):
+    edge_index, nodes = two_parts_and_loners()
+    x = signed_features(nodes, 6)
+    wanted, degree = dense_solution(edge_index, x, 0.01, 0.5, True)
+    found, outcome = solve(Operator(edge_index, nodes, True), x, 0.01, 0.5, 1e-7)
+    measured = weighted_error(found, wanted, degree, 0.5)
+    assert 1e-7 < measured <= outcome.error_bound < 1e-4
 
 
 @pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-3])
@@ -85,10 +96,9 @@ def test_a_loose_tolerance_is_kept_and_saves_sweeps(solve, tol):
         for x in (signed_features(60, 4), vectors[:, [0]].float(), vectors[:, [-1]].float()):
             wanted, degree = dense_solution(edge_index, x, alpha, 0.5, False)
             found, outcome = solve(operator, x, alpha, 0.5, tol)
-            # The bound is relative to the iterate: e/(1−e) relative to the solution.
-            allowed = outcome.error_bound / (1 - outcome.error_bound)
-            assert outcome.error_bound <= tol * (1 + 1e-12)
-            assert weighted_error(found, wanted, degree, 0.5) <= allowed + 1e-6
+            # The bound is relative to the solution, the tolerance to the iterate: e/(1−e) to the solution.
+            assert outcome.error_bound <= tol / (1 - tol) + 4e-7 / alpha
+            assert weighted_error(found, wanted, degree, 0.5) <= outcome.error_bound
             assert outcome.sweeps <= solve(operator, x, alpha, 0.5, 1e-5)[1].sweeps
 
 
@@ -161,7 +171,7 @@ def test_features_of_any_magnitude(magnitude):
     x = signed_features(nodes, 4)
     plain, _ = chebyshev(Operator(edge_index, nodes, True), x, 0.1, 0.5, 1e-5)
     found, outcome = chebyshev(Operator(edge_index, nodes, True), x * magnitude, 0.1, 0.5, 1e-5)
-    assert 0 < outcome.error_bound <= 1e-5
+    assert 0 < outcome.error_bound <= 1.5e-5
     torch.testing.assert_close(found / magnitude, plain, rtol=1e-4, atol=1e-5)
 
 
@@ -199,8 +209,8 @@ def test_push_order_changes_only_the_leftover():
     operator = Operator(edge_index, nodes, True)
     stack, queue = (push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-2, order) for order in (True, False))
     assert not torch.equal(stack, queue)
-    fine = [push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-9, order) for order in (True, False)]
-    torch.testing.assert_close(*fine, rtol=0, atol=1e-7)
+    fine = [push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-6, order) for order in (True, False)]
+    torch.testing.assert_close(*fine, rtol=0, atol=1e-4)
 
 
 def test_push_of_nothing_is_nothing():
@@ -224,7 +234,7 @@ def test_slices_of_columns_change_nothing(monkeypatch, name):
         torch.testing.assert_close(apart, together, rtol=1e-4, atol=2e-5)
         if name != "push":
             wanted, degree = dense_solution(edge_index, x, 0.1, 0.4, True)
-            assert weighted_error(apart, wanted, degree, 0.4) <= max(1e-6, outcome.error_bound)
+            assert weighted_error(apart, wanted, degree, 0.4) <= outcome.error_bound
 
 
 def test_slices_cover_every_column_once(monkeypatch):

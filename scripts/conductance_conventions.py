@@ -1,0 +1,76 @@
+"""Which conductance and modularity do paper 000's KMeans and DeepWalk rows print?
+
+Clusters raw features and DeepWalk vectors of the four small datasets and counts each partition in several ways: with 0, 1 or 2 ends of a
+self-loop per node, conductance as the mean over clusters or pooled over edges. Prints a Markdown table beside the printed values.
+
+    python scripts/conductance_conventions.py [--seeds 3] [--output results/conductance.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from gclbench.methods.deepwalk import DeepWalk
+from gclbench.paper.reference import printed
+from gclbench.registry import DATASETS
+from gclbench.streams import Streams
+from gclbench.tasks.clustering import kmeans
+from gclbench.watch import Watch
+
+LOOP_ENDS = (0, 1, 2)
+
+
+def counted(edge_index: np.ndarray, clusters: np.ndarray, loop_ends: int) -> list[float]:
+    """Modularity, mean conductance and pooled conductance in percent, with self-loops of so many ends at every node."""
+    count = int(clusters.max()) + 1
+    same = clusters[edge_index[0]] == clusters[edge_index[1]]
+    inside = np.bincount(clusters[edge_index[0]][same], minlength=count) + loop_ends * np.bincount(clusters, minlength=count)
+    cut = np.bincount(clusters[edge_index[0]][~same], minlength=count)
+    volume = inside + cut
+    share = volume / volume.sum()
+    return [
+        100 * (inside.sum() / volume.sum() - (share**2).sum()),
+        100 * float(np.mean(cut / np.maximum(volume, 1))),
+        100 * cut.sum() / volume.sum(),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    lines = [
+        f"Made by scripts/conductance_conventions.py, {options.seeds} seeds, in percent. Each cell: modularity · mean conductance · pooled conductance.",
+        "",
+        "| dataset | method | printed modularity · conductance | no self-loops | one entry per node | two entries per node |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for dataset in ("acm", "dblp", "cora", "citeseer"):
+        graph = DATASETS.load(dataset)().load()
+        edges, classes = graph.edge_index.numpy(), int(graph.y.max()) + 1
+        nothing = torch.full((graph.num_nodes,), -1)
+        for method in ("kmeans", "deepwalk"):
+            rows = []
+            for seed in range(options.seeds):
+                rng = Streams(seed)
+                z = graph.x if method == "kmeans" else DeepWalk().fit(graph, nothing, rng, Watch()).z
+                clusters, _ = kmeans(z.numpy(), classes, 10, rng.integer("kmeans"))
+                rows.append([counted(edges, clusters, ends) for ends in LOOP_ENDS])
+            means = np.mean(rows, axis=0)
+            shown = " | ".join(" · ".join(f"{value:.1f}" for value in cell) for cell in means)
+            values = [printed(dataset, method, "clustering", metric, paper="dmat", table="1")[0].mean for metric in ("modularity", "conductance")]
+            theirs = " · ".join("?" if value is None else f"{100 * value:.1f}" for value in values)
+            lines.append(f"| {dataset} | {method} | {theirs} | {shown} |")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if options.output:
+        options.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
