@@ -16,7 +16,7 @@ from typing import Any
 from hydra import compose, initialize_config_module
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -86,12 +86,23 @@ def sweep(overrides: list[str]) -> list[list[str]]:
     choices: list[list[str]] = []
     for override in _parse(overrides, errors, allow_sweeps=True):
         if override.is_sweep_override():
-            choices.append([f"{override.get_key_element()}={value}" for value in override.sweep_string_iterator()])
+            try:
+                choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
+            except HydraException as error:
+                errors.append(f"'{override.input_line}' cannot be swept: {error}; write the values out, as in KEY=A,B")
         else:
             choices.append([str(override.input_line)])
     if errors:
         raise ConfigErrors(errors)
     return [list(combination) for combination in itertools.product(*choices)]
+
+
+def _swept(override: Override) -> list[str]:
+    """The values of a sweep, `dataset=glob(co*)` included."""
+    pattern = override.value()
+    if isinstance(pattern, Glob) and override.key_or_group in KINDS:
+        return pattern.filter(KINDS[override.key_or_group].names())
+    return list(override.sweep_string_iterator())
 
 
 def resolved(overrides: list[str]) -> dict[str, Any]:
@@ -157,7 +168,8 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
     if "method" in wrong:
         # The method chooses these, so nothing can be said about their settings.
         wrong |= {"filter", "negatives"}
-    known = _flat(_composed(chosen, errors))
+    values = _composed(chosen, errors)
+    known = _flat(values)
     kept = list(chosen)
     for override in parsed:
         key = override.key_or_group
@@ -170,7 +182,7 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
             kept.append(override)
         else:
             errors.append(_unknown_key(key, known))
-    return _composed(kept, errors)
+    return values if kept == chosen else _composed(kept, errors)
 
 
 def _composed(overrides: list[Override], errors: list[str]) -> dict[str, Any]:

@@ -135,20 +135,31 @@ class Record:
         missing = [key for key in ("id", "spec", "status") if key not in data]
         if missing:
             raise ValueError(f"no '{missing[0]}' field, so not a gclbench record")
-        if not isinstance(data["spec"], dict) or data["status"] not in STATUSES:
+        if not _is_spec(data["spec"]) or data["status"] not in STATUSES:
             raise ValueError(f"its spec or its status ('{data['status']}') is not one of gclbench's")
+        metrics = data.get("metrics", {})
+        if not isinstance(data["id"], str) or not isinstance(metrics, dict) or not isinstance(data.get("schema", SCHEMA), int):
+            raise ValueError("its id, metrics or schema is of another type than gclbench's")
         known = {item.name for item in fields(cls)}
         record = cls(**{key: value for key, value in data.items() if key in known})
-        record.metrics = {key: float(value) for key, value in record.metrics.items()}
+        try:
+            record.metrics = {key: float(value) for key, value in metrics.items()}
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"a metric is no number ({error})") from error
         return record
+
+
+def _is_spec(spec: Any) -> bool:
+    kinds = ("dataset", "filter", "method", "negatives", "task")
+    return isinstance(spec, dict) and "seed" in spec and all(isinstance(spec.get(kind), dict) and "name" in spec[kind] for kind in kinds)
 
 
 def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
+        return repr(float(value))  # NumPy's own floats have another repr
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [_finite(item) for item in value]
     return value
 
@@ -195,7 +206,7 @@ class Store:
         path = self.path(record.id)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, (record.to_json() + "\n").encode())
+            write_atomically(path, _encoded(record.to_json() + "\n"))
         except OSError as error:
             raise StoreError(error.errno, unwritable(path, error)) from error
         return path
@@ -207,7 +218,7 @@ class Store:
             return Record.from_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, OSError) as error:
             log.warning("%s is not a readable record: %s; it is treated as missing", path, error)
             return None
 
@@ -220,14 +231,16 @@ class Store:
         for source, text in self._texts():
             try:
                 record = Record.from_json(text)
-            except (ValueError, TypeError) as error:
+            except ValueError as error:
                 log.warning("%s is not a readable record: %s; it is left out", source, error)
                 continue
+            if record.schema > SCHEMA:
+                log.warning("%s was written by a newer gclbench (schema %d, here %d); fields unknown here are left out", source, record.schema, SCHEMA)
             earlier = found.get(record.id)
             if earlier is None:
                 found[record.id] = record
                 continue
-            if earlier.metrics != record.metrics or earlier.status != record.status:
+            if _finite(earlier.metrics) != _finite(record.metrics) or earlier.status != record.status:
                 log.warning(
                     "%s holds another record of run %s with different content; the newer one that is ok is used", source, record.id
                 )
@@ -239,18 +252,35 @@ class Store:
         if not self.root.is_dir():
             return
         for path in sorted(self.root.rglob("record.json")):
-            with contextlib.suppress(FileNotFoundError):
-                yield str(path), path.read_text(encoding="utf-8", errors="replace")
+            text = _text(path)
+            if text is not None:
+                yield str(path), text
         for path in sorted(self.root.rglob("*.jsonl")):
-            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            # Not splitlines: JSON strings may hold U+2028 and other line ends of Unicode as they are.
+            for number, line in enumerate((_text(path) or "").split("\n"), start=1):
                 if line.strip():
                     yield f"{path} line {number}", line
+
+
+def _text(path: Path) -> str | None:
+    """The text of a file of a store, or None where there is none to read (a warning names it unless it has just gone)."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        log.warning("%s cannot be read: %s; it is left out", path, error.strerror or error)
+        return None
 
 
 def pack(records: Iterable[Record], folder: Path) -> list[Path]:
     """Writes records as one JSON-lines file per method and dataset, `<folder>/<method>/<dataset>.jsonl`, sorted by id.
 
     Records of the same files that are already there are kept unless replaced by one of the same id.
+
+    Raises:
+        ValueError: when a line that is already there is no record; nothing of that file is changed.
+        OSError: when a file cannot be written.
     """
     groups: dict[Path, dict[str, Record]] = {}
     for record in records:
@@ -259,14 +289,22 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
     for path, group in groups.items():
         kept: dict[str, Record] = {}
         if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
+            for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
                 if line.strip():
-                    old = Record.from_json(line)
+                    try:
+                        old = Record.from_json(line)
+                    except ValueError as error:
+                        raise ValueError(f"{error}, in {path} line {number}") from error
                     kept[old.id] = old
         merged = {**kept, **group}
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, "".join(merged[key].to_json() + "\n" for key in sorted(merged)).encode())
+        write_atomically(path, _encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged))))
     return sorted(groups)
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; what it cannot hold (bytes of a path that are no text) becomes a JSON escape."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -120,7 +120,8 @@ class Registry:
             return self.entries[name]
         guess = nearest(name, self.names())
         hint = f" Did you mean '{guess}'?" if guess else ""
-        raise UnknownName(f"there is no {self.kind} '{name}'.{hint} Known {self.kind}s: {', '.join(self.names())}")
+        kinds = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
+        raise UnknownName(f"there is no {self.kind} '{name}'.{hint} Known {kinds}: {', '.join(self.names())}")
 
     def load(self, name: str) -> type:
         """The class of the component called `name`; imports its module."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 CURVE_POINTS = 100
-"""Losses kept for the record, evenly spaced over the training."""
+"""Losses kept for the record at most, evenly spaced over the training, and the last one."""
 
 Reporter = Callable[[int, int, float], None]
 """Called with (iterations done, iterations in all, loss)."""
@@ -51,7 +51,7 @@ class Watch:
                 f"the loss became {value} at iteration {iteration} of {total}; a smaller method.lr or a larger method.tau may help"
             )
         self.iterations, self.last_loss = iteration, value
-        if iteration == total or iteration % max(1, total // CURVE_POINTS) == 0:
+        if iteration == total or iteration % max(1, math.ceil(total / CURVE_POINTS)) == 0:
             self.curve.append((iteration, value))
         if self._report is not None:
             self._report(iteration, total, value)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
+
+from gclbench.registry import METHODS, Entry
+
+MIRROR = os.environ.get("GCLBENCH_MIRROR")
+"""As it was at the start: fixtures of some folders clear the variable for every test."""
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +27,19 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def mirror() -> Path:
     """The folder of original dataset files, from the environment variable GCLBENCH_MIRROR."""
-    folder = os.environ.get("GCLBENCH_MIRROR")
-    if not folder:
+    if not MIRROR:
         pytest.skip("GCLBENCH_MIRROR is not set; it names a folder with the original dataset files")
-    if not Path(folder).is_dir():
-        pytest.skip(f"GCLBENCH_MIRROR={folder} is not a folder")
-    return Path(folder)
+    if not Path(MIRROR).is_dir():
+        pytest.skip(f"GCLBENCH_MIRROR={MIRROR} is not a folder")
+    return Path(MIRROR)
+
+
+@pytest.fixture
+def register_method(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, type], None]:
+    """Makes a dataclass of a test the method called `name`, as if another package had brought it."""
+
+    def register(name: str, cls: type) -> None:
+        monkeypatch.setitem(METHODS.entries, name, Entry(name, "a test's method", f"{cls.__module__}:{cls.__name__}", "a test", builtin=False))
+        monkeypatch.setitem(METHODS._classes, name, cls)
+
+    return register

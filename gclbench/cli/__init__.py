@@ -73,7 +73,8 @@ def _main(arguments: list[str]) -> int:
         if first in VERBS:
             return importlib.import_module(f"gclbench.cli.{first}").main(arguments[1:])
         if first and "=" not in first and not first.startswith(("-", "+", "~")):
-            guess = nearest(first, list(VERBS))
+            # Not list(VERBS): once its verb has run, `list` is the module gclbench.cli.list here.
+            guess = nearest(first, [*VERBS])
             hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
             print(
                 f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr

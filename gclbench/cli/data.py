@@ -50,6 +50,9 @@ def main(argv: list[str]) -> int:
 
 
 def _act(action: str, name: str) -> bool:
+    if action != "path" and not CATALOG[name].files:
+        print(f"{name}  needs no files")
+        return True
     if action == "fetch":
         for located in mirror.fetch(name):
             print(f"{name}  {located}")

@@ -6,6 +6,7 @@ import argparse
 import os
 import tempfile
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 
@@ -25,7 +26,7 @@ def main(argv: list[str]) -> int:
     else:
         print(f"{'GPU':<16}none visible to torch; runs use {device_name('cpu')}")
     healthy = True
-    configs = files("gclbench.configs").joinpath("config.yaml").is_file()
+    configs = find_spec("gclbench.configs") is not None and files("gclbench.configs").joinpath("config.yaml").is_file()
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
     print(f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}")

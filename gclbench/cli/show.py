@@ -67,8 +67,12 @@ def _dataset(overrides: list[str]) -> int:
     for repair in graph.repairs:
         print(f"  {'repaired':<14}{repair}")
     if name in catalog.CATALOG:
-        for key, value in catalog.describe_info(name).items():
-            print(f"  {key:<14}{value}")
+        page = catalog.describe_info(name)
+        for key in ("source", "licence", "notes"):
+            print(f"  {key:<14}{page[key]}")
+        printed = page["printed"]
+        for line in printed if isinstance(printed, list) else []:
+            print(f"  {'printed':<14}{line}")
     return 0
 
 

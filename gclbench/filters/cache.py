@@ -94,5 +94,5 @@ def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
 
 def _sha256(array: np.ndarray) -> str:
     digest = hashlib.sha256(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+    digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

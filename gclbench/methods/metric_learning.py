@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
 from gclbench.graph import Embedding, Unsupported
@@ -20,6 +19,9 @@ from gclbench.watch import Watch
 
 ROWS_AT_ONCE = 8192
 """Nodes encoded together for the final embedding; bounds memory."""
+
+NO_DIRECTION = 1e-6
+"""Length below which a row counts as zero."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,19 @@ class MetricLearning:
 
 
 def unit_rows(embeddings: list[Tensor]) -> list[Tensor]:
-    """Each M×d embedding with its rows scaled to length 1."""
-    return [normalize(embedding, dim=1) for embedding in embeddings]
+    """Each M×d embedding with its rows scaled to length 1.
+
+    A row shorter than `NO_DIRECTION` becomes zero and gets no gradient: a node without features, or one whose features are
+    all masked in a view, has no direction, and dividing by its length would blow rounding errors up.
+    """
+    return [_unit(embedding) for embedding in embeddings]
+
+
+def _unit(embedding: Tensor) -> Tensor:
+    length = torch.linalg.vector_norm(embedding, dim=1, keepdim=True)
+    nowhere = length < NO_DIRECTION
+    scaled = embedding / length.masked_fill(nowhere, 1.0)
+    return scaled.masked_fill(nowhere, 0.0)
 
 
 def _batches(nodes: Tensor, size: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:

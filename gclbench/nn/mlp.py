@@ -24,7 +24,8 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 class Mlp(nn.Module):
     """F → widths[0] → … → widths[-1], the activation between layers, none after the last.
 
-    Weights start from Glorot's uniform distribution, biases at zero (docs/choices.md).
+    Weights start from Glorot's uniform distribution; there are no biases, so a node without features stays at
+    zero (docs/choices.md).
 
     Args:
         inputs: F.
@@ -36,18 +37,16 @@ class Mlp(nn.Module):
         super().__init__()
         # F×H, not H×F: the columns of a masked view are then contiguous rows of the weight.
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, widths[0])))
-        self.bias = nn.Parameter(torch.zeros(widths[0]))
         rest: list[nn.Module] = []
         for before, after in zip(widths[:-1], widths[1:], strict=True):
-            layer = nn.Linear(before, after)
+            layer = nn.Linear(before, after, bias=False)
             nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
             rest += [ACTIVATIONS[activation](), layer]
         self.rest = nn.Sequential(*rest)
 
     def forward(self, x: Tensor) -> Tensor:
         """B×F → B×d."""
-        return self.rest(torch.addmm(self.bias, x, self.weight))
+        return self.rest(x @ self.weight)
 
     def views(self, x: Tensor, dropped: list[Tensor]) -> list[Tensor]:
         """The embeddings of x and of its copies without the dropped columns, each B×d, x's first.
@@ -56,5 +55,5 @@ class Mlp(nn.Module):
             x: B×F. dropped: per copy, the sorted columns set to zero.
         """
         hidden = masked_products(x, self.weight, dropped)
-        stacked = self.rest(torch.cat(hidden) + self.bias)
+        stacked = self.rest(torch.cat(hidden))
         return list(stacked.split(len(x)))

@@ -1,0 +1,230 @@
+"""list, show, status, data and doctor; the table verbs have tests of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from gclbench.cli import main
+from gclbench.cli.list import PLURALS
+from gclbench.data.catalog import CATALOG
+from gclbench.records import Record, Store
+from gclbench.registry import DATASETS, KINDS, METHODS
+
+Output = pytest.CaptureFixture[str]
+
+
+def stored(seed: int = 0, status: str = "ok", folder: str = "runs", method: str = "kmeans", run_id: str | None = None) -> Record:
+    spec = {
+        "dataset": {"name": "digits"}, "filter": {"name": "none"}, "method": {"name": method}, "negatives": {"name": "uniform"},
+        "task": {"name": "clustering"}, "seed": seed,
+    }  # fmt: skip
+    record = Record(run_id or f"{seed:02d}abcdef01234567"[:16], spec, status, {"acc": 0.5} if status == "ok" else {}, "" if status == "ok" else "it broke")
+    Store(folder).write(record)
+    return record
+
+
+# --- list ----------------------------------------------------------------------------------------------------
+
+
+def test_list_shows_every_component_of_every_kind(capsys: Output) -> None:
+    assert main(["list"]) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    assert [block.splitlines()[0] for block in blocks] == [f"{kind}=" for kind in KINDS]
+    for block, registry in zip(blocks, KINDS.values(), strict=True):
+        assert [line.split()[0] for line in block.splitlines()[1:]] == registry.names()
+
+
+def test_every_component_says_what_it_is(capsys: Output) -> None:
+    for kind in KINDS:
+        assert main(["list", kind]) == 0
+        for line in capsys.readouterr().out.splitlines():
+            name, _, summary = line.strip().partition("  ")
+            assert len(summary.strip()) > 10, f"{kind} {name} has no summary"
+
+
+@pytest.mark.parametrize("kind", [*PLURALS, *PLURALS.values(), "negatives"])
+def test_list_one_kind_in_singular_or_plural(kind: str, capsys: Output) -> None:
+    assert main(["list", kind]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == KINDS[PLURALS.get(kind, kind)].names()
+
+
+@pytest.mark.parametrize("word,guess", [("method s", "methods"), ("modles", "methods"), ("datsets", "datasets"), ("negative", "negatives")])
+def test_an_unknown_kind(word: str, guess: str, capsys: Output) -> None:
+    assert main(["list", word]) == 2
+    assert capsys.readouterr().err == (
+        f"gclbench list: there is no kind '{word}'. Did you mean '{guess}'? Kinds: datasets, filters, methods, negatives, tasks\n"
+    )
+
+
+# --- show ----------------------------------------------------------------------------------------------------
+
+
+def test_show_a_dataset(capsys: Output) -> None:
+    assert main(["show", "dataset=digits"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("digits: Handwritten digits (scikit-learn), 1797 images")
+    lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines()[1:]}
+    assert (lines["nodes"], lines["features"], lines["classes"]) == ("1797", "64", "10")
+
+
+def test_show_a_dataset_at_other_settings_and_of_ones_own(capsys: Output) -> None:
+    assert main(["show", "dataset=sbm", "dataset.nodes=50"]) == 0
+    assert "  nodes         50\n" in capsys.readouterr().out
+    np.savez("own.npz", x=np.eye(4), edge_index=np.array([[0, 1, 1], [1, 2, 1]]))
+    assert main(["show", "dataset=custom", "dataset.path=own.npz"]) == 0
+    out = capsys.readouterr().out
+    assert "  repaired      1 self-loop(s) dropped.\n" in out and "isolated" in out
+
+
+def test_show_a_dataset_that_is_not_there(capsys: Output) -> None:
+    assert main(["show", "dataset=cora"]) == 1
+    assert "gclbench: dataset 'cora'" in capsys.readouterr().err
+    assert main(["show", "dataset=corra"]) == 2
+    assert "Did you mean 'cora'?" in capsys.readouterr().err
+
+
+def test_show_a_configuration_is_yaml_of_every_setting(capsys: Output) -> None:
+    assert main(["show", "method=dmat_i", "dataset=cora", "method.tau=3"]) == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert shown["method"]["name"] == "dmat_i" and shown["method"]["tau"] == 3 and shown["method"]["lr"] == 1e-4
+    assert shown["filter"]["alpha"] == 0.1 and set(shown["task"]) == {"clustering", "classification", "link_prediction"}
+    assert "paper" not in shown and shown["seeds"] == 1
+
+
+def test_show_a_wrong_configuration(capsys: Output) -> None:
+    assert main(["show", "method=dmat_i", "method.tau=-1", "lr=1"]) == 2
+    err = capsys.readouterr().err
+    assert "method.tau=-1 is out of range" in err and "Did you mean 'method.lr'?" in err
+
+
+def test_show_a_run_by_the_start_of_its_id(capsys: Output) -> None:
+    record = stored(1)
+    stored(2, folder="results")
+    assert main(["show", record.id[:2]]) == 0
+    assert json.loads(capsys.readouterr().out)["id"] == record.id
+    assert main(["show", "02"]) == 0
+    assert json.loads(capsys.readouterr().out)["spec"]["seed"] == 2
+    assert main(["show", "0"]) == 2
+    assert capsys.readouterr().err.startswith("gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of the id")
+    assert main(["show", "ff"]) == 2
+    assert "no run whose id starts with 'ff' in runs, results; `gclbench status` lists what is there" in capsys.readouterr().err
+
+
+def test_show_a_run_of_another_store(capsys: Output) -> None:
+    stored(7, folder="elsewhere")
+    assert main(["show", "07", "--runs", "elsewhere"]) == 0
+    assert json.loads(capsys.readouterr().out)["spec"]["seed"] == 7
+
+
+def test_show_takes_one_run(capsys: Output) -> None:
+    assert main(["show", "01", "02"]) == 2
+    assert capsys.readouterr().err == "gclbench show: give one run id, or KEY=VALUE overrides\n"
+
+
+# --- status --------------------------------------------------------------------------------------------------
+
+
+def test_status_counts_by_method_dataset_and_task_and_names_troubles(capsys: Output) -> None:
+    stored(0)
+    stored(1)
+    assert main(["status"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 runs, 0 not ok"
+    bad = stored(2, "oom")
+    assert main(["status"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["kmeans", "digits", "clustering", "2", "ok,", "1", "oom"]
+    assert lines[1:] == [f"{bad.id}  oom: it broke", "3 runs, 1 not ok"]
+
+
+def test_status_of_several_stores_and_of_none(capsys: Output) -> None:
+    stored(0)
+    stored(1, folder="results")
+    assert main(["status", "runs", "results"]) == 0
+    assert "2 runs, 0 not ok" in capsys.readouterr().out
+    assert main(["status", "nowhere"]) == 2
+    assert capsys.readouterr().err == "gclbench status: there is no folder nowhere; runs are recorded in runs_dir (default: runs)\n"
+
+
+def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
+    path = Store("runs").path(stored(0).id)
+    stored(1)
+    path.write_text("{")
+    assert main(["status"]) == 0
+    assert "1 runs, 0 not ok" in capsys.readouterr().out
+
+
+# --- data ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["fetch", "verify", "path"])
+def test_data_of_an_unknown_name(action: str, capsys: Output) -> None:
+    assert main(["data", action, "corra", "xyzzy"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].startswith("gclbench data: 'corra' has no raw files to fetch. Did you mean 'cora'? Known: ")
+    assert err[1].startswith("gclbench data: 'xyzzy' has no raw files to fetch.")
+
+
+def test_data_path_and_verify_of_an_empty_cache(capsys: Output, tmp_path: Path) -> None:
+    assert main(["data", "path", "cora"]) == 0
+    places = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [name for name, _ in places] == [file.path for file in CATALOG["cora"].files]
+    assert all(Path(place).is_relative_to(tmp_path / "cache") for _, place in places)
+    assert main(["data", "verify", "cora"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == len(places) and all("missing" in line for line in out)
+
+
+def test_data_fetch_without_network_says_what_to_do(capsys: Output) -> None:
+    assert main(["data", "fetch", "cora"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("gclbench data: dataset 'cora'") and "GCLBENCH_MIRROR" in err and "Traceback" not in err
+
+
+def test_data_of_what_needs_no_files(capsys: Output) -> None:
+    for action in ("fetch", "verify"):
+        assert main(["data", action, "digits"]) == 0
+        assert capsys.readouterr().out == "digits  needs no files\n"
+    assert main(["data", "path", "digits"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_data_wants_an_action(capsys: Output) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", "download"])
+    assert ended.value.code == 2 and "fetch" in capsys.readouterr().err
+
+
+def test_data_fetch_and_verify_real_files(mirror: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+    monkeypatch.setenv("GCLBENCH_MIRROR", str(mirror))
+    assert main(["data", "fetch", "cora"]) == 0
+    assert main(["data", "verify", "cora"]) == 0
+    assert "missing" not in capsys.readouterr().out
+
+
+# --- doctor --------------------------------------------------------------------------------------------------
+
+
+def test_doctor_says_what_is_there(capsys: Output, tmp_path: Path) -> None:
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for word in ("gclbench", "python", "torch", "hydra-core", "commit", "GPU", "configs         found", "offline         yes"):
+        assert word in out
+    assert f"{len(DATASETS.entries)} dataset, " in out and f"{len(METHODS.entries)} method, " in out
+    assert f"{tmp_path / 'cache'} (writable)" in out
+
+
+def test_doctor_finds_what_is_missing(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "file"))
+    monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "no_such_folder"))
+    monkeypatch.setattr("gclbench.cli.doctor.find_spec", lambda name: None)
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "configs         missing: install gclbench again" in out
+    assert "(not writable; set GCLBENCH_DATA)" in out and "(there is no such folder; check GCLBENCH_MIRROR)" in out
