@@ -218,7 +218,9 @@ def _name_errors(override: Override) -> list[str]:
     kind, value = override.key_or_group, override.value()
     known = f"Known: {', '.join(KINDS[kind].names())}"
     if isinstance(value, list) and kind != "task":
-        return [f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m {kind}={','.join(map(str, value))}"]
+        return [
+            f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m {kind}={','.join(map(str, value))}"
+        ]
     names = [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
     if not names or (isinstance(value, list) and len(names) < len(value)):
         return [f"'{override.input_line}' does not name a {kind}. {known}"]
@@ -256,7 +258,9 @@ def _unknown_key(key: str, known: dict[str, Any]) -> str:
     family = [name for name in settings if head and name.startswith(f"{key.partition('.')[0]}.")]
     same_leaf = [name for name in settings if name.rpartition(".")[2] == leaf]
     leaves = {name.rpartition(".")[2]: name for name in family or settings}
-    guess = (nearest(key, tops) if not head else None) or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
+    guess = (
+        (nearest(key, tops) if not head else None) or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
+    )
     hint = f" Did you mean '{guess}'?" if guess else ""
     if head in KINDS and not family:
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"

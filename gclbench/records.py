@@ -151,7 +151,11 @@ class Record:
 
 def _is_spec(spec: Any) -> bool:
     kinds = ("dataset", "filter", "method", "negatives", "task")
-    return isinstance(spec, dict) and "seed" in spec and all(isinstance(spec.get(kind), dict) and "name" in spec[kind] for kind in kinds)
+    return (
+        isinstance(spec, dict)
+        and "seed" in spec
+        and all(isinstance(spec.get(kind), dict) and "name" in spec[kind] for kind in kinds)
+    )
 
 
 def _finite(value: Any) -> Any:
@@ -235,7 +239,12 @@ class Store:
                 log.warning("%s is not a readable record: %s; it is left out", source, error)
                 continue
             if record.schema > SCHEMA:
-                log.warning("%s was written by a newer gclbench (schema %d, here %d); fields unknown here are left out", source, record.schema, SCHEMA)
+                log.warning(
+                    "%s was written by a newer gclbench (schema %d, here %d); fields unknown here are left out",
+                    source,
+                    record.schema,
+                    SCHEMA,
+                )
             earlier = found.get(record.id)
             if earlier is None:
                 found[record.id] = record

@@ -63,7 +63,10 @@ def main() -> None:
                 rows.append([counted(edges, clusters, ends) for ends in LOOP_ENDS])
             means = np.mean(rows, axis=0)
             shown = " | ".join(" · ".join(f"{value:.1f}" for value in cell) for cell in means)
-            values = [printed(dataset, method, "clustering", metric, paper="dmat", table="1")[0].mean for metric in ("modularity", "conductance")]
+            values = [
+                printed(dataset, method, "clustering", metric, paper="dmat", table="1")[0].mean
+                for metric in ("modularity", "conductance")
+            ]
             theirs = " · ".join("?" if value is None else f"{100 * value:.1f}" for value in values)
             lines.append(f"| {dataset} | {method} | {theirs} | {shown} |")
     text = "\n".join(lines) + "\n"

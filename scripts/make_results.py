@@ -1,54 +1,74 @@
-"""Regenerates everything under results/ that is made from records, or checks that it is as committed.
+"""Regenerates everything that is made from the committed records: results/tables/ and README's table.
 
-python scripts/make_results.py            writes results/tables/
-python scripts/make_results.py --check    exits 1 when a file differs from what the records give
+    python scripts/make_results.py            writes them
+    python scripts/make_results.py --check    exits 1 when one differs from what the records give
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-import tempfile
 from pathlib import Path
 
-from gclbench.cli import table
+from gclbench.paper.comparison import compare
+from gclbench.paper.render import as_csv, markdown
+from gclbench.paper.sources import collect
 from gclbench.paper.tables import TABLES
 
-RESULTS = Path(__file__).resolve().parent.parent / "results"
-RECORDS = RESULTS / "records"
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = "results/records"
+README_DATASETS = ("acm", "dblp", "cora", "citeseer")
+README_METRICS = {"acc": "ACC", "nmi": "NMI", "ari": "ARI"}
+MARKERS = ("<!-- table -->\n", "<!-- /table -->")
 
 
-def make(folder: Path) -> list[Path]:
-    """Writes every table as Markdown and CSV into `folder`."""
-    made = []
-    for name in TABLES:
-        for suffix in (".md", ".csv"):
-            path = folder / (name.replace("/", "-") + suffix)
-            code = table.main([name, "--runs", str(RECORDS.relative_to(Path.cwd())), "--output", str(path)])
-            if code:
-                sys.exit(code)
-            made.append(path)
-    return made
+def made() -> dict[Path, str]:
+    """Path (from the repository's root) to content of every generated file."""
+    records = collect([RECORDS])
+    files: dict[Path, str] = {}
+    for name, definition in TABLES.items():
+        comparison = compare(definition, records)
+        stem = Path("results/tables") / name.replace("/", "-")
+        files[stem.with_suffix(".md")] = markdown(comparison)
+        files[stem.with_suffix(".csv")] = as_csv(comparison)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(MARKERS[0])
+    _, _, after = rest.partition(MARKERS[1])
+    files[Path("README.md")] = before + MARKERS[0] + readme_table() + MARKERS[1] + after
+    return files
+
+
+def readme_table() -> str:
+    """DMAT-i's clustering: ours and, below, the paper's."""
+    comparison = compare(TABLES["dmat/1"], collect([RECORDS]))
+    blocks = {block.dataset: block for block in comparison.blocks}
+    lines = [
+        "| dataset | " + " | ".join(f"{title}: ours (n) | paper" for title in README_METRICS.values()) + " |",
+        "| --- |" + " --- | --- |" * len(README_METRICS),
+    ]
+    for dataset in README_DATASETS:
+        entries = [blocks[dataset].entries[metric, "dmat_i"] for metric in README_METRICS]
+        lines.append(f"| {dataset} | " + " | ".join(f"{entry.show_ours()} | {entry.show_printed()}" for entry in entries) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    committed = RESULTS / "tables"
-    if not options.check:
-        committed.mkdir(parents=True, exist_ok=True)
-        make(committed)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        stale = [
-            path.name
-            for path in make(Path(folder))
-            if not (committed / path.name).exists() or path.read_bytes() != (committed / path.name).read_bytes()
-        ]
+    os.chdir(ROOT)  # the tables name the store by its path
+    stale = []
+    for path, content in made().items():
+        if options.check:
+            if not path.exists() or path.read_text(encoding="utf-8") != content:
+                stale.append(str(path))
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
     if stale:
-        sys.exit(f"results/tables differ from the records: {', '.join(stale)}; run python scripts/make_results.py")
-    print(f"{len(TABLES)} tables are those of the committed records")
+        sys.exit(f"not what the records give: {', '.join(stale)}; run python scripts/make_results.py")
+    print(f"{len(TABLES)} tables and README's are those of {RECORDS}" if options.check else "written")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,9 @@ def register_method(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, type], No
     """Makes a dataclass of a test the method called `name`, as if another package had brought it."""
 
     def register(name: str, cls: type) -> None:
-        monkeypatch.setitem(METHODS.entries, name, Entry(name, "a test's method", f"{cls.__module__}:{cls.__name__}", "a test", builtin=False))
+        monkeypatch.setitem(
+            METHODS.entries, name, Entry(name, "a test's method", f"{cls.__module__}:{cls.__name__}", "a test", builtin=False)
+        )
         monkeypatch.setitem(METHODS._classes, name, cls)
 
     return register

@@ -70,7 +70,9 @@ def test_yaml_keys_are_the_components_settings(kind: str, name: str) -> None:
     assert set(node) == set(schema(KINDS[kind].load(name)))
 
 
-@pytest.mark.parametrize("path", sorted(Path(str(files("gclbench.configs"))).glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path", sorted(Path(str(files("gclbench.configs"))).glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_every_yaml_belongs_to_a_component_and_its_paper_rows_to_datasets(path: Path) -> None:
     assert path.stem in KINDS[path.parent.name].entries
     text = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
@@ -157,7 +159,16 @@ def test_components_hold_the_values_of_the_settings() -> None:
 
 
 def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> None:
-    command = ["dataset=cora", "seeds=3", "task=clustering", "runs_dir=elsewhere", "rerun=all", "device=cpu", "time_limit=9", "method.lr=0.5"]
+    command = [
+        "dataset=cora",
+        "seeds=3",
+        "task=clustering",
+        "runs_dir=elsewhere",
+        "rerun=all",
+        "device=cpu",
+        "time_limit=9",
+        "method.lr=0.5",
+    ]
     assert load(command).overrides == ("dataset=cora", "method.lr=0.5")
 
 
@@ -172,7 +183,9 @@ def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("value", ["0", "-1", "a", "1.5", "true", "null"])
 def test_seeds_must_be_a_number_of_seeds(value: str) -> None:
     (error,) = errors_of(f"seeds={value}")
-    assert re.fullmatch(r"seeds=.* must be a number of seeds, at least 1 \(seeds=10 runs seeds 0 to 9\), or a list: seeds=\[3,7\]", error)
+    assert re.fullmatch(
+        r"seeds=.* must be a number of seeds, at least 1 \(seeds=10 runs seeds 0 to 9\), or a list: seeds=\[3,7\]", error
+    )
 
 
 @pytest.mark.parametrize("value", ["[1,1]", "[]", "[-1]", "[1.5]", "[a]", "[true]"])
@@ -252,7 +265,10 @@ def test_runs_dir_must_name_a_folder(value: str) -> None:
         ("method={a:1}", "'method={a:1}' does not name a method. Known: "),
         ("task=[]", "'task=[]' does not name a task. Known: classification, "),
         ("method=[dmt,dmat]", "'method=[dmt,dmat]' names several; a run has one method. To run each: gclbench -m method=dmt,dmat"),
-        ("method=dmt,dmat", "'method=dmt,dmat' names several values; run a sweep with -m: gclbench -m method=dmt,dmat. A list is written [a,b]."),
+        (
+            "method=dmt,dmat",
+            "'method=dmt,dmat' names several values; run a sweep with -m: gclbench -m method=dmt,dmat. A list is written [a,b].",
+        ),
         ("~filter", "'~filter' removes a setting, and every run needs all of them; filter=none applies no filter"),
         ("~method.lr", "'~method.lr' removes a setting, and every run needs all of them; KEY=VALUE sets another value"),
         ("method.lr", "cannot read 'method.lr': "),
@@ -268,7 +284,18 @@ def test_a_wrong_command_is_told(text: str, message: str) -> None:
 
 
 def test_all_errors_come_at_once_whatever_their_kind() -> None:
-    found = errors_of("dataset=corra", "methd=dmt", "filter.alpha=0", "method.tau=-1", "method.lrr=1", "seeds=0", "device=gpu", "rerun=x", "method.views=a,b", "x=[")
+    found = errors_of(
+        "dataset=corra",
+        "methd=dmt",
+        "filter.alpha=0",
+        "method.tau=-1",
+        "method.lrr=1",
+        "seeds=0",
+        "device=gpu",
+        "rerun=x",
+        "method.views=a,b",
+        "x=[",
+    )
     starts = (
         "'method.views=a,b' names", "cannot read 'x=['", "there is no dataset 'corra'", "'methd' does not", "'method.lrr' does not",
         "filter.alpha=0 is", "method.tau=-1 is", "seeds=0 must", "rerun=x must", "device=gpu must",
@@ -356,7 +383,9 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_component_without_yaml_takes_its_classs_defaults(outside: None) -> None:
     assert load(["method=outside"]).settings["method"] == {"name": "outside", "width": 3}
     assert load(["method=outside", "method.width=5"]).components["method"].width == 5
-    assert errors_of("method=outside", "method.widht=5")[0].startswith("'method.widht' does not exist. Did you mean 'method.width'?")
+    assert errors_of("method=outside", "method.widht=5")[0].startswith(
+        "'method.widht' does not exist. Did you mean 'method.width'?"
+    )
 
 
 def test_any_kind_may_come_without_yaml(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,23 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the package was installed into: by pip where setuptools is there, else by hand as pip does."""
-    source = shutil.copytree(SOURCE, tmp_path_factory.mktemp("source") / "package", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    source = shutil.copytree(
+        SOURCE, tmp_path_factory.mktemp("source") / "package", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    )
     target = tmp_path_factory.mktemp("site")
     if importlib.util.find_spec("setuptools") is not None and importlib.util.find_spec("pip") is not None:
-        options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet", "--target", str(target)]
-        result = subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], capture_output=True, text=True, timeout=120)
+        options = [
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-index",
+            "--disable-pip-version-check",
+            "--quiet",
+            "--target",
+            str(target),
+        ]
+        result = subprocess.run(
+            [sys.executable, "-m", "pip", "install", *options, str(source)], capture_output=True, text=True, timeout=120
+        )
         assert result.returncode == 0, result.stderr
         return target
     shutil.copy(source / "random_projection.py", target)
@@ -62,7 +74,9 @@ def test_it_is_listed_with_its_origin(command: Command) -> None:
 
 
 def test_it_runs_at_its_settings_and_is_recorded(command: Command, tmp_path: Path) -> None:
-    result = command("method=random_projection", "dataset=digits", "method.dimension=8", "task=clustering", "task.clustering.n_init=1")
+    result = command(
+        "method=random_projection", "dataset=digits", "method.dimension=8", "task=clustering", "task.clustering.n_init=1"
+    )
     assert result.returncode == 0, result.stderr
     assert "digits   random_projection  clustering  acc" in result.stdout
     (path,) = tmp_path.glob("runs/*/record.json")

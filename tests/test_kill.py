@@ -22,7 +22,12 @@ KILLS = 5
 def start(folder: Path) -> subprocess.Popen[str]:
     environment = {**os.environ, "GCLBENCH_DATA": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-m", "gclbench", *COMMAND], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "gclbench", *COMMAND],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

@@ -27,7 +27,9 @@ SPEC = RunSpec(
 
 
 def record(spec: RunSpec = SPEC, **fields: Any) -> Record:
-    return Record(**{"id": spec.id, "spec": asdict(spec), "status": "ok", "metrics": {"acc": 0.5}, "created": "2026-01-01T00:00:00", **fields})
+    return Record(
+        **{"id": spec.id, "spec": asdict(spec), "status": "ok", "metrics": {"acc": 0.5}, "created": "2026-01-01T00:00:00", **fields}
+    )
 
 
 def full_record() -> Record:
@@ -52,7 +54,9 @@ def test_id_is_the_hash_of_canonical_json():
     assert len(SPEC.id) == 16
     assert int(SPEC.id, 16) >= 0
     assert SPEC.id == digest(asdict(SPEC))[:16]
-    shuffled = RunSpec(**{key: dict(reversed(value.items())) if isinstance(value, dict) else value for key, value in asdict(SPEC).items()})
+    shuffled = RunSpec(
+        **{key: dict(reversed(value.items())) if isinstance(value, dict) else value for key, value in asdict(SPEC).items()}
+    )
     assert shuffled.id == SPEC.id, "the order of settings is no setting"
     # Pinned: records already published carry ids made this way.
     assert digest({"b": [1, 0.1, "é"], "a": None}) == "eb788bd5b1ee756e0ef79d71da6de793d32519007ed3661dea2b0ce0a78130c7"

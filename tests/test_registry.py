@@ -59,7 +59,9 @@ def test_builtin_components_are_found_without_running_their_modules(folder, poin
 
 
 def test_load_imports_and_keeps_the_class(folder, points):
-    (folder / "kinds.py").write_text("from gclbench.registry import Registry\nSHAPES = Registry('shape', 'shapes', 'gclbench.shapes')\n")
+    (folder / "kinds.py").write_text(
+        "from gclbench.registry import Registry\nSHAPES = Registry('shape', 'shapes', 'gclbench.shapes')\n"
+    )
     (folder / "round.py").write_text(source("circle", "Circle"))
     from shapes.kinds import SHAPES  # type: ignore[import-not-found]
 
@@ -72,7 +74,9 @@ def test_load_imports_and_keeps_the_class(folder, points):
 @pytest.mark.parametrize("asked", ["circel", "Circle", "CIRCLE"])
 def test_an_unknown_name_names_the_nearest_and_all(folder, points, asked):
     (folder / "round.py").write_text(source("circle", "Circle") + source("big_square", "Square"))
-    with pytest.raises(UnknownName, match=f"there is no shape '{asked}'. Did you mean 'circle'\\? Known shapes: big_square, circle"):
+    with pytest.raises(
+        UnknownName, match=f"there is no shape '{asked}'. Did you mean 'circle'\\? Known shapes: big_square, circle"
+    ):
         shapes().check(asked)
     with pytest.raises(UnknownName, match="there is no shape 'zzz'. Known shapes: big_square, circle"):
         shapes().load("zzz")
@@ -112,7 +116,9 @@ def test_an_outside_component_is_loaded_and_must_be_a_dataclass(folder, points):
 def test_an_outside_component_may_not_take_a_builtin_name(folder, points):
     (folder / "round.py").write_text(source("circle", "Circle"))
     points.append(EntryPoint("circle", "elsewhere:Circle", "gclbench.shapes"))
-    with pytest.raises(RegistryConflict, match=r"shape 'circle' of elsewhere:Circle is also defined in .*round\.py:\d+; rename one of them"):
+    with pytest.raises(
+        RegistryConflict, match=r"shape 'circle' of elsewhere:Circle is also defined in .*round\.py:\d+; rename one of them"
+    ):
         shapes().names()
 
 
@@ -144,7 +150,15 @@ def test_registering_twice():
 
 @pytest.mark.parametrize(
     ("word", "found"),
-    [("dmat-i", "dmat_i"), ("DMAT_I", "dmat_i"), ("dmati", "dmat_i"), ("kmean", "kmeans"), ("gr", "grace"), ("q", None), ("", None)],
+    [
+        ("dmat-i", "dmat_i"),
+        ("DMAT_I", "dmat_i"),
+        ("dmati", "dmat_i"),
+        ("kmean", "kmeans"),
+        ("gr", "grace"),
+        ("q", None),
+        ("", None),
+    ],
 )
 def test_nearest(word, found):
     assert nearest(word, ["dmat_i", "kmeans", "grace", "dgi"]) == found

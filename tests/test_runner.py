@@ -199,10 +199,18 @@ def test_tasks_that_hide_nothing_share_one_embedding() -> None:
     "ending,status,reason",
     [
         ("nan_loss", "diverged", "the loss became nan at iteration 2 of 10; a smaller method.lr or a larger method.tau may help"),
-        ("nan_embedding", "diverged", "the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help"),
+        (
+            "nan_embedding",
+            "diverged",
+            "the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help",
+        ),
         ("memory", "oom", "MemoryError: no room"),
         ("gpu_memory", "oom", "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"),
-        ("allocator", "oom", "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+        (
+            "allocator",
+            "oom",
+            "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
+        ),
         ("error", "failed", "ZeroDivisionError: division of a cake"),
         ("exit", "failed", "SystemExit: 3"),
         ("long", "timeout", "stopped after 1e-06 s at iteration 1 of 10; time_limit=SECONDS sets it"),
@@ -227,7 +235,10 @@ def test_an_evaluation_that_fails_is_its_own_tasks_failure() -> None:
 
 
 def test_the_sweep_goes_on_after_a_run_that_failed() -> None:
-    statuses = [run("method=unruly", f"method.ending={ending}", "task=clustering")["clustering"].status for ending in ("error", "memory", "fine")]
+    statuses = [
+        run("method=unruly", f"method.ending={ending}", "task=clustering")["clustering"].status
+        for ending in ("error", "memory", "fine")
+    ]
     assert statuses == ["failed", "oom", "ok"]
 
 
@@ -268,7 +279,14 @@ def test_a_record_that_cannot_be_written_ends_the_sweep(monkeypatch: pytest.Monk
 
 def test_a_record_says_how_it_came_to_be(here: Path) -> None:
     write_graph(here / "graph.npz")
-    records = run("method=dmat_i", "method.epochs=2", "dataset=custom", "dataset.path=graph.npz", "task=[classification,clustering]", "seeds=[4]")
+    records = run(
+        "method=dmat_i",
+        "method.epochs=2",
+        "dataset=custom",
+        "dataset.path=graph.npz",
+        "task=[classification,clustering]",
+        "seeds=[4]",
+    )
     record = records["classification"]
     assert record.ok and record.seed == 4
     assert set(record.seconds) == {"load", "split", "hide", "filter", "fit", "evaluate"}

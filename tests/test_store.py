@@ -31,7 +31,9 @@ SPEC = RunSpec(
 
 
 def record(spec: RunSpec = SPEC, **fields: Any) -> Record:
-    return Record(**{"id": spec.id, "spec": asdict(spec), "status": "ok", "metrics": {"acc": 0.5}, "created": "2026-01-01T00:00:00", **fields})
+    return Record(
+        **{"id": spec.id, "spec": asdict(spec), "status": "ok", "metrics": {"acc": 0.5}, "created": "2026-01-01T00:00:00", **fields}
+    )
 
 
 def full_record() -> Record:

@@ -35,7 +35,9 @@ def test_a_stream_starts_afresh_each_time():
 
 
 def test_names_and_seeds_do_not_collide():
-    numbers = {Streams(seed).integer(name) for seed in range(50) for name in ("split", "views", "init", "batches", "kmeans", "1", "/")}
+    numbers = {
+        Streams(seed).integer(name) for seed in range(50) for name in ("split", "views", "init", "batches", "kmeans", "1", "/")
+    }
     assert len(numbers) == 350
     assert all(0 <= number < 2**31 for number in numbers)
     assert Streams(1).integer("1/x") != Streams(11).integer("/x")

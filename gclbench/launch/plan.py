@@ -70,5 +70,9 @@ def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
 
 def _command(experiment: Experiment, task: str, seed: int) -> str:
     """What repeats one run in a shell: settings of other tasks are left out, since those tasks are not chosen."""
-    overrides = [text for text in experiment.overrides if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(f"task.{task}.")]
+    overrides = [
+        text
+        for text in experiment.overrides
+        if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(f"task.{task}.")
+    ]
     return shlex.join(["gclbench", *overrides, f"task={task}", f"seeds=[{seed}]"])

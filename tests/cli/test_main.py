@@ -45,7 +45,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("gclbench ")
 
 
-@pytest.mark.parametrize("word,guess", [("lst", "list"), ("tabel", "table"), ("docter", "doctor"), ("LIST", "list"), ("stat", "status")])
+@pytest.mark.parametrize(
+    "word,guess", [("lst", "list"), ("tabel", "table"), ("docter", "doctor"), ("LIST", "list"), ("stat", "status")]
+)
 def test_an_unknown_verb_is_told_the_nearest(word: str, guess: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([word]) == 2
     captured = capsys.readouterr()
@@ -73,7 +75,9 @@ def test_the_arguments_of_the_process_are_read(monkeypatch: pytest.MonkeyPatch, 
     assert "clustering" in capsys.readouterr().out
 
 
-def test_two_components_of_one_name_are_named_without_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_components_of_one_name_are_named_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def conflict(kind: str) -> list[str]:
         raise RegistryConflict("method 'dmt' of other 1.0 is also defined in gclbench; rename one of them")
 
@@ -131,6 +135,8 @@ def test_bad_overrides_exit_2_without_a_traceback(shell) -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
-    command = f"{sys.executable} -c 'import time; from gclbench.cli import main; time.sleep(0.5); raise SystemExit(main([\"list\"]))'"
+    command = (
+        f"{sys.executable} -c 'import time; from gclbench.cli import main; time.sleep(0.5); raise SystemExit(main([\"list\"]))'"
+    )
     result = subprocess.run(["bash", "-o", "pipefail", "-c", f"{command} | true"], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stderr) == (0, "")

@@ -176,7 +176,10 @@ def test_a_missing_file_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "gclbench: there is no file nowhere.npz; give one with dataset.path=FILE.npz\n"
 
 
-@pytest.mark.parametrize("place,cause", [("taken", "a file stands where a folder is needed"), ("taken/deeper", "a part of the path is a file, not a folder")])
+@pytest.mark.parametrize(
+    "place,cause",
+    [("taken", "a file stands where a folder is needed"), ("taken/deeper", "a part of the path is a file, not a folder")],
+)
 def test_a_place_that_cannot_be_written_is_told_before_training(
     here: Path, place: str, cause: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +190,9 @@ def test_a_place_that_cannot_be_written_is_told_before_training(
     assert err == f"gclbench: cannot write {place}: {cause}; choose another folder (runs_dir=FOLDER sets where records go)\n"
 
 
-def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     plain = Ending.fit
 
     def fit(self: Ending, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:

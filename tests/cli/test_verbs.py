@@ -23,7 +23,13 @@ def stored(seed: int = 0, status: str = "ok", folder: str = "runs", method: str 
         "dataset": {"name": "digits"}, "filter": {"name": "none"}, "method": {"name": method}, "negatives": {"name": "uniform"},
         "task": {"name": "clustering"}, "seed": seed,
     }  # fmt: skip
-    record = Record(run_id or f"{seed:02d}abcdef01234567"[:16], spec, status, {"acc": 0.5} if status == "ok" else {}, "" if status == "ok" else "it broke")
+    record = Record(
+        run_id or f"{seed:02d}abcdef01234567"[:16],
+        spec,
+        status,
+        {"acc": 0.5} if status == "ok" else {},
+        "" if status == "ok" else "it broke",
+    )
     Store(folder).write(record)
     return record
 
@@ -54,7 +60,9 @@ def test_list_one_kind_in_singular_or_plural(kind: str, capsys: Output) -> None:
     assert names == KINDS[PLURALS.get(kind, kind)].names()
 
 
-@pytest.mark.parametrize("word,guess", [("method s", "methods"), ("modles", "methods"), ("datsets", "datasets"), ("negative", "negatives")])
+@pytest.mark.parametrize(
+    "word,guess", [("method s", "methods"), ("modles", "methods"), ("datsets", "datasets"), ("negative", "negatives")]
+)
 def test_an_unknown_kind(word: str, guess: str, capsys: Output) -> None:
     assert main(["list", word]) == 2
     assert capsys.readouterr().err == (
@@ -111,7 +119,9 @@ def test_show_a_run_by_the_start_of_its_id(capsys: Output) -> None:
     assert main(["show", "02"]) == 0
     assert json.loads(capsys.readouterr().out)["spec"]["seed"] == 2
     assert main(["show", "0"]) == 2
-    assert capsys.readouterr().err.startswith("gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of the id")
+    assert capsys.readouterr().err.startswith(
+        "gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of the id"
+    )
     assert main(["show", "ff"]) == 2
     assert "no run whose id starts with 'ff' in runs, results; `gclbench status` lists what is there" in capsys.readouterr().err
 

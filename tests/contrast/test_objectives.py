@@ -94,7 +94,9 @@ def test_float32_is_as_good_as_its_rounding():
     single = [anchor.float(), view.float()]
     for tau in (0.01, 0.2, 1.0):
         assert multi_view_nce(single[0], [single[1]], tau).item() == pytest.approx(label_free_loss(anchor, view, tau), rel=1e-4)
-        assert labelled_tuple(single[0], torch.tensor(labels), tau).item() == pytest.approx(tuple_loss(anchor, labels, tau), rel=1e-4)
+        assert labelled_tuple(single[0], torch.tensor(labels), tau).item() == pytest.approx(
+            tuple_loss(anchor, labels, tau), rel=1e-4
+        )
         found = labelled_two_view(*single, torch.tensor(labels), tau).item()
         assert found == pytest.approx(two_view_loss(anchor, view, labels, tau), rel=1e-4)
 

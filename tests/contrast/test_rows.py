@@ -31,7 +31,9 @@ def blockwise(weights: Tensor):
     return lambda start, stop: weights[start:stop]
 
 
-def double_loop(anchors: Tensor, candidates: Tensor, scale: float, weights: Tensor | None, skip_self: bool) -> tuple[list[float], list[float]]:
+def double_loop(
+    anchors: Tensor, candidates: Tensor, scale: float, weights: Tensor | None, skip_self: bool
+) -> tuple[list[float], list[float]]:
     """Row and column log-sum-exps, one pair after the other, in Python floats (no overflow at these sizes)."""
     row_sums, column_sums = [0.0] * len(anchors), [0.0] * len(candidates)
     for i, anchor in enumerate(anchors.tolist()):
@@ -46,7 +48,9 @@ def double_loop(anchors: Tensor, candidates: Tensor, scale: float, weights: Tens
     return logarithm[0], logarithm[1]
 
 
-def naive(anchors: Tensor, candidates: Tensor, scale: float, weights: Tensor | None = None, skip_self: bool = False) -> tuple[Tensor, Tensor]:
+def naive(
+    anchors: Tensor, candidates: Tensor, scale: float, weights: Tensor | None = None, skip_self: bool = False
+) -> tuple[Tensor, Tensor]:
     """The same with torch.logsumexp on the whole matrix, for autograd."""
     similarities = scale * anchors @ candidates.T
     if weights is not None:

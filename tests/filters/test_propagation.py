@@ -145,7 +145,10 @@ def test_edge_order_does_not_matter():
     x = signed_features(nodes, 4)
     shuffled = edge_index[:, torch.randperm(edge_index.shape[1], generator=torch.Generator().manual_seed(0))]
     for solve in (chebyshev, series):
-        assert torch.equal(solve(Operator(edge_index, nodes, True), x, 0.1, 0.4, 1e-5)[0], solve(Operator(shuffled, nodes, True), x, 0.1, 0.4, 1e-5)[0])
+        assert torch.equal(
+            solve(Operator(edge_index, nodes, True), x, 0.1, 0.4, 1e-5)[0],
+            solve(Operator(shuffled, nodes, True), x, 0.1, 0.4, 1e-5)[0],
+        )
 
 
 def test_operator_matrices():
@@ -242,7 +245,10 @@ def test_slices_cover_every_column_once(monkeypatch):
         monkeypatch.setattr(propagation, "SLICE_BYTES", budget)
         covered = [column for columns in slices(nodes, width) for column in range(columns.start, columns.stop)]
         assert covered == list(range(width))
-        assert all((columns.stop - columns.start) * 4 * nodes <= budget or columns.stop - columns.start == 1 for columns in slices(nodes, width))
+        assert all(
+            (columns.stop - columns.start) * 4 * nodes <= budget or columns.stop - columns.start == 1
+            for columns in slices(nodes, width)
+        )
 
 
 def test_solvers_leave_their_input_alone():

@@ -93,13 +93,24 @@ def identity(graph: Graph, tmp_path: Path, *overrides: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "override", ["method.lr=0.5", "filter.alpha=0.3", "dataset.neighbours=5", "seeds=[1]", "task.clustering.n_init=3", "filter=none", "method=kmeans"]
+    "override",
+    [
+        "method.lr=0.5",
+        "filter.alpha=0.3",
+        "dataset.neighbours=5",
+        "seeds=[1]",
+        "task.clustering.n_init=3",
+        "filter=none",
+        "method=kmeans",
+    ],
 )
 def test_whatever_moves_numbers_moves_the_id(graph: Graph, tmp_path: Path, override: str) -> None:
     assert identity(graph, tmp_path, override) != identity(graph, tmp_path)
 
 
-@pytest.mark.parametrize("override", ["runs_dir=elsewhere", "device=cpu", "time_limit=10", "rerun=all", "method.tau=1", "method=dmat_i"])
+@pytest.mark.parametrize(
+    "override", ["runs_dir=elsewhere", "device=cpu", "time_limit=10", "rerun=all", "method.tau=1", "method=dmat_i"]
+)
 def test_what_moves_no_number_leaves_the_id(graph: Graph, tmp_path: Path, override: str) -> None:
     assert identity(graph, tmp_path, override) == identity(graph, tmp_path)
 
@@ -136,4 +147,7 @@ def test_the_recorded_command_is_that_run_and_no_other(graph: Graph, tmp_path: P
         program, *overrides = shlex.split(text)
         assert program == "gclbench"
         assert [spec.id for spec in planned(graph, tmp_path, *overrides).specs] == [run_id], text
-    assert texts[result.specs[0].id] == "gclbench method.lr=0.5 task.clustering.n_init=3 'method.architecture=[16,8]' task=clustering 'seeds=[0]'"
+    assert (
+        texts[result.specs[0].id]
+        == "gclbench method.lr=0.5 task.clustering.n_init=3 'method.architecture=[16,8]' task=clustering 'seeds=[0]'"
+    )

@@ -206,12 +206,16 @@ def test_labels_matter_to_semi_supervised_methods(method, graph, labels):
     assert not torch.equal(fitted(small(method), graph, other), fitted(small(method), graph, labels))
 
 
-@pytest.mark.parametrize(("name", "method"), [("Dmt", small(Dmt)), ("Dmat", small(Dmat)), ("DmatI", small(DmatI, train_on="labelled"))])
+@pytest.mark.parametrize(
+    ("name", "method"), [("Dmt", small(Dmt)), ("Dmat", small(Dmat)), ("DmatI", small(DmatI, train_on="labelled"))]
+)
 @pytest.mark.parametrize("seen", [0, 1])
 def test_too_few_labels(graph, labels, name, method, seen):
     few = torch.full_like(labels, -1)
     few[:seen] = 0
-    with pytest.raises(Unsupported, match=f"{name} learns from labelled nodes and sees {seen}; only task=classification reveals labels"):
+    with pytest.raises(
+        Unsupported, match=f"{name} learns from labelled nodes and sees {seen}; only task=classification reveals labels"
+    ):
         fitted(method, graph, few)
 
 
@@ -226,7 +230,15 @@ def test_masking_and_views_matter(method, graph, labels):
 
 @pytest.mark.parametrize(
     "setting",
-    [{"tau": 0.5}, {"lr": 0.1}, {"weight_decay": 5.0}, {"batch_size": 4}, {"activation": "tanh"}, {"architecture": (5, 4)}, {"epochs": 7}],
+    [
+        {"tau": 0.5},
+        {"lr": 0.1},
+        {"weight_decay": 5.0},
+        {"batch_size": 4},
+        {"activation": "tanh"},
+        {"architecture": (5, 4)},
+        {"epochs": 7},
+    ],
 )
 def test_every_shared_setting_matters(setting, graph, labels):
     assert not torch.equal(fitted(small(Dmt, **setting), graph, labels), fitted(small(Dmt), graph, labels))
@@ -266,3 +278,13 @@ def test_registered():
         "dmat_i": DmatI,
         "kmeans": Features,
     }
+
+
+def test_rows_without_direction_become_zero_and_pass_no_gradient():
+    z = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1e-8, -1e-8]], requires_grad=True)
+    (unit,) = unit_rows([z])
+    torch.testing.assert_close(unit, torch.tensor([[0.6, 0.8], [0.0, 0.0], [0.0, 0.0]]))
+    (unit * torch.tensor([[1.0, 2.0]])).sum().backward()
+    assert z.grad is not None
+    torch.testing.assert_close(z.grad[0], torch.tensor([1.0 / 5 - 0.6 * 2.2 / 5, 2.0 / 5 - 0.8 * 2.2 / 5]))
+    assert not bool(z.grad[1:].any())
