@@ -160,7 +160,8 @@ def _choose(column: Column, groups: list[Group]) -> tuple[list[tuple[str, Group]
     hidden = [group for group in groups if group not in shown]
     if len(shown) == 1:
         return [(column.label, shown[0])], hidden
-    return [(f"{column.label} [{what}]", group) for what, group in zip(differences(shown), shown, strict=True)], hidden
+    told_apart = [(f"{column.label} [{what}]", group) for what, group in zip(differences(shown), shown, strict=True)]
+    return sorted(told_apart, key=lambda pair: pair[0]), hidden
 
 
 def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[str]:
