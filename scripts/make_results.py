@@ -1,7 +1,7 @@
 """Regenerates everything that is made from the committed records: results/tables/ and README's table.
 
-    python scripts/make_results.py            writes them
-    python scripts/make_results.py --check    exits 1 when one differs from what the records give
+python scripts/make_results.py            writes them
+python scripts/make_results.py --check    exits 1 when one differs from what the records give
 """
 
 from __future__ import annotations
