@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 CURVE_POINTS = 100
@@ -37,6 +37,15 @@ class Watch:
         self.curve: list[tuple[int, float]] = []
         self.iterations = 0
         self.last_loss = math.nan
+
+    def iterations(self, total: int, **state: Any) -> Iterator[int]:
+        """Iteration numbers 1…total of a training loop.
+
+        Args:
+            state: everything the loop changes, by name: modules, optimisers and other objects with `state_dict` and
+                `load_state_dict`, and random generators. What is named here is what a checkpoint holds.
+        """
+        yield from range(1, total + 1)
 
     def __call__(self, iteration: int, total: int, loss: Any) -> None:
         """Notes iteration number `iteration` (from 1) of `total` and its loss (a number or a one-element tensor).
