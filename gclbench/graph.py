@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,24 @@ class Unsupported(Exception):
 
 
 @dataclass(frozen=True)
+class Contrast:
+    """The last pair of views of a contrastive training, for analyses of its negatives.
+
+    Attributes:
+        u, v: N×d, unit rows, what the loss compared. tau: temperature τ.
+        weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their negatives v, mean 1 over a
+            row's negatives; None where the strategy mixes instead.
+        mixture: likewise the shares of the nodes in each anchor's mixture; None where nothing is mixed.
+    """
+
+    u: Tensor
+    v: Tensor
+    tau: float
+    weights: Callable[[int, int], Tensor] | None = None
+    mixture: Callable[[int, int], Tensor] | None = None
+
+
+@dataclass(frozen=True)
 class Embedding:
     """What a method returns.
 
@@ -50,6 +68,7 @@ class Embedding:
         z: node embeddings (N×d), float32.
         geometry: `euclidean`, or `cosine` when the method was trained on cosine similarities;
             tasks L2-normalise the rows of a `cosine` embedding when their `normalize` is `auto`.
+        contrast: what `task=contrast` looks at; None where a method contrasts no nodes.
 
     Raises:
         ValueError: for a `z` that is no matrix or an unknown geometry.
@@ -57,6 +76,7 @@ class Embedding:
 
     z: Tensor
     geometry: str = "euclidean"
+    contrast: Contrast | None = None
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:

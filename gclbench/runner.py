@@ -140,6 +140,7 @@ def _embed(
     with clock.phase("hide"):
         visible = task.hide(graph, split)
         method = job.components["method"]
+        negatives = _negatives(spec, method, job.components["negatives"])
         # Only a method that declares that it needs labels sees those that the task reveals.
         labels = task.labels(graph, split) if method.needs_labels else torch.full((graph.num_nodes,), -1, dtype=torch.long)
     component = job.components["filter"]
@@ -153,12 +154,29 @@ def _embed(
     facts["filter"] = {**filtered.report, "cached": hit}
     seen = without_labels(with_features(visible, filtered.x)).to(job.device)
     with clock.phase("fit"):
-        embedding = method.fit(seen, labels.to(job.device), rng, watch)
+        embedding = method.fit(seen, labels.to(job.device), rng, watch, **negatives)
         if job.device.startswith("cuda"):
             torch.cuda.synchronize(job.device)
     if not bool(torch.isfinite(embedding.z).all()):
         raise Diverged("the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help")
     return embedding
+
+
+def _negatives(spec: RunSpec, method: Any, strategy: Any) -> dict[str, Any]:
+    """The strategy as an argument of `fit`, for methods that take one.
+
+    Raises:
+        Unsupported: when a strategy was chosen for a method without negatives.
+    """
+    if getattr(method, "takes_negatives", False):
+        return {"negatives": strategy}
+    if spec.negatives["name"] != "uniform":
+        reason = getattr(method, "no_negatives", "it contrasts no pairs of nodes")
+        raise Unsupported(
+            f"method={spec.method['name']} has no negatives for negatives={spec.negatives['name']} to weight: {reason}; "
+            "try it with method=grace or method=dmat_i"
+        )
+    return {}
 
 
 def _status(error: BaseException) -> tuple[str, str, str]:

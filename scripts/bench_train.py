@@ -20,10 +20,10 @@ from torch.nn.functional import normalize
 
 from gclbench.config import load
 from gclbench.contrast.objectives import multi_view_nce
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.environment import device_name, versions
 from gclbench.methods.dmat_i import DmatI
-from gclbench.methods.metric_learning import unit_rows
 from gclbench.nn.mlp import Mlp
 
 ROUNDS = 3
@@ -46,7 +46,7 @@ def plain_loss(encoder: Mlp, x: Tensor, dropped: list[Tensor], tau: float) -> Te
 
 def fused_loss(encoder: Mlp, x: Tensor, dropped: list[Tensor], tau: float) -> Tensor:
     """What the method does."""
-    anchor, *views = unit_rows(encoder.views(x, dropped))
+    anchor, *views = (unit_rows(view) for view in encoder.views(x, dropped))
     return multi_view_nce(anchor, views, tau)
 
 

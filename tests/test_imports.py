@@ -14,16 +14,18 @@ PACKAGE = ROOT / "gclbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each part may import of ours besides itself and the leaves. A part is a top-level module or package of gclbench.
-LEAVES = {"registry", "hyperparameters", "streams", "graph", "watch", "records", "environment"}
+LEAVES = {"registry", "hyperparameters", "streams", "graph", "watch", "records", "environment", "checkpoint", "limits"}
 MAY_IMPORT: dict[str, set[str]] = {
     "registry": set(),
     "hyperparameters": {"registry"},
     "streams": set(),
     "graph": set(),
-    "watch": set(),
+    "watch": {"checkpoint"},
+    "checkpoint": {"records"},
+    "limits": set(),
     "records": set(),
     "environment": set(),
-    "contrast": {"registry", "hyperparameters"},
+    "contrast": {"registry", "hyperparameters", "streams", "graph"},
     "nn": {"registry", "hyperparameters"},
     "data": LEAVES,
     "filters": LEAVES,
@@ -39,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": set(),
 }
 TORCH = ("torch", "torch_geometric")
-WITHOUT_TORCH = {"registry", "hyperparameters", "records", "streams", "watch", "environment", "config", "paper", "cli"}
+WITHOUT_TORCH = {"registry", "hyperparameters", "records", "streams", "watch", "checkpoint", "limits", "environment", "config", "paper", "cli"}
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}
 
 

@@ -69,7 +69,7 @@ def test_the_time_limit(monkeypatch):
     now[0] = 105.1
     with pytest.raises(TimeLimit, match=r"stopped after 5 s at iteration 2 of 3; time_limit=SECONDS sets it"):
         watch(2, 3, 0.5)
-    assert watch.iterations == 2, "the iteration that was done counts"
+    assert watch.reached == 2, "the iteration that was done counts"
     assert watch.last_loss == 0.5
 
 

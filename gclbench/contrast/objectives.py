@@ -32,6 +32,18 @@ def multi_view_nce(anchor: Tensor, views: list[Tensor], tau: float, block: int |
     return total / len(views)
 
 
+def inter_view_nce(u: Tensor, v: Tensor, tau: float, block: int | None = None) -> Tensor:
+    """InfoNCE over the pairs of the two views alone, averaged over both directions and nodes.
+
+    ℓ_i = log Σ_j e^{⟨u_i, v_j⟩/τ} − ⟨u_i, v_i⟩/τ, and the same with u and v exchanged.
+
+    Args:
+        u, v: each M×d, unit rows.
+    """
+    across = panel(u, v, 1.0 / tau, columns=True, block=block)
+    return (0.5 * (across.rows[0] + across.columns[0]) - paired(u, v, 1.0 / tau)).mean()
+
+
 def labelled_tuple(z: Tensor, labels: Tensor, tau: float, block: int | None = None) -> Tensor:
     """The multi-class tuple loss of DMT, averaged over the batch (paper 000, Eq. 4).
 

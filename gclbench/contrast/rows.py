@@ -20,12 +20,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from gclbench.contrast.blocks import block_rows
+
 Weights = Callable[[int, int], Tensor]
 """Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
 backward. Weight 0 masks a pair. A weight function must give the same numbers when it is called again."""
-
-BLOCK_ENTRIES = 1 << 22
-"""Similarities per tile when no block size is asked for: 16 MiB in float32."""
 
 _SAFE_EXPONENT = 80.0
 """Largest |exponent| that float32 holds without underflow; beyond it tiles are computed in float64."""
@@ -67,7 +66,7 @@ def panel(
         skip_self: leaves out the pairs i = j (in every head); needs M = N.
         columns: also reduce over the anchors.
         bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
-        block: anchors per tile; chosen so that a tile holds `BLOCK_ENTRIES` numbers when not given.
+        block: anchors per tile; chosen by `block_rows` when not given.
 
     Raises:
         ValueError: when the shapes do not fit together.
@@ -77,7 +76,7 @@ def panel(
     if skip_self and len(anchors) != len(candidates):
         raise ValueError(f"skip_self needs as many anchors as candidates, got {len(anchors)} and {len(candidates)}")
     if block is None:
-        block = max(1, BLOCK_ENTRIES // max(1, len(candidates)))
+        block = block_rows(len(anchors), len(candidates))
     bound = abs(scale) if bound is None else bound
     # The same tensor on both sides is passed once: its two gradients then need a single product.
     others = None if candidates is anchors else candidates

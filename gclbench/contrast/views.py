@@ -16,3 +16,12 @@ def dropped_columns(width: int, fraction: float, generator: torch.Generator) -> 
     """
     count = min(round(fraction * width), width - 1)
     return torch.randperm(width, generator=generator)[:count].sort().values
+
+
+def kept(count: int, drop: float | Tensor, generator: torch.Generator) -> Tensor:
+    """(count,) bool: which columns or edge entries a view keeps, each independently (GRACE, GCA).
+
+    Args:
+        drop: probability of dropping, one for all or (count,). generator: on the CPU; the mask is too.
+    """
+    return torch.rand(count, generator=generator) >= drop

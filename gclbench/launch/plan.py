@@ -52,6 +52,7 @@ def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
                     "protocol": task.version,
                     "method": method.version,
                     "filter": experiment.components["filter"].version,
+                    **_strategy_version(experiment),
                 },
                 dataset_hash=graph.content_hash,
             )
@@ -66,6 +67,12 @@ def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
             command = {name: _command(experiment, name, seed) for name in group}
             jobs.append(Job(group, experiment.components, experiment.device, experiment.time_limit, command))
     return Plan(jobs, done, specs)
+
+
+def _strategy_version(experiment: Experiment) -> dict[str, str]:
+    """The version of a chosen strategy; plain negatives are none, so that ids of records without a strategy stay."""
+    strategy = experiment.components["negatives"]
+    return {} if experiment.settings["negatives"]["name"] == "uniform" else {"negatives": strategy.version}
 
 
 def _command(experiment: Experiment, task: str, seed: int) -> str:

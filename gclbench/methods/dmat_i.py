@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast.objectives import multi_view_nce
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.hyperparameters import Count, Fraction, OneOf
-from gclbench.methods.metric_learning import MetricLearning, unit_rows
+from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
 from gclbench.registry import METHODS
 
@@ -38,5 +39,5 @@ class DmatI(MetricLearning):
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
         """Eq. 7 of the unmasked batch with each view, averaged over views."""
         dropped = [dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device) for _ in range(self.views)]
-        anchor, *masked = unit_rows(encoder.views(x, dropped))
+        anchor, *masked = (unit_rows(view) for view in encoder.views(x, dropped))
         return multi_view_nce(anchor, masked, self.tau)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast.objectives import labelled_tuple
-from gclbench.methods.metric_learning import MetricLearning, unit_rows
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
 from gclbench.registry import METHODS
 
@@ -20,5 +21,4 @@ class Dmt(MetricLearning):
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
         """Eq. 4, averaged over the batch."""
-        (z,) = unit_rows([encoder(x)])
-        return labelled_tuple(z, labels, self.tau)
+        return labelled_tuple(unit_rows(encoder(x)), labels, self.tau)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -19,9 +18,6 @@ from gclbench.watch import Watch
 
 ROWS_AT_ONCE = 8192
 """Nodes encoded together for the final embedding; bounds memory."""
-
-NO_DIRECTION = 1e-6
-"""Length below which a row counts as zero."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +77,9 @@ class MetricLearning:
         views = rng.torch("views")
         batches_per_pass = math.ceil(len(nodes) / self.batch_size)
         steps = self.epochs * (batches_per_pass if self.epoch_is == "pass" else 1)
-        for step, batch in enumerate(_batches(nodes, self.batch_size, steps, rng.torch("batches")), start=1):
-            batch = batch.to(x.device)
+        batches = Batches(nodes, self.batch_size, rng.torch("batches"))
+        for step in watch.iterations(steps, encoder=encoder, optimiser=optimiser, views=views, batches=batches):
+            batch = batches.next().to(x.device)
             loss = self.objective(encoder, x.index_select(0, batch), labels[batch], views)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
@@ -101,28 +98,35 @@ class MetricLearning:
         raise TypeError(f"{type(self).__name__} defines no objective")
 
 
-def unit_rows(embeddings: list[Tensor]) -> list[Tensor]:
-    """Each M×d embedding with its rows scaled to length 1.
+class Batches:
+    """Batches without end: the nodes are shuffled, cut into batches, and shuffled again when they are used up.
 
-    A row shorter than `NO_DIRECTION` becomes zero and gets no gradient: a node without features, or one whose features are
-    all masked in a view, has no direction, and dividing by its length would blow rounding errors up.
+    Args:
+        nodes: node ids. size: of a batch; the last one of a pass is smaller where it does not divide the nodes.
+        generator: what shuffles.
     """
-    return [_unit(embedding) for embedding in embeddings]
 
+    def __init__(self, nodes: Tensor, size: int, generator: torch.Generator):
+        self._nodes = nodes
+        self._size = size
+        self._generator = generator
+        self._order = nodes[:0]
+        self._given = 0
 
-def _unit(embedding: Tensor) -> Tensor:
-    length = torch.linalg.vector_norm(embedding, dim=1, keepdim=True)
-    nowhere = length < NO_DIRECTION
-    scaled = embedding / length.masked_fill(nowhere, 1.0)
-    return scaled.masked_fill(nowhere, 0.0)
+    def next(self) -> Tensor:
+        """Ids of the next batch's nodes."""
+        if self._given >= len(self._order):
+            self._order = self._nodes[torch.randperm(len(self._nodes), generator=self._generator)]
+            self._given = 0
+        batch = self._order[self._given : self._given + self._size]
+        self._given += self._size
+        return batch
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where it is in the pass, and the generator that shuffles the next one."""
+        return {"order": self._order, "given": self._given, "generator": self._generator.get_state()}
 
-def _batches(nodes: Tensor, size: int, count: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """`count` batches: the nodes are shuffled, cut into batches, and shuffled again when they are used up."""
-    given = 0
-    while given < count:
-        for batch in nodes[torch.randperm(len(nodes), generator=generator)].split(size):
-            if given == count:
-                return
-            given += 1
-            yield batch
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a state that `state_dict` gave."""
+        self._order, self._given = state["order"], int(state["given"])
+        self._generator.set_state(state["generator"])

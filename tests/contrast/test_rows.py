@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.contrast import rows
+from gclbench.contrast import blocks
 from gclbench.contrast.rows import paired, panel
 
 BLOCKS = (None, 1, 2, 3, 5, 7, 100)
@@ -172,7 +172,8 @@ def test_block_size_follows_the_number_of_candidates(monkeypatch):
         asked.append((start, stop))
         return torch.ones(stop - start, 6)
 
-    monkeypatch.setattr(rows, "BLOCK_ENTRIES", 24)
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 24)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 24)
     z = unit(10, dtype=torch.float32).requires_grad_()
     panel(z, unit(6, seed=1, dtype=torch.float32), 1.0, (weights,)).rows[0].sum().backward()
     assert asked == [(0, 4), (4, 8), (8, 10)] * 2, "once forward, once recomputed backward"

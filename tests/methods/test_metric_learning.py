@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.methods import metric_learning
 from gclbench.methods.dmat import Dmat
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.dmt import Dmt
 from gclbench.methods.kmeans import Features
-from gclbench.methods.metric_learning import MetricLearning, unit_rows
+from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
 from gclbench.registry import METHODS
 from gclbench.streams import Streams
@@ -111,13 +112,13 @@ def test_what_an_epoch_is(graph, labels, epoch_is, steps):
     watch = Watch(report=lambda done, total, loss: told.append((done, total)))
     fitted(small(DmatI, epochs=3, epoch_is=epoch_is), graph, labels, watch=watch)
     assert told == [(step, steps) for step in range(1, steps + 1)]
-    assert watch.iterations == steps
+    assert watch.reached == steps
 
 
 def test_a_pass_of_a_semi_supervised_method_counts_labelled_nodes_only(graph, labels):
     watch = Watch()
     fitted(small(Dmt, epochs=3, epoch_is="pass"), graph, labels, watch=watch)
-    assert watch.iterations == 3 * 2, "12 labelled nodes in batches of 8"
+    assert watch.reached == 3 * 2, "12 labelled nodes in batches of 8"
 
 
 @pytest.mark.parametrize("method", METHODS_HERE)
@@ -161,7 +162,7 @@ def test_a_last_batch_of_one_node(method, graph, tau):
         labels[29] = -1
     watch = Watch()
     z = fitted(small(method, batch_size=4, epoch_is="pass", epochs=2, tau=tau), graph, labels, watch=watch)
-    assert watch.iterations == 16
+    assert watch.reached == 16
     assert all(math.isfinite(loss) for _, loss in watch.curve)
     assert watch.curve[7][1] == pytest.approx(0.0, abs=1e-4 / tau)
     assert bool(torch.isfinite(z).all())
@@ -260,7 +261,7 @@ def test_the_shared_part_alone_is_no_method(graph, labels):
 
 
 def test_unit_rows():
-    (rows,) = unit_rows([torch.tensor([[3.0, 4.0], [0.0, 0.0]])])
+    rows = unit_rows(torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
     torch.testing.assert_close(rows, torch.tensor([[0.6, 0.8], [0.0, 0.0]]))
 
 
@@ -282,7 +283,7 @@ def test_registered():
 
 def test_rows_without_direction_become_zero_and_pass_no_gradient():
     z = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1e-8, -1e-8]], requires_grad=True)
-    (unit,) = unit_rows([z])
+    unit = unit_rows(z)
     torch.testing.assert_close(unit, torch.tensor([[0.6, 0.8], [0.0, 0.0], [0.0, 0.0]]))
     (unit * torch.tensor([[1.0, 2.0]])).sum().backward()
     assert z.grad is not None

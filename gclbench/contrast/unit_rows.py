@@ -1,0 +1,20 @@
+"""Rows scaled to unit length."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+NO_DIRECTION = 1e-6
+"""Length below which a row counts as zero."""
+
+
+def unit_rows(z: Tensor) -> Tensor:
+    """z (M×d) with its rows scaled to length 1.
+
+    A row shorter than `NO_DIRECTION` becomes zero and gets no gradient: a node without features, or one whose features are
+    all masked in a view, has no direction, and dividing by its length would blow rounding errors up.
+    """
+    length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
+    nowhere = length < NO_DIRECTION
+    return (z / length.masked_fill(nowhere, 1.0)).masked_fill(nowhere, 0.0)

@@ -1,0 +1,14 @@
+"""GRACE: graph contrastive representation learning (Zhu et al. 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gclbench.methods.two_view import TwoView
+from gclbench.registry import METHODS
+
+
+@METHODS.register("grace")
+@dataclass(frozen=True)
+class Grace(TwoView):
+    """GRACE: two randomly corrupted views; the same node in both is the positive, all others are negatives."""

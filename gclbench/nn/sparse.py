@@ -1,0 +1,121 @@
+"""Products with constant sparse matrices inside a network: features and propagation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+DENSE_FROM = 0.2
+"""Share of non-zero features from which a dense product is faster."""
+
+
+class SparseMatrix:
+    """A constant sparse matrix with its transpose, so that both directions of a product are row-wise.
+
+    Args:
+        matrix: R×C compressed rows. transposed: C×R compressed rows of the same entries.
+    """
+
+    def __init__(self, matrix: Tensor, transposed: Tensor):
+        self.matrix, self.transposed = matrix, transposed
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """R×H from C×H; the gradient goes to the dense factor."""
+        return _SparseProduct.apply(self.matrix, self.transposed, dense)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(R, C)."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+
+class _SparseProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
+        ctx.transposed = transposed
+        return torch.sparse.mm(matrix, dense)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, torch.sparse.mm(ctx.transposed, gradient.contiguous())
+
+
+def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Compressed rows from entries that are sorted by row."""
+    pointers = torch.zeros(shape[0] + 1, dtype=torch.int64, device=rows.device)
+    torch.cumsum(torch.bincount(rows, minlength=shape[0]), dim=0, out=pointers[1:])
+    return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)
+
+
+class Features:
+    """Node features as the first layer's constant factor: dense, or sparse where most entries are zero.
+
+    Args:
+        x: N×F. normalise: divide each row by its sum of absolute values (rows of zeros stay).
+    """
+
+    def __init__(self, x: Tensor, normalise: bool = False):
+        if normalise:
+            x = x / x.abs().sum(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny).masked_fill(
+                (x == 0).all(dim=1, keepdim=True), 1.0
+            )
+        self.nodes, self.width = x.shape
+        self.device = x.device
+        share = float((x != 0).sum()) / max(1, x.numel())
+        self.sparse = (
+            SparseMatrix(x.to_sparse_csr(), x.T.contiguous().to_sparse_csr()) if share < DENSE_FROM and x.numel() else None
+        )
+        self.dense = None if self.sparse is not None else x
+
+    def product(self, weight: Tensor, keep: Tensor | None = None) -> Tensor:
+        """(x with some columns set to zero)·W, N×H.
+
+        Args:
+            weight: F×H. keep: (F,) bool, columns that stay; None keeps all.
+        """
+        # x·diag(keep)·W: masking the small factor spares a masked copy of the features.
+        weight = weight if keep is None else weight * keep.to(weight.device)[:, None]
+        return self.sparse @ weight if self.sparse is not None else self.dense @ weight  # type: ignore[operator]
+
+
+class Adjacency:
+    """The entries of A + I of one graph, from which normalised propagation matrices of its views are made.
+
+    Args:
+        edge_index: 2×E; an entry (j, i) carries j's message to i. nodes: N.
+    """
+
+    def __init__(self, edge_index: Tensor, nodes: int):
+        self.nodes = nodes
+        self.edges = edge_index.shape[1]
+        loops = torch.arange(nodes, device=edge_index.device)
+        source, target = torch.cat([edge_index, torch.stack([loops, loops])], dim=1)
+        # Entries sorted by receiver (rows of the matrix) and, for its transpose, by sender.
+        self.order = torch.argsort(target * nodes + source)
+        self.source, self.target = source[self.order], target[self.order]
+        self.reverse = torch.argsort(self.source * nodes + self.target)
+
+    def normalised(self, keep: Tensor | None = None) -> SparseMatrix:
+        """D^(−½)(A + I)D^(−½) over the kept entries, D the in-degrees with the self-loop (Kipf & Welling 2017).
+
+        Args:
+            keep: (E,) bool over the columns of `edge_index`, on any device; self-loops always stay. None keeps all.
+        """
+        mask = torch.ones(self.edges + self.nodes, dtype=torch.bool, device=self.source.device)
+        if keep is not None:
+            mask[: self.edges] = keep.to(mask.device)
+            mask = mask[self.order]
+        source, target = self.source[mask], self.target[mask]
+        scale = torch.bincount(target, minlength=self.nodes).to(torch.float32).rsqrt()
+        values = torch.zeros(len(mask), device=mask.device)
+        values[mask] = scale[source] * scale[target]
+        chosen = self.reverse[mask[self.reverse]]
+        shape = (self.nodes, self.nodes)
+        return SparseMatrix(
+            compressed(target, source, values[mask], shape),
+            compressed(self.source[chosen], self.target[chosen], values[chosen], shape),
+        )
