@@ -7,24 +7,29 @@ found at once, each with what exists and what was probably meant.
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydra import compose, initialize_config_module
-from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from gclbench.hyperparameters import bind, defaults, values_of
-from gclbench.registry import DATASETS, FILTERS, KINDS, METHODS, NEGATIVES, TASKS, UnknownName, nearest
+from gclbench.composition import composed, has_yaml, offer
+from gclbench.hyperparameters import bind, identity_of
+from gclbench.registry import DATASETS, FILTERS, KINDS, LAUNCHERS, METHODS, NEGATIVES, TASKS, Registry, UnknownName, nearest
 
-CONFIG_MODULE = "gclbench.configs"
+GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
+"""What is chosen by name: the kinds of components, and where runs go."""
+
+OF_THE_COMMAND = ("runs_dir", "rerun", "launcher")
+"""Keys that a sweep has one value of."""
+
+NO_PART_OF_A_RUN = ("seeds", "task", "runs_dir", "rerun", "device", "time_limit", "memory_limit", "checkpoint_every", "launcher")
+"""Keys that the command which repeats a run leaves out."""
+
 RERUN = ("never", "failed", "all")
 REMOVALS = {"filter": "filter=none applies no filter", "task": "task=[NAME,NAME] names the tasks to run"}
 """What to write instead of `~KEY`."""
@@ -50,7 +55,10 @@ class Experiment:
         settings: per kind (`dataset`, `filter`, `method`, `negatives`) `{"name": …, setting: value}`;
             per task name under `tasks` likewise.
         components: the same kinds to instances, and `tasks` to a dictionary of instances.
-        overrides: the command's overrides without seeds and task, to repeat it.
+        device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
+        time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit, no checkpoint.
+        launcher: an instance; launcher_name: its name.
+        overrides: the command's overrides without `NO_PART_OF_A_RUN`, to repeat it.
         tasks_chosen: whether the command named its tasks (else those that make sense for the method are run).
     """
 
@@ -63,6 +71,10 @@ class Experiment:
     time_limit: float | None
     overrides: tuple[str, ...]
     tasks_chosen: bool = field(default=False)
+    memory_limit: float | None = None
+    checkpoint_every: float | None = None
+    launcher: Any = None
+    launcher_name: str = "local"
 
 
 def load(overrides: list[str]) -> Experiment:
@@ -85,13 +97,19 @@ def sweep(overrides: list[str]) -> list[list[str]]:
     errors: list[str] = []
     choices: list[list[str]] = []
     for override in _parse(overrides, errors, allow_sweeps=True):
-        if override.is_sweep_override():
-            try:
-                choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
-            except HydraException as error:
-                errors.append(f"'{override.input_line}' cannot be swept: {error}; write the values out, as in KEY=A,B")
-        else:
+        if not override.is_sweep_override():
             choices.append([str(override.input_line)])
+            continue
+        if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
+            errors.append(f"'{override.input_line}' names several values, and a sweep has one {override.key_or_group}")
+            continue
+        try:
+            choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
+        except HydraException as error:
+            errors.append(f"'{override.input_line}' cannot be swept: {error}; write the values out, as in KEY=A,B")
+            continue
+        if not choices[-1]:
+            errors.append(f"'{override.input_line}' stands for no value at all, so there is nothing to run")
     if errors:
         raise ConfigErrors(errors)
     return [list(combination) for combination in itertools.product(*choices)]
@@ -118,19 +136,22 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
     return values
 
 
-@contextlib.contextmanager
-def _hydra() -> Iterator[None]:
-    with initialize_config_module(version_base="1.3", config_module=CONFIG_MODULE):
-        yield
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> Override:
+    """One override; a sweep repeats most of them in every command.
+
+    Raises:
+        HydraException: when it cannot be read.
+    """
+    return OverridesParser.create().parse_override(text)
 
 
 def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
     """The overrides that can be read; notes text that is no override, removals, and sweeps where none are allowed."""
-    parser = OverridesParser.create()
     parsed: list[Override] = []
     for text in overrides:
         try:
-            override = parser.parse_override(text)
+            override = _parsed(text)
         except HydraException as error:
             first = str(error).partition("\n")[0]
             hint = "quote brackets, commas and quotes that belong to a value" if "=" in text else "overrides are KEY=VALUE"
@@ -160,7 +181,7 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
     chosen: list[Override] = []
     for override in parsed:
         kind = override.key_or_group
-        if kind in KINDS:
+        if kind in GROUPS:
             found = _name_errors(override)
             errors += found
             wrong |= {kind} if found else set()
@@ -168,55 +189,34 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
     if "method" in wrong:
         # The method chooses these, so nothing can be said about their settings.
         wrong |= {"filter", "negatives"}
-    values = _composed(chosen, errors)
+    values = _composed(chosen, [], errors)
     known = _flat(values)
-    kept = list(chosen)
+    kept: list[Override] = []
     for override in parsed:
         key = override.key_or_group
         kind = key.partition(".")[0]
-        if key in KINDS or ("." in key and kind in wrong):
+        if key in GROUPS or ("." in key and kind in wrong):
             continue
-        if kind in KINDS and key == f"{kind}.name":
+        if kind in GROUPS and key == f"{kind}.name":
             errors.append(f"'{key}' cannot be set; choose a {kind} with {kind}=NAME")
         elif key in known:
             kept.append(override)
         else:
             errors.append(_unknown_key(key, known))
-    return values if kept == chosen else _composed(kept, errors)
+    return _composed(chosen, kept, errors) if kept else values
 
 
-def _composed(overrides: list[Override], errors: list[str]) -> dict[str, Any]:
-    with _hydra():
-        try:
-            return _plain(compose("config", [str(override.input_line) for override in overrides]))
-        except (HydraException, OmegaConfBaseException) as error:
-            raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    """The composition with every `${paper:key,default}` looked up, and without the tables it came from."""
-    paper = OmegaConf.to_container(config.paper, resolve=True) if "paper" in config else {}
-    assert isinstance(paper, dict)
-    dataset = config.dataset.name
-
-    def from_paper(key: str, default: Any = None) -> Any:
-        for row in (paper.get(dataset, {}), paper.get("default", {})):
-            if key in row:
-                value = row[key]
-                return OmegaConf.create(value) if isinstance(value, list) else value
-        return default
-
-    OmegaConf.register_new_resolver("paper", from_paper, replace=True)
-    values = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(values, dict)
-    values.pop("paper", None)
-    return {str(key): value for key, value in values.items()}
+def _composed(chosen: list[Override], settings: list[Override], errors: list[str]) -> dict[str, Any]:
+    try:
+        return composed(chosen, settings)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
 
 
 def _name_errors(override: Override) -> list[str]:
     """What is wrong with a choice such as `method=NAME`; a component without a YAML of its own gets its class's defaults."""
     kind, value = override.key_or_group, override.value()
-    known = f"Known: {', '.join(KINDS[kind].names())}"
+    known = f"Known: {', '.join(GROUPS[kind].names())}"
     if isinstance(value, list) and kind != "task":
         return [
             f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m {kind}={','.join(map(str, value))}"
@@ -227,9 +227,9 @@ def _name_errors(override: Override) -> list[str]:
     errors = []
     for name in names:
         try:
-            entry = KINDS[kind].check(name)
-            if not entry.builtin or not _has_yaml(kind, name):
-                _offer(kind, name, KINDS[kind].load(name))
+            entry = GROUPS[kind].check(name)
+            if not entry.builtin or not has_yaml(kind, name):
+                offer(kind, name, GROUPS[kind].load(name))
         except UnknownName as error:
             errors.append(str(error))
         except Exception as error:  # whatever the code of another package raises while it is imported
@@ -237,23 +237,10 @@ def _name_errors(override: Override) -> list[str]:
     return errors
 
 
-def _offer(kind: str, name: str, cls: type) -> None:
-    """Gives Hydra a config of a component's defaults."""
-    node = defaults(cls) if kind == "task" else {"name": name, **defaults(cls)}
-    package = f"task.{name}" if kind == "task" else kind
-    ConfigStore.instance().store(group=kind, name=name, node=node, package=package, provider="gclbench")
-
-
-def _has_yaml(group: str, name: str) -> bool:
-    from importlib.resources import files
-
-    return files(CONFIG_MODULE).joinpath(group, f"{name}.yaml").is_file()
-
-
 def _unknown_key(key: str, known: dict[str, Any]) -> str:
     """The sentence for a key that nothing chosen has, with the likeliest intended one."""
     settings = [name for name in known if not name.endswith(".name")]
-    tops = sorted({*KINDS, *(name for name in settings if "." not in name)})
+    tops = sorted({*GROUPS, *(name for name in settings if "." not in name)})
     head, _, leaf = key.rpartition(".")
     family = [name for name in settings if head and name.startswith(f"{key.partition('.')[0]}.")]
     same_leaf = [name for name in settings if name.rpartition(".")[2] == leaf]
@@ -262,7 +249,7 @@ def _unknown_key(key: str, known: dict[str, Any]) -> str:
         (nearest(key, tops) if not head else None) or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
     )
     hint = f" Did you mean '{guess}'?" if guess else ""
-    if head in KINDS and not family:
+    if head in GROUPS and not family:
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
     return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
 
@@ -292,10 +279,14 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
-    limit = values["time_limit"]
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit <= 0):
-        errors.append(f"time_limit={limit} must be a positive number of seconds, or null")
-    device = _device(str(values["device"]), errors)
+    limits = {
+        key: _limit(key, values[key], unit, errors)
+        for key, unit in (("time_limit", "seconds"), ("memory_limit", "GiB"), ("checkpoint_every", "seconds"))
+    }
+    where = dict(values["launcher"])
+    launcher_name = str(where.pop("name"))
+    launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
+    device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -303,7 +294,7 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     repeat = tuple(
         str(override.input_line)
         for override in parsed
-        if override.key_or_group not in ("seeds", "task", "runs_dir", "rerun", "device", "time_limit")
+        if override.key_or_group.partition(".")[0] not in NO_PART_OF_A_RUN or override.key_or_group.startswith("task.")
     )
     return Experiment(
         settings=settings,
@@ -312,15 +303,26 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         device=device,
         runs_dir=str(values["runs_dir"]),
         rerun=str(values["rerun"]),
-        time_limit=None if limit is None else float(limit),
         overrides=repeat,
         tasks_chosen=any(override.key_or_group == "task" for override in parsed),
+        launcher=launcher,
+        launcher_name=launcher_name,
+        **limits,
     )
+
+
+def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+        errors.append(f"{key}={value} must be a positive number of {unit}, or null")
+        return None
+    return None if value is None else float(value)
 
 
 def _settings(name: str, component: Any) -> dict[str, Any]:
     """A component's part of a run's identity: values as bound, so that `tau=1` and `tau=1.0` are one run."""
-    return {"name": name} if component is None else {"name": name, **values_of(component)}
+    # Two tasks that differ by a setting alone are recorded under one name, so that either is the other's run.
+    name = getattr(component, "recorded_as", name)
+    return {"name": name} if component is None else {"name": name, **identity_of(component)}
 
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
@@ -339,16 +341,24 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
     return tuple(range(whole[0]))
 
 
-def _device(value: str, errors: list[str]) -> str:
+def find_device(value: str, errors: list[str], here: bool = True) -> str:
+    """The device that `auto`, `cpu`, `cuda` or `cuda:1` stands for on this machine; notes what is wrong with it.
+
+    Args:
+        here: False where another machine will look it up: only its spelling is checked then.
+    """
+    kind, _, index = value.partition(":")
+    if value != "auto" and (kind not in ("cpu", "cuda") or (index and not index.isdigit())):
+        errors.append(f"device={value} must be auto, cpu, cuda or cuda:0, cuda:1, …")
+        return value
+    if not here or kind == "cpu":
+        return value
     import torch
 
     if value == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    kind, _, index = value.partition(":")
-    if kind not in ("cpu", "cuda") or (index and not index.isdigit()):
-        errors.append(f"device={value} must be auto, cpu, cuda or cuda:0, cuda:1, …")
-    elif kind == "cuda" and not torch.cuda.is_available():
+    if not torch.cuda.is_available():
         errors.append(f"device={value}: no GPU is visible to torch; device=auto falls back to the CPU")
-    elif kind == "cuda" and index and int(index) >= torch.cuda.device_count():
+    elif index and int(index) >= torch.cuda.device_count():
         errors.append(f"device={value}: there are {torch.cuda.device_count()} GPUs, numbered from 0")
     return value

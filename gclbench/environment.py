@@ -1,4 +1,4 @@
-"""What a run ran on: library versions, commit, device, memory. Imports torch only where it must ask it."""
+"""What a run ran on: library versions, commit, device, memory, cache folder. Imports torch only where it must ask it."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ def version() -> str:
         return importlib.metadata.version("gclbench")
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
+
+
+def cache_folder() -> Path:
+    """Where gclbench keeps what it can make again: GCLBENCH_DATA, or `gclbench` in the user's cache folder."""
+    chosen = os.environ.get("GCLBENCH_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gclbench"
 
 
 def device_name(device: str) -> str:

@@ -24,6 +24,7 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 
 # Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
 _ROWS = 4096
+_ENTRIES = 1 << 22
 
 
 class GraphError(ValueError):
@@ -130,7 +131,7 @@ def make_graph(
 
     Self-loops and repeated entries are dropped and edges stored in one direction get the other; what
     changed is counted in `repairs`. Isolated nodes are kept. Labels with gaps become 0…k−1 in the same
-    order (recorded). float32 arrays and tensors are not copied.
+    order (recorded). float32 features, and int64 edges that need no repair, are not copied.
 
     Args:
         x: features (N×F): tensor, array or scipy sparse matrix of numbers.
@@ -258,6 +259,8 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
             f"graph '{name}': {int(outside.sum())} of {pairs.shape[1]} edges name nodes that do not exist, "
             f"the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are {count} nodes, so ids are 0…{count - 1}"
         )
+    if _is_canonical(pairs, count):
+        return _tensor(pairs)
     loops = pairs[0] == pairs[1]
     if loops.any():
         notes.append(f"{int(loops.sum())} self-loop(s) dropped.")
@@ -274,6 +277,20 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
     low, high = unordered // count, unordered % count
     both = np.sort(np.concatenate([unordered, high * count + low]))
     return _tensor(np.stack([both // count, both % count]))
+
+
+def _is_canonical(pairs: np.ndarray, count: int) -> bool:
+    """Whether entries are sorted, distinct, without loops and in both directions: nothing to repair, and no copy to be made."""
+    for start in range(0, pairs.shape[1], _ENTRIES):
+        rows, columns = pairs[:, start : start + _ENTRIES + 1]
+        ascending = (rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))
+        if not ascending.all() or (rows == columns).any():
+            return False
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=count))])
+    ones = np.ones(pairs.shape[1], dtype=np.int8)
+    forward = scipy.sparse.csr_matrix((ones, pairs[1], pointers), shape=(count, count))
+    backward = forward.T.tocsr()
+    return np.array_equal(forward.indptr, backward.indptr) and np.array_equal(forward.indices, backward.indices)
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:

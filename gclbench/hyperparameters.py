@@ -53,6 +53,10 @@ class OneOf:
         return "one of " + ", ".join(self.choices)
 
 
+class Machine:
+    """Marks a setting of how a component computes on this machine and not of what: it is no part of a run's identity."""
+
+
 Count = Annotated[int, Range(least=1)]
 NonNegative = Annotated[float, Range(least=0)]
 Positive = Annotated[float, Range(above=0)]
@@ -81,6 +85,16 @@ def defaults(cls: type) -> dict[str, Any]:
 def values_of(component: Any) -> dict[str, Any]:
     """A component's hyper-parameters as plain, JSON-ready values."""
     return {field.name: _plain(getattr(component, field.name)) for field in dataclasses.fields(component)}
+
+
+def identity_of(component: Any) -> dict[str, Any]:
+    """The hyper-parameters that make a run what it is: `values_of` without the `Machine` ones."""
+    kinds = schema(type(component))
+    return {name: value for name, value in values_of(component).items() if not _is_machine(kinds[name])}
+
+
+def _is_machine(kind: Any) -> bool:
+    return typing.get_origin(kind) is Annotated and any(isinstance(rule, Machine) for rule in typing.get_args(kind)[1:])
 
 
 def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> Any:
@@ -152,6 +166,11 @@ def convert(value: Any, kind: Any) -> Any:
             raise ValueError("must be a list, for example [256,128]")
         item = typing.get_args(kind)[0]
         return tuple(convert(element, item) for element in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ValueError("must be a mapping, for example {name:value}")
+        item = typing.get_args(kind)[1]
+        return {str(name): convert(element, item) for name, element in value.items()}
     if kind is bool:
         if not isinstance(value, bool):
             raise ValueError("must be true or false")
@@ -170,7 +189,7 @@ def convert(value: Any, kind: Any) -> Any:
         if value is None or isinstance(value, (list, dict)):
             raise ValueError("must be a word")
         return str(value)
-    raise TypeError(f"no conversion to {kind}; use bool, int, float, str, tuple[...] or an optional of these")
+    raise TypeError(f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an optional of these")
 
 
 def _plain(value: Any) -> Any:

@@ -22,6 +22,8 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from gclbench.atomic import write_atomically, write_unless
+
 SCHEMA = 1
 """Version of the record's layout. Older records stay readable; newer ones are named in a warning."""
 
@@ -81,6 +83,7 @@ class Record:
         device: name of the device. environment: versions of Python and libraries, platform, git commit.
         filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve.
         repairs: what was repaired in the graph when it was loaded.
+        limits: those the run was held to: `time` in seconds, `memory` in GiB.
         command: the command that repeats the run. created: UTC time, ISO 8601.
     """
 
@@ -99,6 +102,7 @@ class Record:
     split: dict[str, str] = field(default_factory=dict)
     fit: dict[str, Any] = field(default_factory=dict)
     repairs: list[str] = field(default_factory=list)
+    limits: dict[str, float] = field(default_factory=dict)
     command: str = ""
     created: str = ""
     schema: int = SCHEMA
@@ -202,18 +206,36 @@ class Store:
                 probe.unlink()
 
     def write(self, record: Record) -> Path:
-        """Writes a record in one step; an earlier one of the same id is replaced.
+        """Writes a record in one step; an earlier one of the same id is replaced, unless it is ok and the new one is not.
+
+        Which of two records stays is not decided by their times: clocks of nodes differ. One that is ok stays when another
+        attempt at the same run, on another node perhaps, ended worse; a warning says so.
 
         Raises:
             StoreError: when it cannot be written; what was recorded before stays intact.
         """
         path = self.path(record.id)
+        content = _encoded(record.to_json() + "\n")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, _encoded(record.to_json() + "\n"))
+            if record.ok:
+                write_atomically(path, content)
+            elif not write_unless(path, content, _holds_ok) and _holds_ok(path):
+                log.warning("run %s is recorded as ok in %s, and stays so: now it is %s", record.id, path, record.status)
         except OSError as error:
-            raise StoreError(error.errno, unwritable(path, error)) from error
+            theirs = self.read(record.id) if isinstance(error, PermissionError) and _of_another_user(path) else None
+            if theirs is None or (record.ok and not theirs.ok):
+                raise StoreError(error.errno, unwritable(path, error)) from error
+            log.warning("run %s has been recorded by another user meanwhile; that record stays", record.id)
         return path
+
+    def ids(self) -> set[str]:
+        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many runs are asked about."""
+        try:
+            with os.scandir(self.root) as entries:
+                return {entry.name for entry in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
 
     def read(self, run_id: str) -> Record | None:
         """The record of a run from its own file, or None when there is none or it is damaged (a warning names it)."""
@@ -271,6 +293,20 @@ class Store:
                     yield f"{path} line {number}", line
 
 
+def _holds_ok(path: Path) -> bool:
+    try:
+        return Record.from_json(path.read_text(encoding="utf-8")).ok
+    except (OSError, ValueError):
+        return False
+
+
+def _of_another_user(path: Path) -> bool:
+    try:
+        return path.stat().st_uid != os.getuid()
+    except OSError:
+        return False
+
+
 def _text(path: Path) -> str | None:
     """The text of a file of a store, or None where there is none to read (a warning names it unless it has just gone)."""
     try:
@@ -314,21 +350,6 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
 def _encoded(text: str) -> bytes:
     """UTF-8; what it cannot hold (bytes of a path that are no text) becomes a JSON escape."""
     return text.encode("utf-8", "backslashreplace")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file under a temporary name beside `path`, flushes it to disk and renames it."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def unwritable(path: Path, error: OSError) -> str:

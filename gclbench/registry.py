@@ -178,6 +178,9 @@ METHODS = Registry("method", "gclbench.methods", "gclbench.methods")
 NEGATIVES = Registry("negatives strategy", "gclbench.contrast", "gclbench.negatives")
 TASKS = Registry("task", "gclbench.tasks", "gclbench.tasks")
 
+LAUNCHERS = Registry("launcher", "gclbench.launch", "gclbench.launchers")
+"""Where runs go. Not one of `KINDS`: a launcher is no part of what a run is."""
+
 KINDS: dict[str, Registry] = {
     "dataset": DATASETS,
     "filter": FILTERS,

@@ -6,24 +6,30 @@ A *job* is the runs of one seed whose tasks share an embedding: it is fitted onc
 from __future__ import annotations
 
 import contextlib
-import functools
+import threading
 import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch_geometric.data import Data
 
 from gclbench import environment
+from gclbench.checkpoint import Checkpoint
 from gclbench.data.mirror import cache_folder
-from gclbench.filters.cache import cached
+from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Embedding, Unsupported, with_features, without_labels
-from gclbench.records import Record, RunSpec, Store
+from gclbench.limits import alarm, memory_limit
+from gclbench.records import Record, RunSpec, Store, StoreError, digest
 from gclbench.streams import Streams
-from gclbench.watch import Diverged, Reporter, TimeLimit, Watch
+from gclbench.watch import Diverged, Preempted, Reporter, TimeLimit, Watch
+
+KEPT_BYTES = 1 << 30
+"""Datasets are kept in memory for the runs that follow up to this size together; the last one always."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Job:
         specs: task name to the spec of its run.
         components: `filter`, `method` and `tasks` instances.
         command: task name to the command that repeats that run.
+        time_limit: seconds. memory_limit: GiB of the process. checkpoint_every: seconds. None of them: no limit, no checkpoint.
     """
 
     specs: dict[str, RunSpec]
@@ -41,6 +48,8 @@ class Job:
     device: str
     time_limit: float | None
     command: dict[str, str]
+    memory_limit: float | None = None
+    checkpoint_every: float | None = None
 
     @property
     def seed(self) -> int:
@@ -60,76 +69,157 @@ class Loaded:
     seconds: float
 
 
-@functools.lru_cache(maxsize=1)
-def load(dataset: Any) -> Loaded:
-    """The dataset's graph; the last one loaded is kept, since the runs of a sweep share it."""
-    started = time.perf_counter()
-    graph = dataset.load()
-    return Loaded(graph, time.perf_counter() - started)
+class _Datasets:
+    """Loads datasets and keeps the latest ones, since the runs of a sweep share them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Loaded] = {}
+
+    def __call__(self, dataset: Any) -> Loaded:
+        """The dataset's graph."""
+        loaded = self._kept.pop(dataset, None)
+        if loaded is None:
+            started = time.perf_counter()
+            graph = dataset.load()
+            loaded = Loaded(graph, time.perf_counter() - started)
+        self._kept[dataset] = loaded
+        while len(self._kept) > 1 and sum(_bytes(kept.graph) for kept in self._kept.values()) > KEPT_BYTES:
+            self._kept.pop(next(iter(self._kept)))
+        return loaded
+
+    def cache_clear(self) -> None:
+        """Forgets all of them."""
+        self._kept.clear()
 
 
-def run(job: Job, loaded: Loaded, store: Store, report: Reporter | None = None) -> list[Record]:
+def _bytes(graph: Data) -> int:
+    return sum(value.numel() * value.element_size() for _, value in graph if isinstance(value, torch.Tensor))
+
+
+load = _Datasets()
+
+
+def run(
+    job: Job, loaded: Loaded, store: Store, report: Reporter | None = None, stop: threading.Event | None = None
+) -> list[Record]:
     """Runs a job and records each of its tasks; whatever happens in one run is recorded, not raised.
 
     Args:
         loaded: the dataset. report: told of training progress.
+        stop: once set, the training writes a checkpoint at its next iteration and ends.
 
     Raises:
-        KeyboardInterrupt: after a signal; what was recorded stays.
+        KeyboardInterrupt: after a signal; what was recorded stays, the other runs are recorded as interrupted.
+        Preempted: after `stop`, holding the records that were written before; the others have none.
         StoreError: when a record cannot be written.
     """
     graph = loaded.graph
     clock = _Clock(environment.PeakMemory(job.device), loaded.seconds)
-    watch = Watch(report, job.time_limit)
+    checkpoint = _checkpoint(job, store)
+    watch = Watch(report, job.time_limit, checkpoint, stop)
     rng = Streams(job.seed)
     records: list[Record] = []
     facts: dict[str, Any] = {"repairs": list(graph.repairs)}
     embedding: Embedding | None = None
     failure: tuple[str, str, str] | None = None
-    for name, spec in job.specs.items():
+
+    def ended(name: str, metrics: dict[str, float], outcome: tuple[str, str, str]) -> None:
+        records.append(_record(job, name, metrics, outcome, clock, watch, facts))
+        store.write(records[-1])
+
+    for name in job.specs:
         task = job.components["tasks"][name]
         metrics: dict[str, float] = {}
         outcome = failure
         facts["split"] = {}
         try:
             if outcome is None:
-                with clock.phase("split"):
-                    split = task.split(graph, rng)
-                facts["split"] = {} if split is None else {"protocol": split.protocol, "hash": split.hash}
-                if embedding is None:
-                    embedding = _embed(job, task, graph, split, rng, watch, clock, facts)
-                with clock.phase("evaluate"):
-                    metrics = task.evaluate(embedding, graph, split, rng)
+                with memory_limit(job.memory_limit), _time_limit(job):
+                    with clock.phase("split"):
+                        split = task.split(graph, rng)
+                    facts["split"] = {} if split is None else {"protocol": split.protocol, "hash": split.hash}
+                    if embedding is None:
+                        embedding = _embed(job, task, graph, split, rng, watch, clock, facts)
+                    elif checkpoint is not None:
+                        checkpoint.move(_beside(store, job.specs[name]))
+                    with clock.phase("evaluate"):
+                        metrics = task.evaluate(embedding, graph, split, rng)
                 outcome = ("ok", "", "")
         except KeyboardInterrupt:
+            with contextlib.suppress(StoreError):
+                for left in list(job.specs)[len(records) :]:
+                    ended(left, {}, ("interrupted", "the run was interrupted; the same command repeats it", ""))
+            raise
+        except Preempted as preempted:
+            preempted.records = records
             raise
         except BaseException as error:
             outcome = _status(error)
             if embedding is None and not isinstance(error, Unsupported):
                 failure = outcome
-        status, reason, trace = outcome
-        record = Record(
-            id=spec.id,
-            spec=asdict(spec),
-            status=status,
-            metrics=metrics,
-            reason=reason,
-            traceback=trace,
-            seconds=clock.taken(),
-            shared=["load", "filter", "fit"] if len(job.specs) > 1 else ["load"],
-            memory=clock.memory.read(),
-            device=environment.device_name(job.device),
-            environment=environment.versions(),
-            filter_report=facts.get("filter", {}),
-            split=facts.get("split", {}),
-            fit=watch.summary(),
-            repairs=facts["repairs"],
-            command=job.command[name],
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        )
-        store.write(record)
-        records.append(record)
+        ended(name, metrics, outcome)
+    if checkpoint is not None and not (failure is not None and failure[0] == "timeout"):
+        checkpoint.remove()
     return records
+
+
+def _record(
+    job: Job,
+    name: str,
+    metrics: dict[str, float],
+    outcome: tuple[str, str, str],
+    clock: _Clock,
+    watch: Watch,
+    facts: dict[str, Any],
+) -> Record:
+    """The record of one task's run."""
+    status, reason, trace = outcome
+    limits = {"time": job.time_limit, "memory": job.memory_limit}
+    return Record(
+        id=job.specs[name].id,
+        spec=asdict(job.specs[name]),
+        status=status,
+        metrics=metrics,
+        reason=reason,
+        traceback=trace,
+        seconds=clock.taken(watch.earlier_seconds),
+        shared=["load", "filter", "fit"] if len(job.specs) > 1 else ["load"],
+        memory=clock.memory.read(),
+        device=environment.device_name(job.device),
+        environment=environment.versions(),
+        filter_report=facts.get("filter", {}),
+        split=facts.get("split", {}),
+        fit=watch.summary(),
+        repairs=facts["repairs"],
+        limits={kind: limit for kind, limit in limits.items() if limit is not None},
+        command=job.command[name],
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    )
+
+
+def _checkpoint(job: Job, store: Store) -> Checkpoint | None:
+    """Where the job's training goes on from: beside the record of its first run, known by all that its state depends on."""
+    if job.checkpoint_every is None:
+        return None
+    name, spec = next(iter(job.specs.items()))
+    what = asdict(spec)
+    if not (job.components["tasks"][name].hides or job.components["method"].needs_labels):
+        del what["task"], what["versions"]["protocol"]
+    versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
+    return Checkpoint(_beside(store, spec), digest([what, versions, job.device.partition(":")[0]]), job.checkpoint_every)
+
+
+def _beside(store: Store, spec: RunSpec) -> Path:
+    return store.path(spec.id).with_name("checkpoint.pt")
+
+
+@contextlib.contextmanager
+def _time_limit(job: Job) -> Iterator[None]:
+    """Ends what does not look at the time itself, as `Watch` does for trainings, a little after the limit."""
+    limit = job.time_limit
+    late = None if limit is None else limit + max(1.0, 0.1 * limit)
+    with alarm(late, lambda: TimeLimit(f"stopped after {late:.4g} s (time_limit={limit:g}); time_limit=SECONDS sets it")):
+        yield
 
 
 def _embed(
@@ -143,14 +233,14 @@ def _embed(
         negatives = _negatives(spec, method, job.components["negatives"])
         # Only a method that declares that it needs labels sees those that the task reveals.
         labels = task.labels(graph, split) if method.needs_labels else torch.full((graph.num_nodes,), -1, dtype=torch.long)
-    component = job.components["filter"]
+    component, folder = job.components["filter"], cache_folder() / "filtered"
     with clock.phase("filter"):
         if task.hides or spec.filter["name"] == "none":
             # A held-out graph differs for every seed: keeping its features would fill the disk for nothing.
-            filtered, hit = component.apply(visible), False
+            filtered, hit = uncached(component, visible, folder, job.device), False
         else:
             parameters = {**spec.filter, "version": component.version}
-            filtered, hit = cached(component, parameters, visible, cache_folder() / "filtered")
+            filtered, hit = cached(component, parameters, visible, folder, job.device)
     facts["filter"] = {**filtered.report, "cached": hit}
     seen = without_labels(with_features(visible, filtered.x)).to(job.device)
     with clock.phase("fit"):
@@ -208,8 +298,8 @@ class _Clock:
         finally:
             self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - started
 
-    def taken(self) -> dict[str, float]:
-        """Seconds so far; `evaluate` starts again for the next task."""
-        seconds = {name: round(value, 6) for name, value in self._seconds.items()}
+    def taken(self, earlier_fit: float) -> dict[str, float]:
+        """Seconds so far, those of a resumed training's earlier attempts included; `evaluate` starts again for the next task."""
+        seconds = {name: round(value + (earlier_fit if name == "fit" else 0), 6) for name, value in self._seconds.items()}
         self._seconds.pop("evaluate", None)
         return seconds

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gclbench.checkpoint import (
@@ -159,8 +159,11 @@ class Watch:
         if stopping:
             raise Preempted(f"stopped at iteration {iteration} of {total}")
 
-    def __call__(self, iteration: int, total: int, loss: Any) -> None:
+    def __call__(self, iteration: int, total: int, loss: Any, terms: Mapping[str, Any] | None = None) -> None:
         """Notes iteration number `iteration` (from 1) of `total` and its loss (a number or a one-element tensor).
+
+        Args:
+            terms: what the loss is the sum of, by name; read only to say which of them broke.
 
         Raises:
             Diverged: when the loss is NaN or infinite.
@@ -170,7 +173,8 @@ class Watch:
         value = float(loss)
         if not math.isfinite(value):
             raise Diverged(
-                f"the loss became {value} at iteration {iteration} of {total}; a smaller method.lr or a larger method.tau may help"
+                f"the loss became {value} at iteration {iteration} of {total}{_broken(terms or {})}; "
+                "a smaller method.lr or a larger method.tau may help"
             )
         self.reached, self.last_loss = iteration, value
         if iteration == total or iteration % max(1, math.ceil(total / CURVE_POINTS)) == 0:
@@ -188,3 +192,13 @@ class Watch:
             return {"iterations": 0}
         facts = {"iterations": self.reached, "loss": self.last_loss, "curve": [list(point) for point in self.curve]}
         return {**facts, "resumed": self.resumed} if self.resumed else facts
+
+
+def _broken(terms: Mapping[str, Any]) -> str:
+    """Which of the loss's terms is not finite, as part of a sentence."""
+    if not terms:
+        return ""
+    for name, term in terms.items():
+        if not math.isfinite(float(term)):
+            return f" (its term '{name}' is {float(term)})"
+    return f" (its terms {', '.join(terms)} are finite, their sum is not)"

@@ -74,7 +74,7 @@ def test_yaml_keys_are_the_components_settings(kind: str, name: str) -> None:
     "path", sorted(Path(str(files("gclbench.configs"))).glob("*/*.yaml")), ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
 def test_every_yaml_belongs_to_a_component_and_its_paper_rows_to_datasets(path: Path) -> None:
-    assert path.stem in KINDS[path.parent.name].entries
+    assert path.stem in config.GROUPS[path.parent.name].entries
     text = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     paper = text.get("paper", {})
     assert set(paper) <= {"default", *DATASETS.names()}

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 import torch
 
+from gclbench import graph as graphs
 from gclbench.graph import (
     Embedding,
     GraphError,
@@ -215,3 +216,23 @@ def test_embedding_checks_itself() -> None:
 
 def test_unsupported_has_a_reason() -> None:
     assert Unsupported("no labels").reason == "no labels" == str(Unsupported("no labels"))
+
+
+def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repaired(monkeypatch) -> None:
+    x = torch.ones(5, 2)
+    for entries in (2, 1 << 22):
+        monkeypatch.setattr(graphs, "_ENTRIES", entries)
+        right = torch.tensor([[0, 1, 1, 2, 2, 3], [2, 2, 3, 0, 1, 1]])
+        assert make_graph(x, right, None, "right").edge_index.data_ptr() == right.data_ptr()
+        for wrong in (
+            torch.tensor([[0, 1, 1, 2, 2], [2, 2, 3, 0, 1]]),  # one direction of 1-3
+            torch.tensor([[0, 1, 1, 2, 2, 3], [2, 2, 3, 0, 1, 4]]),  # 3-1 and 4-3 missing, as many entries
+            torch.tensor([[1, 0, 1, 2, 2, 3], [2, 2, 3, 0, 1, 1]]),  # not sorted
+            torch.tensor([[0, 0, 1, 1, 2, 2, 3], [2, 2, 2, 3, 0, 1, 1]]),  # one entry twice
+            torch.tensor([[0, 1, 1, 2, 2, 3, 4], [2, 2, 3, 0, 1, 1, 4]]),  # a loop
+        ):
+            found = make_graph(x, wrong, None, "wrong").edge_index
+            adjacency = torch.zeros(5, 5, dtype=torch.bool)
+            adjacency[wrong[0], wrong[1]] = True
+            adjacency = (adjacency | adjacency.T) & ~torch.eye(5, dtype=torch.bool)
+            assert torch.equal(found, adjacency.nonzero().T)

@@ -11,6 +11,7 @@ import pytest
 from gclbench.hyperparameters import (
     Count,
     Fraction,
+    Machine,
     NonNegative,
     OneOf,
     Positive,
@@ -18,6 +19,7 @@ from gclbench.hyperparameters import (
     bind,
     convert,
     defaults,
+    identity_of,
     schema,
     values_of,
 )
@@ -182,3 +184,16 @@ def test_ranges(rule, inside, outside):
 def test_a_type_that_has_no_conversion_is_a_programming_error():
     with pytest.raises(TypeError, match="no conversion to .*complex.*; use bool, int, float, str, tuple"):
         convert(1j, complex)
+
+
+def test_a_setting_of_the_machine_is_no_part_of_the_identity() -> None:
+    @dataclass(frozen=True)
+    class Placed:
+        rate: float = 0.5
+        where: Annotated[str, OneOf("here", "there"), Machine()] = "here"
+
+    assert values_of(Placed()) == {"rate": 0.5, "where": "here"}
+    assert identity_of(Placed(where="there")) == {"rate": 0.5}
+    errors: list[str] = []
+    assert bind(Placed, {"where": "nowhere"}, "filter", errors) is None
+    assert "must be one of here, there" in errors[0]

@@ -14,16 +14,18 @@ PACKAGE = ROOT / "gclbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each part may import of ours besides itself and the leaves. A part is a top-level module or package of gclbench.
-LEAVES = {"registry", "hyperparameters", "streams", "graph", "watch", "records", "environment", "checkpoint", "limits"}
+LEAVES = {"registry", "hyperparameters", "streams", "graph", "watch", "records", "environment", "memory_map", "checkpoint", "limits"}
 MAY_IMPORT: dict[str, set[str]] = {
     "registry": set(),
     "hyperparameters": {"registry"},
     "streams": set(),
     "graph": set(),
+    "memory_map": set(),
     "watch": {"checkpoint"},
     "checkpoint": {"records"},
     "limits": set(),
-    "records": set(),
+    "atomic": set(),
+    "records": {"atomic"},
     "environment": set(),
     "contrast": {"registry", "hyperparameters", "streams", "graph"},
     "nn": {"registry", "hyperparameters"},
@@ -32,7 +34,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tasks": LEAVES | {"data"},
     "methods": LEAVES | {"contrast", "nn", "filters"},
     "paper": {"records", "registry"},
-    "config": LEAVES,
+    "config": LEAVES | {"composition"},
+    "composition": {"hyperparameters"},
     "runner": LEAVES | {"data", "filters", "methods", "tasks"},
     "launch": LEAVES | {"config", "runner", "data", "filters", "methods", "tasks"},
     # The face shows what everything below it knows, but trains nothing itself.
@@ -41,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": set(),
 }
 TORCH = ("torch", "torch_geometric")
-WITHOUT_TORCH = {"registry", "hyperparameters", "records", "streams", "watch", "checkpoint", "limits", "environment", "config", "paper", "cli"}
+WITHOUT_TORCH = {"registry", "hyperparameters", "records", "streams", "watch", "checkpoint", "limits", "atomic", "environment", "composition", "config", "paper", "cli"}
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}
 
 

@@ -13,7 +13,10 @@ VERBS = {
     "list": "what can be chosen: datasets, filters, methods, negatives, tasks",
     "show": "a dataset's page, a composed configuration, or a recorded run",
     "data": "fetch, verify or locate raw files",
-    "status": "what a store of records holds",
+    "sweep": "the runs of a paper's table",
+    "submit": "hand a sweep over and return at once",
+    "status": "what a store of records holds, and how far a sweep is",
+    "cancel": "end a sweep that was handed over",
     "table": "a table of a paper, from records, beside the printed numbers",
     "export": "pack records for committing or sharing",
     "doctor": "what this installation can do, and what is missing",
@@ -22,7 +25,7 @@ VERBS = {
 USAGE = """gclbench: reproducible benchmarks of representation learning on attributed graphs
 
 usage: gclbench [KEY=VALUE …]        run an experiment at the paper's settings
-       gclbench -m [KEY=A,B …]       run every combination
+       gclbench -m [KEY=A,B …]       run every combination; --dry-run shows what that is
        gclbench VERB …               one of the verbs below; each has --help
 
 examples:
@@ -30,10 +33,10 @@ examples:
   gclbench method=dmat_i dataset=cora               the paper's settings, beside the paper's numbers
   gclbench method=dmat_i dataset=cora task=clustering seeds=10
   gclbench method=dmat_i dataset=acm method.tau=1.0 filter.alpha=0.2
-  gclbench -m method=dmat,dmt dataset=cora,acm seeds=3
+  gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
-keys: dataset filter negatives method task seeds device runs_dir rerun time_limit, and every setting of
-what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, dataset.scale
+keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit checkpoint_every
+launcher, and every setting of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:

@@ -3,55 +3,98 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING
 
-from gclbench.records import Record, StoreError
+from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
     from gclbench.config import Experiment
+    from gclbench.launch.plan import Batch
+    from gclbench.launch.sweep import Sweep
 
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    parser = argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all.")
-    parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
-    parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
-    options = parser.parse_intermixed_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    options = arguments(argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all."), argv)
+    return carry_out(options, argv)
 
+
+def arguments(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+    """What a run and `gclbench submit` take."""
+    parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
+    parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
+    parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
+    return parser.parse_intermixed_args(argv)
+
+
+def carry_out(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
+    """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench import config
-    from gclbench.cli.progress import shown
-    from gclbench.launch.local import execute
 
     try:
         commands = config.sweep(options.overrides) if options.multirun else [options.overrides]
-        experiments = _load_all(commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
-
-    from gclbench.data.mirror import DataUnavailable
-    from gclbench.graph import GraphError
-
-    records: list[Record] = []
-    unavailable = 0
-    for experiment in experiments:
-        try:
-            records += execute(experiment, shown, lambda text: print(text, file=sys.stderr))
-        except StoreError as error:
-            return wrong([str(error.args[1])], code=1)
-        except (DataUnavailable, GraphError) as error:
-            print(f"gclbench: {error}", file=sys.stderr)
-            unavailable += 1
-    _print_closing(records)
-    return 0 if not unavailable and all(record.ok for record in records) else 1
+    return launch(commands, typed, options.dry_run, detached)
 
 
-def _load_all(commands: list[list[str]]) -> list[Experiment]:
-    """Every experiment of a sweep, or all errors of all of them at once."""
+def launch(commands: list[list[str]], typed: list[str], dry_run: bool = False, detached: bool = False) -> int:
+    """Runs commands without sweeps, or shows what they would run, or hands them over; returns the exit code.
+
+    Args:
+        typed: what the user typed, for the sweep's file. detached: hand over and return at once.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+
+    from gclbench.config import ConfigErrors
+    from gclbench.launch.launcher import LaunchError
+    from gclbench.launch.plan import expand
+
+    try:
+        experiments = load_all(commands)
+    except ConfigErrors as error:
+        return wrong(error.errors)
+    first = experiments[0]
+    store = Store(first.runs_dir)
+    try:
+        with _terminated_like_interrupted():
+            if dry_run:
+                return _dry_run(expand(experiments, store), store)
+            first.launcher.check()
+            store.ensure_writable()
+            batch = expand(experiments, store)
+            for text in batch.unavailable:
+                print(f"gclbench: {text}", file=sys.stderr)
+            if batch.done:
+                _note(f"{len(batch.done)} of {len(batch.ids)} runs are recorded in {store.root}; rerun=all repeats them")
+            if batch.units and detached:
+                return _hand_over(first, batch, typed)
+            if batch.units:
+                _run(first, batch, typed)
+            elif detached:
+                print("nothing is left to hand over")
+    except StoreError as error:
+        return wrong([str(error.args[1])], code=1)
+    except LaunchError as error:
+        return wrong([str(error)], code=1)
+    return _close(batch, store)
+
+
+def load_all(commands: list[list[str]]) -> list[Experiment]:
+    """Every experiment of a sweep, or all errors of all of them at once.
+
+    Raises:
+        ConfigErrors: also when there is no command at all.
+    """
     from gclbench.config import ConfigErrors, load
 
     experiments: list[Experiment] = []
@@ -61,9 +104,87 @@ def _load_all(commands: list[list[str]]) -> list[Experiment]:
             experiments.append(load(command))
         except ConfigErrors as error:
             errors += [text for text in error.errors if text not in errors]
+    if not commands:
+        errors.append("the sweep has no runs: nothing is chosen")
     if errors:
         raise ConfigErrors(errors)
     return experiments
+
+
+def _sweep_of(experiment: Experiment, batch: Batch, typed: list[str]) -> Sweep:
+    from gclbench.hyperparameters import values_of
+    from gclbench.launch.sweep import Sweep
+
+    return Sweep(
+        runs_dir=experiment.runs_dir,
+        units=tuple(batch.units),
+        launcher=experiment.launcher_name,
+        options=values_of(experiment.launcher),
+        command=("gclbench", *typed),
+        recorded=len(batch.done),
+    )
+
+
+def _run(experiment: Experiment, batch: Batch, typed: list[str]) -> None:
+    from gclbench.cli.progress import shown
+
+    sweep = _sweep_of(experiment, batch, typed)
+    if experiment.launcher.remote:
+        sweep.save()
+    experiment.launcher.run(sweep, shown, _note)
+
+
+def _hand_over(experiment: Experiment, batch: Batch, typed: list[str]) -> int:
+    sweep = _sweep_of(experiment, batch, typed)
+    sweep.save()
+    sweep.jobs = experiment.launcher.submit(sweep)
+    sweep.save()
+    runs = sum(len(unit.ids) for unit in batch.units)
+    print(f"sweep {sweep.id}: {runs} runs in {len(batch.units)} units handed over to launcher={sweep.launcher}; {sweep.folder}")
+    print(f"`gclbench status {sweep.id}` shows it, `gclbench cancel {sweep.id}` ends it" + _elsewhere(experiment.runs_dir))
+    return 0
+
+
+def _elsewhere(runs_dir: str) -> str:
+    return "" if runs_dir == "runs" else f" (with --runs {runs_dir})"
+
+
+def _dry_run(batch: Batch, store: Store) -> int:
+    from gclbench.launch.estimate import Durations
+
+    for unit in batch.units:
+        print(unit.title)
+    for text in batch.unavailable:
+        print(f"gclbench: {text}", file=sys.stderr)
+    runs = sum(len(unit.ids) for unit in batch.units)
+    print(f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be done in {len(batch.units)} units")
+    if batch.units:
+        print(f"time, one after the other: {Durations.of(store.scan()).left(batch.units, 1)}")
+    return 1 if batch.unavailable else 0
+
+
+def _close(batch: Batch, store: Store) -> int:
+    """The closing table, and what was not run; the exit code."""
+    from gclbench.paper.closing import print_closing_table
+
+    records: list[Record] = []
+    absent = 0
+    for run_id in batch.ids:
+        record = batch.done.get(run_id) or store.read(run_id)
+        if record is None:
+            absent += 1
+        else:
+            records.append(record)
+    if records:
+        print_closing_table(records)
+    bad = sum(not record.ok for record in records)
+    if len(batch.ids) > 1 and (bad or absent):
+        without = f", {absent} without a record (see the messages above)" if absent else ""
+        print(f"{len(records) - bad} of {len(batch.ids)} runs are ok{without}")
+    if not batch.ids and not batch.unavailable:
+        print("gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods", file=sys.stderr)
+        return 2
+    return 0 if not batch.unavailable and not bad and not absent else 1
 
 
 def wrong(errors: list[str], code: int = 2) -> int:
@@ -73,8 +194,22 @@ def wrong(errors: list[str], code: int = 2) -> int:
     return code
 
 
-def _print_closing(records: list[Record]) -> None:
-    from gclbench.paper.closing import print_closing_table
+def _note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
-    if records:
-        print_closing_table(records)
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,4 +1,4 @@
-"""`gclbench status`: what a store of records holds."""
+"""`gclbench status`: what a store of records holds, and how far a sweep is."""
 
 from __future__ import annotations
 
@@ -11,18 +11,29 @@ from pathlib import Path
 from gclbench.records import STATUSES, Store
 
 EXAMPLES = """examples:
-  gclbench status                  the store in runs/
+  gclbench status                  the store in runs/, and the sweeps that were handed over to it
   gclbench status results runs     several stores
+  gclbench status 3f2a9c           a sweep: done, running, queued, failed and why, time left
+  gclbench status 3f2a9c --runs /scratch/runs
 """
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="gclbench status", description="Counts records.", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="gclbench status",
+        description="Counts records, or shows how far a sweep is.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("stores", nargs="*", default=["runs"], help="folders of records (default: runs)")
+    parser.add_argument("stores", nargs="*", metavar="DIR|SWEEP", help="folders of records (default: runs), or a sweep's id")
+    parser.add_argument("--runs", default="runs", metavar="DIR", help="the store in which a sweep is looked for (default: runs)")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    if len(options.stores) == 1 and not Path(options.stores[0]).is_dir() and "/" not in options.stores[0]:
+        known = _sweeps(options.runs)
+        if known:
+            return _sweep(options.runs, options.stores[0])
+    options.stores = options.stores or [options.runs]
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
     if missing:
         print(
@@ -45,4 +56,42 @@ def main(argv: list[str]) -> int:
         print(f"{record.id}  {record.status}: {record.reason}")
     total = sum(sum(counts.values()) for counts in groups.values())
     print(f"{total} runs, {len(troubles)} not ok")
+    for folder in options.stores:
+        for name in _sweeps(folder):
+            print(f"sweep {name}  (`gclbench status {name}{'' if folder == 'runs' else f' --runs {folder}'}`)")
     return 1 if troubles else 0
+
+
+def _sweeps(folder: str) -> list[str]:
+    """Ids of the sweeps that were handed over to a store; no torch."""
+    return sorted(path.parent.name for path in Path(folder, "sweeps").glob("*/sweep.json"))
+
+
+def _sweep(runs_dir: str, name: str) -> int:
+    from gclbench.launch.state import state_of
+    from gclbench.launch.sweep import UnknownSweep, find
+
+    try:
+        sweep = find(runs_dir, name)
+    except UnknownSweep as error:
+        print(f"gclbench status: {error}", file=sys.stderr)
+        return 2
+    state = state_of(sweep, Store(runs_dir).scan())
+    print(f"sweep {sweep.id}  launcher={sweep.launcher}  {sweep.created}{'  cancelled' if sweep.cancelled else ''}")
+    print(f"  {' '.join(sweep.command)}")
+    done = sum(state.counts.values())
+    endings = ", ".join(f"{state.counts[status]} {status}" for status in STATUSES if state.counts[status])
+    print(f"  {done} of {state.runs} runs have ended{f': {endings}' if endings else ''}; {sweep.recorded} were recorded before")
+    print(f"  {len(state.running)} units running, {state.queued} queued" + (f", {state.lost} left undone" if state.lost else ""))
+    for presence in state.running:
+        print(f"    {presence.title}  on {presence.host}  {presence.doing}".rstrip())
+    for record in state.troubles:
+        print(f"    {record.id}  {record.status}: {record.reason}")
+    if state.silent:
+        print(f"  the launcher does not answer, so jobs are counted as queued: {state.silent}")
+    if not state.over:
+        print(f"  time left: {state.left}")
+    elif state.lost:
+        logs = {str(job["log"]) for job in sweep.jobs if job.get("log")}
+        print(f"  nobody works on what is left; the same command goes on with it. Logs: {', '.join(sorted(logs)[:4]) or 'none'}")
+    return 1 if state.troubles or state.lost else 0

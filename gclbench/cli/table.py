@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   gclbench table dmat/1 --dataset cora acm --metric acc nmi
   gclbench table dmat/1 --runs results --format markdown --output results/tables/dmat-1.md
   gclbench table dmat/3 --output dmat-3.csv
+  gclbench table matrix --dataset cora             base method × strategy for negatives
 """
 
 FORMATS = ("terminal", "markdown", "csv")
@@ -45,25 +46,33 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
 
+    from gclbench.paper import matrix
     from gclbench.paper.comparison import NotInTable, compare
     from gclbench.paper.sources import MissingStore, collect
     from gclbench.paper.tables import TABLES, UnknownTable, find_table
 
     if options.id is None:
         for name, definition in TABLES.items():
-            print(f"{name:<10}{definition.title}")
+            print(f"{name:<20}{definition.title}")
+        print(f"{matrix.ID:<20}{matrix.TITLE}")
         return 0
+    chosen = options.format or (SUFFIXES.get(options.output.suffix, "markdown") if options.output else None)
+    chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
+    text = io.StringIO()
+    # A terminal is written to directly: rich asks it for its width and colours.
+    target = sys.stdout if options.output is None else text
     try:
-        definition = find_table(options.id)
-        comparison = compare(definition, collect(options.runs)).restrict(options.dataset, options.metric)
+        if options.id == matrix.ID:
+            render = matrix.as_csv if chosen == "csv" else matrix.markdown
+            target.write(render(collect(options.runs), options.dataset or ["cora"]))
+        else:
+            definition = find_table(options.id)
+            _write(compare(definition, collect(options.runs)).restrict(options.dataset, options.metric), chosen, target)
     except (UnknownTable, MissingStore, NotInTable) as error:
         print(f"gclbench table: {error}", file=sys.stderr)
         return 2
     if options.output is None:
-        _write(comparison, options.format or ("terminal" if sys.stdout.isatty() else "markdown"), sys.stdout)
         return 0
-    text = io.StringIO()
-    _write(comparison, options.format or SUFFIXES.get(options.output.suffix, "markdown"), text)
     try:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.output, text.getvalue().encode())

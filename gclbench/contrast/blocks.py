@@ -40,8 +40,5 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
     if not torch.is_grad_enabled():
         return torch.cat([function(start, min(start + block, rows)) for start in starts])
     return torch.cat(
-        [
-            checkpoint(function, start, min(start + block, rows), use_reentrant=False, preserve_rng_state=False)  # type: ignore[misc]
-            for start in starts
-        ]
+        [checkpoint(function, start, min(start + block, rows), use_reentrant=False, preserve_rng_state=False) for start in starts]
     )

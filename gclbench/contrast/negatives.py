@@ -38,6 +38,7 @@ class Pair:
             pairs alone ignores it.
         edge_index: 2×E entries among the M nodes, of the graph before augmentation; None where a batch has none.
         nodes: N, nodes of the whole graph; M < N when this is a batch.
+        batched: whether the training walks batches, even where this pair has all nodes.
         block: anchors per tile, chosen by `block_rows` when None.
     """
 
@@ -49,12 +50,13 @@ class Pair:
     intra: bool = True
     edge_index: Tensor | None = None
     nodes: int | None = None
+    batched: bool = False
     block: int | None = None
 
     @property
     def is_batch(self) -> bool:
-        """Whether the rows are a part of the graph only."""
-        return self.nodes is not None and self.nodes != len(self.u)
+        """Whether the rows are a part of the graph only, or have been so far: what a strategy knows of a node by its number is not there."""
+        return self.batched or (self.nodes is not None and self.nodes != len(self.u))
 
     def detached(self) -> Pair:
         """The same pair without gradients."""
@@ -76,18 +78,25 @@ class RowMixture:
     share: Tensor
     partner: Tensor
 
+    def apply(self, rows: Tensor) -> Tensor:
+        """The mixed rows, from (M, ·) inputs or anything linear in them."""
+        return self.share * rows + (1 - self.share) * rows.index_select(0, self.partner)
+
 
 class Negatives(nn.Module):
     """A strategy at work in one training. Parameters and buffers are its state: a checkpoint holds them.
 
     Attributes:
         optimisers: of the modules that the strategy trains by itself, by name. generators: its random streams, by name.
+        terms: what the last `forward` summed up, by name and without gradient: when the loss is not finite, the run's reason
+            names the first of them that is not either.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.optimisers: dict[str, torch.optim.Optimizer] = {}
         self.generators: dict[str, torch.Generator] = {}
+        self.terms: dict[str, Tensor] = {}
 
     def joint_parameters(self) -> list[nn.Parameter]:
         """Those of its parameters that the encoder's optimiser trains."""
@@ -104,9 +113,14 @@ class Negatives(nn.Module):
         """The loss, averaged over nodes and both directions (and what the strategy adds to it), one number."""
         raise TypeError(f"{type(self).__name__} defines no loss")
 
-    def embed(self, z: Tensor, edge_index: Tensor) -> Tensor:
-        """What is evaluated, from the encoder's embedding z (N×d) of the whole graph."""
-        return z
+    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+        """What is evaluated, N×d.
+
+        Args:
+            z: the encoder's embedding of the whole graph (of its first view, where the base method has an encoder for each).
+            other: the second encoder's embedding, where there is one (MVGRL); the two are added.
+        """
+        return z if other is None else z + other
 
     def weights(self, pair: Pair) -> WeightRows | None:
         """The weights that the strategy gives to each anchor's inter-view negatives, for reports; None where it has none."""

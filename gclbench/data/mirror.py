@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from gclbench.data.catalog import DatasetInfo, RawFile, info
+from gclbench.environment import cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -89,14 +90,6 @@ class FileState:
 
     def __str__(self) -> str:
         return f"{self.path}  {self.state}  {self.where}" + (f"  sha256 {self.sha256}" if self.state == "unknown hash" else "")
-
-
-def cache_folder() -> Path:
-    """GCLBENCH_DATA, or `gclbench` in the user's cache folder."""
-    chosen = os.environ.get("GCLBENCH_DATA")
-    if chosen:
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gclbench"
 
 
 def offline() -> bool:

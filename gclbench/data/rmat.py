@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+import scipy.sparse
+import torch
 from torch_geometric.data import Data
 
+from gclbench import memory_map
+from gclbench.data.mirror import cache_folder
 from gclbench.graph import make_graph
 from gclbench.hyperparameters import Count, Range
 from gclbench.registry import DATASETS
@@ -23,6 +27,7 @@ from gclbench.registry import DATASETS
 A, B, C = 0.57, 0.19, 0.19
 _EDGE_BLOCK = 1 << 16
 _ROW_BLOCK = 1 << 10
+_BUFFER_BYTES = 1 << 26
 _EDGES, _ROWS, _SHUFFLE = range(3)
 
 
@@ -40,7 +45,8 @@ class RMAT:
         features: F.
         nodes: N, from 2^(scale−1)+1 to 2^scale; None is 2^scale.
         seed: of the graph; the seed of a run does not change the data.
-        chunk: edges and feature rows made at a time; bounds temporary memory, never changes the graph.
+        chunk: edges and feature rows made at a time; bounds temporary memory, never changes the graph. Features that are large
+            for the free memory are a memory map in the cache folder, gone when the graph is.
     """
 
     scale: Annotated[int, Range(least=1, most=30)] = 12
@@ -60,19 +66,47 @@ class RMAT:
     def load(self) -> Data:
         """The graph; the same for the same scale, edge_factor, features, nodes and seed."""
         count = self.nodes or 2**self.scale
+        edge_index, repairs = self._edge_index(count)
+        x = self._x(count)
+        step = min(self.chunk, max(_ROW_BLOCK, _BUFFER_BYTES // (4 * self.features)))
+        for start in range(0, count, step):
+            x[start : start + step] = torch.from_numpy(self.rows(start, min(start + step, count)))
+        return make_graph(x, edge_index, None, "rmat", repairs=repairs)
+
+    def _x(self, count: int) -> torch.Tensor:
+        """Room for the features: in memory, or a nameless memory map where they are large for it."""
+        if not memory_map.is_large(count, self.features):
+            return torch.empty(count, self.features)
+        try:
+            return memory_map.create_unnamed(count, self.features, cache_folder() / "generated", "the features of dataset=rmat")
+        except memory_map.DiskTooSmall:
+            if not memory_map.fits(count, self.features):
+                raise
+            return torch.empty(count, self.features)
+
+    def _edge_index(self, count: int) -> tuple[np.ndarray, list[str]]:
+        """Both directions of every edge (2×E, sorted), and what was dropped; beside it one number of 8 bytes is held for each draw."""
         ids = _generator(self.seed, _SHUFFLE, 0).permutation(2**self.scale)
-        edges = np.empty((2, self.edge_factor * count), dtype=np.int64)
-        filled = drawn = 0
-        while filled < edges.shape[1]:
+        wanted = self.edge_factor * count
+        pairs = np.empty(wanted, dtype=np.int64)
+        taken = kept = drawn = 0
+        while taken < wanted:
             chunk = ids[self.edges(drawn, drawn + self.chunk)]
             drawn += self.chunk
-            inside = chunk[:, (chunk < count).all(axis=0)][:, : edges.shape[1] - filled]
-            edges[:, filled : filled + inside.shape[1]] = inside
-            filled += inside.shape[1]
-        x = np.empty((count, self.features), dtype=np.float32)
-        for start in range(0, count, self.chunk):
-            x[start : start + self.chunk] = self.rows(start, min(start + self.chunk, count))
-        return make_graph(x, edges, None, "rmat", undirected=True)
+            inside = chunk[:, (chunk < count).all(axis=0)][:, : wanted - taken]
+            taken += inside.shape[1]
+            low, high = inside.min(axis=0), inside.max(axis=0)
+            proper = low != high
+            found = low[proper] * count + high[proper]
+            pairs[kept : kept + len(found)] = found
+            kept += len(found)
+        pairs = pairs[:kept]
+        pairs.sort()
+        pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if kept else pairs
+        loops, repeated = wanted - kept, kept - len(pairs)
+        repairs = [f"{loops} self-loop(s) dropped."] * bool(loops)
+        repairs += [f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped."] * bool(repeated)
+        return _both_directions(pairs, count), repairs
 
     def edges(self, start: int, stop: int) -> np.ndarray:
         """Draws number start … stop−1 (2×n), ids not yet shuffled."""
@@ -107,3 +141,20 @@ def _blocks(start: int, stop: int, size: int) -> Iterator[tuple[int, slice, slic
     for block in range(start // size, (stop - 1) // size + 1):
         first, last = max(start, block * size), min(stop, (block + 1) * size)
         yield block, slice(first - block * size, last - block * size), slice(first - start, last - start)
+
+
+def _both_directions(pairs: np.ndarray, count: int) -> np.ndarray:
+    """2×2E, sorted, from sorted numbers low·count + high of E edges: a counting sort, so no pair is compared again."""
+    low, high = (pairs // count).astype(np.int32), (pairs % count).astype(np.int32)
+    upward = scipy.sparse.csr_matrix(
+        (np.ones(len(pairs), dtype=np.int8), high, np.searchsorted(low, np.arange(count + 1))), shape=(count, count)
+    )
+    downward = upward.T.tocsr()
+    edges = np.empty((2, 2 * len(pairs)), dtype=np.int64)
+    # Row by row the lower neighbours come first, then the higher ones.
+    place = np.arange(len(pairs)) + downward.indptr[low + 1]
+    edges[0, place], edges[1, place] = low, high
+    rows = np.repeat(np.arange(count), np.diff(downward.indptr))
+    place = np.arange(len(pairs)) + upward.indptr[rows]
+    edges[0, place], edges[1, place] = rows, downward.indices
+    return edges

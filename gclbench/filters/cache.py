@@ -21,6 +21,7 @@ import torch
 from torch_geometric.data import Data
 
 from gclbench.filters.result import Filtered
+from gclbench.memory_map import SHARE, available_memory, opened
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +29,16 @@ log = logging.getLogger(__name__)
 class Filter(Protocol):
     """What the cache needs of a filter."""
 
-    def apply(self, graph: Data) -> Filtered: ...
+    def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered: ...
 
 
-def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: Path) -> tuple[Filtered, bool]:
+def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: Path, device: str = "cpu") -> tuple[Filtered, bool]:
     """The filtered features, from disk when they are there.
 
     Args:
         parameters: name, version and settings of the filter: with the graph's content hash they make the key.
         folder: where entries live; one that cannot be written costs the cache, with a warning, never the run.
+        device: where the filter computes; no part of the key.
 
     Returns:
         the features and whether they came from disk.
@@ -47,21 +49,35 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
     found = _read(features, sidecar)
     if found is not None:
         return found, True
-    filtered = component.apply(graph)
+    filtered = component.apply(graph, device, folder)
     try:
         _write(filtered, features, sidecar)
     except OSError as error:
         log.warning(
             "filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror
         )
-    return filtered, False
+    finally:
+        if filtered.file is not None:
+            filtered.file.unlink(missing_ok=True)
+    return Filtered(filtered.x, filtered.report), False
+
+
+def uncached(component: Filter, graph: Data, folder: Path, device: str = "cpu") -> Filtered:
+    """The filtered features, not kept: a file that they are mapped from is nameless, and gone when they are."""
+    filtered = component.apply(graph, device, folder)
+    if filtered.file is not None:
+        filtered.file.unlink()
+    return Filtered(filtered.x, filtered.report)
 
 
 def _read(features: Path, sidecar: Path) -> Filtered | None:
     try:
         facts = json.loads(sidecar.read_text(encoding="utf-8"))
-        with open(features, "rb") as file:
-            array = np.lib.format.read_array(file, allow_pickle=False)
+        if features.stat().st_size * SHARE > available_memory():
+            array = opened(features).numpy()
+        else:
+            with open(features, "rb") as file:
+                array = np.lib.format.read_array(file, allow_pickle=False)
         if _sha256(array) != facts["sha256"]:
             raise ValueError("its content has changed")
         return Filtered(torch.from_numpy(array), facts["report"])
@@ -76,8 +92,11 @@ def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
     features.parent.mkdir(parents=True, exist_ok=True)
     array = filtered.x.cpu().numpy()
     facts = json.dumps({"sha256": _sha256(array), "report": filtered.report})
+    if filtered.file is not None:
+        # The mapped file becomes the entry. What a power failure makes of it, its sha256 tells.
+        os.replace(filtered.file, features)
     for path, save in (
-        (features, lambda file: np.save(file, array, allow_pickle=False)),
+        *(((features, lambda file: np.save(file, array, allow_pickle=False)),) if filtered.file is None else ()),
         (sidecar, lambda file: file.write(facts.encode())),
     ):
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

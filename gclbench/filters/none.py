@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from torch_geometric.data import Data
@@ -18,6 +19,6 @@ class NoFilter:
 
     version: ClassVar[str] = "1"
 
-    def apply(self, graph: Data) -> Filtered:
+    def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered:
         """The graph's own x (N×F), not copied."""
         return Filtered(graph.x)

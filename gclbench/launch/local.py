@@ -1,39 +1,78 @@
-"""Runs in this process, one after the other."""
+"""`launcher=local`: runs in this process, or in worker processes of this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from gclbench.config import Experiment
-from gclbench.launch.plan import plan
-from gclbench.records import Record, Store
-from gclbench.runner import load, run
-from gclbench.watch import Reporter
+from gclbench.hyperparameters import Count
+from gclbench.launch.launcher import Launcher, Note, Progress
+from gclbench.registry import LAUNCHERS
 
-Progress = Callable[[str], "AbstractContextManager[Reporter]"]
-"""Given a job's title, a context in which training reports its progress."""
+if TYPE_CHECKING:
+    from gclbench.config import Experiment
+    from gclbench.launch.sweep import Sweep
+    from gclbench.records import Record
 
 
-def execute(experiment: Experiment, progress: Progress, note: Callable[[str], None]) -> list[Record]:
-    """Runs what is not recorded yet and returns the records of every run of the experiment, in order.
+@LAUNCHERS.register("local")
+@dataclass(frozen=True)
+class Local(Launcher):
+    """This machine: this process, or worker processes, one per GPU when there are several.
 
-    Args:
-        progress: shows a training. note: told what is skipped, in one line.
+    Attributes:
+        workers: 1 runs in this process, one unit after the other; more start that many processes.
+        threads: of torch and its libraries in each worker; not given, the cores are shared out.
+    """
+
+    workers: Count = 1
+    threads: Count | None = None
+
+    def run(self, sweep: Sweep, progress: Progress, note: Note) -> None:
+        if self.workers > 1:
+            from gclbench.launch.pool import Pool, environments
+
+            threads = self.threads or share_of_cores(self.workers)
+            # A device with a number is meant as it is; `cuda` is dealt out.
+            dealt = environments(self.workers, threads, gpus=any(unit.device in ("auto", "cuda") for unit in sweep.units))
+            Pool(sweep.runs_dir, dealt, threads, progress, note).run(sweep.units)
+            return
+        from gclbench.launch.unit import perform
+
+        for unit in sweep.units:
+            with progress(unit.title) as report:
+                perform(replace(unit, threads=self.threads), sweep.runs_dir, report)
+
+
+def share_of_cores(workers: int) -> int:
+    """Threads of a worker: this process's cores shared out, and not more than OMP_NUM_THREADS allows."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    most = int(allowed) if allowed.isdigit() and int(allowed) > 0 else cores
+    return max(1, min(cores // workers, most))
+
+
+def execute(experiment: Experiment) -> list[Record]:
+    """Runs in this process what is not recorded yet, and returns the records of every run of the experiment, in order.
+
+    For use from Python: `execute(gclbench.config.load(["method=dmat_i", "dataset=cora"]))`.
 
     Raises:
         StoreError: before anything starts, when records could not be written.
+        DataUnavailable, GraphError: when the dataset cannot be had.
         KeyboardInterrupt: on Ctrl-C; what was recorded stays.
     """
+    from gclbench.launch.plan import expand
+    from gclbench.launch.unit import perform
+    from gclbench.records import Store
+    from gclbench.runner import load
+
     store = Store(experiment.runs_dir)
     store.ensure_writable()
-    loaded = load(experiment.components["dataset"])
-    planned = plan(experiment, loaded.graph, store)
-    if planned.done:
-        note(f"{len(planned.done)} of {len(planned.specs)} runs are recorded in {store.root}; rerun=all repeats them")
-    records = dict(planned.done)
-    for job in planned.jobs:
-        with progress(job.title) as report:
-            for record in run(job, loaded, store, report):
-                records[record.id] = record
-    return [records[spec.id] for spec in planned.specs]
+    load(experiment.components["dataset"])
+    batch = expand([experiment], store)
+    for unit in batch.units:
+        perform(unit, experiment.runs_dir)
+    found = (batch.done.get(run_id) or store.read(run_id) for run_id in batch.ids)
+    return [record for record in found if record is not None]

@@ -1,85 +1,148 @@
-"""From a validated experiment to jobs, and which of their runs are recorded already."""
+"""From experiments to units of work, and which of their runs are recorded already."""
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass
-
-from torch_geometric.data import Data
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from gclbench.config import Experiment
-from gclbench.records import Record, RunSpec, Store
-from gclbench.runner import Job
+from gclbench.data.mirror import DataUnavailable
+from gclbench.graph import GraphError
+from gclbench.launch.unit import Unit, fingerprint, specification
+from gclbench.records import Record, Store, digest
+from gclbench.runner import load
+
+MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
+"""Status to the limit that may have caused it."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What an experiment amounts to.
+@dataclass
+class Batch:
+    """What experiments amount to.
 
     Attributes:
-        jobs: in the order of seeds, only with runs that are to be done.
-        done: records that are there already, by run id.
-        specs: every run of the experiment, in order.
+        units: in the order of the experiments and their seeds, only with runs that are to be done.
+        ids: of every run, in order. done: the records of those that are recorded, by run id.
+        unavailable: one sentence per dataset that cannot be had; its runs are left out.
     """
 
-    jobs: list[Job]
-    done: dict[str, Record]
-    specs: list[RunSpec]
+    units: list[Unit] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    done: dict[str, Record] = field(default_factory=dict)
+    unavailable: list[str] = field(default_factory=list)
 
 
-def plan(experiment: Experiment, graph: Data, store: Store) -> Plan:
-    """Expands seeds × tasks, groups the tasks that share an embedding, and drops what is recorded."""
-    method = experiment.components["method"]
-    labelled = bool(method.needs_labels)
-    tasks = experiment.components["tasks"]
-    if labelled and not experiment.tasks_chosen:
-        # A semi-supervised method makes sense only where a task reveals labels.
-        tasks = {name: task for name, task in tasks.items() if name == "classification"}
-    jobs: list[Job] = []
-    done: dict[str, Record] = {}
-    specs: list[RunSpec] = []
+def content_hash(dataset: Any) -> str:
+    """The hash of a dataset's graph, which is part of its runs' identity."""
+    return load(dataset).graph.content_hash
+
+
+def expand(experiments: Iterable[Experiment], store: Store, content_hash: Callable[[Any], str] = content_hash) -> Batch:
+    """Seeds × tasks of every experiment; tasks that share an embedding are one unit; what is recorded is left out of the units.
+
+    The store's root is listed once, and of runs that have no folder no file is looked for. A run that several experiments name is
+    taken once.
+    """
+    batch = Batch()
+    present = store.ids()
+    known: set[str] = set()
+    hashes: dict[Any, str | None] = {}
+    for experiment in experiments:
+        dataset = experiment.components["dataset"]
+        if dataset not in hashes:
+            try:
+                hashes[dataset] = content_hash(dataset)
+            except (DataUnavailable, GraphError) as error:
+                hashes[dataset] = None
+                batch.unavailable.append(str(error))
+        found = hashes[dataset]
+        if found is not None:
+            _expand(experiment, found, store, present, known, batch)
+    return batch
+
+
+def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: set[str], known: set[str], batch: Batch) -> None:
+    """Adds the runs of one experiment."""
+    tasks = chosen_tasks(experiment)
+    plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
+    labelled = bool(experiment.components["method"].needs_labels)
+    groups: dict[str, list[str]] = {}
+    for name, task in tasks.items():
+        groups.setdefault(name if task.hides or labelled else "shared", []).append(name)
     for seed in experiment.seeds:
-        groups: dict[str, dict[str, RunSpec]] = {}
-        for name, task in tasks.items():
-            spec = RunSpec(
-                dataset=experiment.settings["dataset"],
-                filter=experiment.settings["filter"],
-                method=experiment.settings["method"],
-                negatives=experiment.settings["negatives"],
-                task=experiment.settings["tasks"][name],
-                seed=seed,
-                versions={
-                    "protocol": task.version,
-                    "method": method.version,
-                    "filter": experiment.components["filter"].version,
-                    **_strategy_version(experiment),
-                },
-                dataset_hash=graph.content_hash,
-            )
-            specs.append(spec)
-            record = store.read(spec.id)
-            if record is not None and (experiment.rerun == "never" or (experiment.rerun == "failed" and record.status != "failed")):
-                done[spec.id] = record
+        # The id of RunSpec, without copying the settings for every seed.
+        ids = {name: digest({**values, "seed": seed})[:16] for name, values in plain.items()}
+        replaces: dict[str, str] = {}
+        for name, run_id in ids.items():
+            if run_id in known:
                 continue
-            alone = task.hides or labelled
-            groups.setdefault(name if alone else "shared", {})[name] = spec
+            known.add(run_id)
+            batch.ids.append(run_id)
+            record = store.read(run_id) if run_id in present else None
+            if record is not None and not _repeats(experiment, record):
+                batch.done[run_id] = record
+            else:
+                replaces[name] = fingerprint(record)
         for group in groups.values():
-            command = {name: _command(experiment, name, seed) for name in group}
-            jobs.append(Job(group, experiment.components, experiment.device, experiment.time_limit, command))
-    return Plan(jobs, done, specs)
+            left = tuple(name for name in group if name in replaces)
+            if left:
+                batch.units.append(_unit(experiment, seed, left, ids, replaces, dataset_hash))
 
 
-def _strategy_version(experiment: Experiment) -> dict[str, str]:
-    """The version of a chosen strategy; plain negatives are none, so that ids of records without a strategy stay."""
-    strategy = experiment.components["negatives"]
-    return {} if experiment.settings["negatives"]["name"] == "uniform" else {"negatives": strategy.version}
+def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
+    """The tasks that are run: a semi-supervised method makes sense only where a task reveals labels, unless the command named others."""
+    tasks = experiment.components["tasks"]
+    if experiment.components["method"].needs_labels and not experiment.tasks_chosen:
+        return {name: task for name, task in tasks.items() if name == "classification"}
+    return dict(tasks)
 
 
-def _command(experiment: Experiment, task: str, seed: int) -> str:
-    """What repeats one run in a shell: settings of other tasks are left out, since those tasks are not chosen."""
-    overrides = [
-        text
-        for text in experiment.overrides
-        if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(f"task.{task}.")
-    ]
-    return shlex.join(["gclbench", *overrides, f"task={task}", f"seeds=[{seed}]"])
+def _unit(
+    experiment: Experiment, seed: int, tasks: tuple[str, ...], ids: dict[str, str], replaces: dict[str, str], dataset_hash: str
+) -> Unit:
+    prefixes = tuple(f"task.{name}." for name in tasks)
+    return Unit(
+        method=experiment.settings["method"]["name"],
+        dataset=experiment.settings["dataset"]["name"],
+        # Settings of other tasks would be of no task that is chosen.
+        overrides=tuple(
+            text for text in experiment.overrides if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(prefixes)
+        ),
+        seed=seed,
+        tasks=tasks,
+        ids=tuple(ids[name] for name in tasks),
+        dataset_hash=dataset_hash,
+        replaces=tuple(replaces[name] for name in tasks),
+        device=experiment.device,
+        time_limit=experiment.time_limit,
+        memory_limit=experiment.memory_limit,
+        checkpoint_every=experiment.checkpoint_every,
+    )
+
+
+def _repeats(experiment: Experiment, record: Record) -> bool:
+    """Whether a recorded run is to be repeated."""
+    if experiment.rerun == "failed":
+        return repeatable(record, experiment.time_limit, experiment.memory_limit)
+    return experiment.rerun == "all"
+
+
+def repeatable(record: Record, time_limit: float | None, memory_limit: float | None) -> bool:
+    """Whether `rerun=failed` repeats a recorded run under these limits (seconds, GiB; None is no limit).
+
+    `failed` and `interrupted` say nothing about the run and are repeated. `timeout` is repeated when it was held to a smaller time
+    limit than now, or nobody knows which; `oom` when it was held to a smaller memory limit: memory that ran out without a limit will
+    run out again. `diverged` and `unsupported` would end the same way, and `ok` is done.
+    """
+    if record.status in ("failed", "interrupted"):
+        return True
+    kind = MENDED_BY_A_LARGER_LIMIT.get(record.status)
+    if kind is None:
+        return False
+    before, now = record.limits.get(kind), time_limit if kind == "time" else memory_limit
+    if before is None:
+        return kind == "time"
+    return now is None or now > before
+
+

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding, Unsupported
+from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
+from gclbench.contrast.uniform import Uniform
+from gclbench.graph import Contrast, Embedding, Unsupported
 from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 from gclbench.streams import Streams
@@ -34,6 +38,7 @@ class MetricLearning:
     """
 
     version: ClassVar[str] = "1"
+    no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"
 
     epochs: Annotated[int, Range(least=0)] = 300
     epoch_is: Annotated[str, OneOf("batch", "pass")] = "batch"
@@ -53,14 +58,15 @@ class MetricLearning:
         """Whether training reads the labels of training nodes."""
         return True
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Strategy | None = None) -> Embedding:
         """Trains the encoder and embeds every node.
 
         Args:
             graph: x (N×F) is the filtered features. labels: (N,), −1 where a label may not be seen.
+            negatives: settings of the strategy, for a method that takes one; `uniform` is the method's own objective.
 
         Raises:
-            Unsupported: when the method needs labels and sees fewer than two.
+            Unsupported: when the method needs labels and sees fewer than two, or the graph does not suit the strategy.
         """
         x = graph.x
         nodes = torch.arange(len(x))
@@ -73,21 +79,55 @@ class MetricLearning:
                 )
         with rng.seeded("init"):
             encoder = Mlp(x.shape[1], self.architecture, self.activation).to(x.device)
-        optimiser = torch.optim.AdamW(encoder.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        strategy: Negatives | None = None
+        if negatives is not None and not isinstance(negatives, Uniform):
+            strategy = negatives.build(self.architecture[-1], len(x), rng, x.device).to(x.device)
+        parameters = [*encoder.parameters(), *([] if strategy is None else strategy.joint_parameters())]
+        optimiser = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=self.weight_decay, fused=True)
         views = rng.torch("views")
         batches_per_pass = math.ceil(len(nodes) / self.batch_size)
         steps = self.epochs * (batches_per_pass if self.epoch_is == "pass" else 1)
         batches = Batches(nodes, self.batch_size, rng.torch("batches"))
-        for step in watch.iterations(steps, encoder=encoder, optimiser=optimiser, views=views, batches=batches):
+        state: dict[str, Any] = {
+            "encoder": encoder,
+            "strategy": strategy,
+            "optimiser": optimiser,
+            "views": views,
+            "batches": batches,
+        }
+        for step in watch.iterations(steps, **state):
             batch = batches.next().to(x.device)
-            loss = self.objective(encoder, x.index_select(0, batch), labels[batch], views)
+            if strategy is None:
+                loss = self.objective(encoder, x.index_select(0, batch), labels[batch], views)
+            else:
+                # The whole graph as a batch: in the graph's order, as a strategy that knows nodes by their number needs it.
+                batch = batch.sort().values if len(batch) == len(x) else batch
+                among = edges_among(graph.edge_index, batch, len(x))
+                pair = partial(Pair, tau=self.tau, iteration=step, total=steps, edge_index=among, nodes=len(x))
+                loss = self.against(strategy, encoder, x.index_select(0, batch), views, pair)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
-            watch(step, steps, loss.detach())
-        with torch.inference_mode():
+            watch(step, steps, loss.detach(), {} if strategy is None else strategy.terms)
+        with torch.no_grad():
             z = torch.cat([encoder(rows) for rows in x.split(ROWS_AT_ONCE)])
-        return Embedding(z.clone(), geometry="cosine")
+            contrast = self.last_views(encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device))
+            if strategy is not None:
+                strategy.eval()
+                z = strategy.embed(z, graph.edge_index)
+                if contrast is not None:
+                    last = Pair(
+                        contrast.u,
+                        contrast.v,
+                        self.tau,
+                        iteration=max(1, steps),
+                        total=steps,
+                        edge_index=graph.edge_index,
+                        nodes=len(x),
+                        batched=min(self.batch_size, len(nodes)) < len(x),
+                    )
+                    contrast = replace(contrast, weights=strategy.weights(last), mixture=strategy.shares(last))
+        return Embedding(z, geometry="cosine", contrast=contrast)
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
         """The loss of one batch.
@@ -96,6 +136,36 @@ class MetricLearning:
             x: B×F. labels: (B,). views: the stream that masks are drawn from.
         """
         raise TypeError(f"{type(self).__name__} defines no objective")
+
+    def against(
+        self, strategy: Negatives, encoder: Mlp, x: Tensor, views: torch.Generator, pair: Callable[[Tensor, Tensor], Pair]
+    ) -> Tensor:
+        """The loss of one batch under a strategy for negatives other than `uniform`.
+
+        Args:
+            x: B×F. views: the stream that masks are drawn from. pair: what the strategy is handed, from two views' embeddings.
+        """
+        raise TypeError(f"{type(self).__name__} takes no strategy for negatives")
+
+    def last_views(self, encoder: Mlp, x: Tensor, views: torch.Generator, mixture: RowMixture | None) -> Contrast | None:
+        """Two views of all nodes by the trained encoder, for analyses; None for methods that contrast no views.
+
+        Args:
+            x: N×F. views: the stream that masks are drawn from. mixture: of the first view's inputs.
+        """
+        return None
+
+
+def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
+    """The entries of edge_index whose both ends are in the batch, numbered by their place in it (2×E').
+
+    Args:
+        batch: (M,) different node ids. nodes: N.
+    """
+    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
+    place[batch] = torch.arange(len(batch), device=edge_index.device)
+    among = place[edge_index]
+    return among[:, (among >= 0).all(dim=0)]
 
 
 class Batches:

@@ -97,7 +97,7 @@ class TwoView:
             projector = Projector(self.architecture[-1], self.projector).to(graph.x.device)
         strategy = negatives.build(self.architecture[-1], len(graph.x), rng, graph.x.device).to(graph.x.device)
         parameters = [*encoder.parameters(), *projector.parameters(), *strategy.joint_parameters()]
-        optimiser = torch.optim.Adam(parameters, lr=self.lr, weight_decay=self.weight_decay)
+        optimiser = torch.optim.Adam(parameters, lr=self.lr, weight_decay=self.weight_decay, fused=True)
         views, noise = rng.torch("views"), rng.torch("noise")
         encoder.use(noise)
 
@@ -119,17 +119,17 @@ class TwoView:
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
-            watch(epoch, self.epochs, loss.detach())
+            watch(epoch, self.epochs, loss.detach(), strategy.terms)
         for module in state.values():
             module.eval()
         with torch.no_grad():
             last = pair(max(1, self.epochs))
-            z = strategy.embed(encoder(features, adjacency.normalised()), graph.edge_index)
+            z = encoder(features, adjacency.normalised())
+            # What a strategy does behind the projector is dropped with it.
+            z = z if self.projector else strategy.embed(z, graph.edge_index)
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, strategy.weights(last), strategy.shares(last))
         return Embedding(z, geometry="cosine", contrast=contrast)
 
 
 def _mixing(mixture: RowMixture | None) -> Callable[[Tensor], Tensor] | None:
-    if mixture is None:
-        return None
-    return lambda rows: mixture.share * rows + (1 - mixture.share) * rows.index_select(0, mixture.partner)
+    return None if mixture is None else mixture.apply

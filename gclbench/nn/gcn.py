@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from gclbench.nn.batch_norm import DebiasedBatchNorm
 from gclbench.nn.sparse import Features, SparseMatrix
 
 RRELU_SLOPE = 11 / 48
@@ -45,7 +46,7 @@ class Gcn(nn.Module):
     Args:
         inputs: F. widths: output width of each layer.
         activation: a key of `GCN_ACTIVATIONS`, after each layer; after the last too if `last`.
-        batch_norm: batch normalisation before each activation.
+        batch_norm: batch normalisation before each activation (running averages as BGRL's).
     """
 
     def __init__(self, inputs: int, widths: tuple[int, ...], activation: str, last: bool = True, batch_norm: bool = False):
@@ -55,8 +56,10 @@ class Gcn(nn.Module):
             nn.Parameter(nn.init.xavier_uniform_(torch.empty(before, after)))
             for before, after in zip(sizes[:-1], widths, strict=True)
         )
-        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(width)) for width in widths)
-        self.norms = nn.ModuleList(nn.BatchNorm1d(width) if batch_norm else nn.Identity() for width in widths)
+        # Normalisation takes out whatever is added before it: a bias there would get rounding errors for a gradient, which Adam
+        # makes full steps of.
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(width), requires_grad=not batch_norm) for width in widths)
+        self.norms = nn.ModuleList(DebiasedBatchNorm(width) if batch_norm else nn.Identity() for width in widths)
         self.activations = nn.ModuleList(
             GCN_ACTIVATIONS[activation]() if last or index < len(widths) - 1 else nn.Identity() for index in range(len(widths))
         )

@@ -48,12 +48,15 @@ class Mlp(nn.Module):
         """B×F → B×d."""
         return self.rest(x @ self.weight)
 
-    def views(self, x: Tensor, dropped: list[Tensor]) -> list[Tensor]:
+    def views(self, x: Tensor, dropped: list[Tensor], mix: Callable[[Tensor], Tensor] | None = None) -> list[Tensor]:
         """The embeddings of x and of its copies without the dropped columns, each B×d, x's first.
 
         Args:
             x: B×F. dropped: per copy, the sorted columns set to zero.
+            mix: applied to x·W of the unmasked x; mixing rows there is mixing rows of x.
         """
         hidden = masked_products(x, self.weight, dropped)
+        if mix is not None:
+            hidden = (mix(hidden[0]), *hidden[1:])
         stacked = self.rest(torch.cat(hidden))
         return list(stacked.split(len(x)))

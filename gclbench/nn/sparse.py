@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
@@ -48,7 +49,16 @@ def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, 
     """Compressed rows from entries that are sorted by row."""
     pointers = torch.zeros(shape[0] + 1, dtype=torch.int64, device=rows.device)
     torch.cumsum(torch.bincount(rows, minlength=shape[0]), dim=0, out=pointers[1:])
-    return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)
+    with warnings.catch_warnings():
+        # PyTorch calls its compressed rows a beta, once per process; products are all that is used of them.
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
+        return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)
+
+
+def normalised_rows(x: Tensor) -> Tensor:
+    """x with each row divided by its sum of absolute values; rows of zeros stay."""
+    total = torch.linalg.vector_norm(x, ord=1, dim=1, keepdim=True)
+    return x / total.masked_fill(total == 0, 1.0)
 
 
 class Features:
@@ -60,15 +70,11 @@ class Features:
 
     def __init__(self, x: Tensor, normalise: bool = False):
         if normalise:
-            x = x / x.abs().sum(dim=1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny).masked_fill(
-                (x == 0).all(dim=1, keepdim=True), 1.0
-            )
+            x = normalised_rows(x)
         self.nodes, self.width = x.shape
         self.device = x.device
-        share = float((x != 0).sum()) / max(1, x.numel())
-        self.sparse = (
-            SparseMatrix(x.to_sparse_csr(), x.T.contiguous().to_sparse_csr()) if share < DENSE_FROM and x.numel() else None
-        )
+        few = int(torch.count_nonzero(x)) < DENSE_FROM * x.numel()
+        self.sparse = _both_ways(x) if few else None
         self.dense = None if self.sparse is not None else x
 
     def product(self, weight: Tensor, keep: Tensor | None = None) -> Tensor:
@@ -80,6 +86,17 @@ class Features:
         # x·diag(keep)·W: masking the small factor spares a masked copy of the features.
         weight = weight if keep is None else weight * keep.to(weight.device)[:, None]
         return self.sparse @ weight if self.sparse is not None else self.dense @ weight  # type: ignore[operator]
+
+
+def _both_ways(x: Tensor) -> SparseMatrix:
+    """The non-zero entries of x as compressed rows and columns."""
+    rows, columns = x.nonzero(as_tuple=True)
+    values = x[rows, columns]
+    order = torch.argsort(columns, stable=True)
+    return SparseMatrix(
+        compressed(rows, columns, values, (x.shape[0], x.shape[1])),
+        compressed(columns[order], rows[order], values[order], (x.shape[1], x.shape[0])),
+    )
 
 
 class Adjacency:

@@ -53,13 +53,13 @@ class Cell:
         """`OOM ×2, diverged ×1`; empty when every run has a value."""
         return ", ".join(f"{SHOWN_STATUS.get(reason, reason)} ×{count}" for reason, count in self.statuses.items())
 
-    def show(self) -> str:
-        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not run`."""
+    def show(self, factor: float = 100) -> str:
+        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not run`; as they are with factor 1."""
         absent = self.show_absent()
         if self.mean is None:
             return absent or NOT_RUN
-        spread = "" if self.std is None else f" ± {100 * self.std:.2f}"
-        return f"{100 * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
+        spread = "" if self.std is None else f" ± {factor * self.std:.2f}"
+        return f"{factor * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
 
 
 @dataclass(frozen=True)

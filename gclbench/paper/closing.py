@@ -22,8 +22,24 @@ METRICS = {
     "clustering": ("acc", "nmi", "ari", "macro_f1", "fmi", "modularity", "conductance", "conductance_pooled"),
     "classification": ("accuracy", "micro_f1", "macro_f1"),
     "link_prediction": ("auc", "ap"),
+    "contrast": (
+        "same_class_share",
+        "false_negative_recall",
+        "false_negative_precision",
+        "weight_auc",
+        "mix_self",
+        "mix_same_class",
+        "mix_entropy",
+        "hardness_mean",
+        "tau0_q1",
+        "tau0_median",
+        "tau0_q3",
+    ),
 }
 """What is shown of a task; of other tasks, all. What a task reports beyond these is in the records."""
+
+NO_FRACTIONS = ("mix_entropy", "tau0_q1", "tau0_median", "tau0_q3")
+"""Shown as they are, everything else in percent."""
 
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
@@ -42,7 +58,7 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """Texts under `HEADINGS`; the difference is in points."""
-        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show())
+        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show(1 if self.metric in NO_FRACTIONS else 100))
         if self.printed is None:
             return (*texts, "", "", "")
         gap = "" if self.ours.mean is None or self.printed.mean is None else f"{100 * (self.ours.mean - self.printed.mean):+.2f}"

@@ -3,60 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from gclbench.paper.aggregate import flatten
 from gclbench.paper.columns import Column, Condition, is_, is_not
-from gclbench.paper.reference import ASSUMED_RUNS, PrintedValue, printed
+from gclbench.paper.contrastive import CONTRASTIVE_TABLES
+from gclbench.paper.definition import Definition
+from gclbench.paper.matrix import ID as MATRIX
 from gclbench.registry import nearest
 
 
 class UnknownTable(LookupError):
     """No table has this id; the text lists those that exist."""
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A table: which numbers, of which settings.
-
-    Attributes:
-        paper, number: of the printed table; together its id. title: one line.
-        task: whose records. where: conditions that every record meets, such as the protocol.
-        datasets, metrics, columns: in printed order. remarks: sentences under the table.
-    """
-
-    paper: str
-    number: str
-    title: str
-    task: str
-    datasets: tuple[str, ...]
-    metrics: tuple[str, ...]
-    columns: tuple[Column, ...]
-    where: tuple[Condition, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """`dmat/1`."""
-        return f"{self.paper}/{self.number}"
-
-    @property
-    def runs_assumed(self) -> bool:
-        """The paper does not say over how many runs its spreads are, and ten are assumed."""
-        return (self.paper, self.number) in ASSUMED_RUNS
-
-    def holds(self, settings: Mapping[str, Any]) -> bool:
-        """Whether a spec's task and protocol are the table's."""
-        flat = flatten(settings)
-        return flat["task.name"] == self.task and all(condition.holds(flat) for condition in self.where)
-
-    def printed(self, dataset: str, column: Column, metric: str) -> PrintedValue | None:
-        """What the paper prints in a cell, None for a control or a cell that is not in the paper."""
-        if column.method is None:
-            return None
-        values = printed(dataset, column.method, self.task, metric, paper=self.paper, table=self.number)
-        return next((value for value in values if value.variant == column.variant), None)
 
 
 DMAT_DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
@@ -132,7 +89,7 @@ LINK_PREDICTION = Definition(
     where=(is_("task.val_fraction", 0.05, default=0.05), is_("task.test_fraction", 0.1, default=0.1)),
 )
 
-TABLES: dict[str, Definition] = {table.id: table for table in (CLUSTERING, CLASSIFICATION, LINK_PREDICTION)}
+TABLES: dict[str, Definition] = {table.id: table for table in (CLUSTERING, CLASSIFICATION, LINK_PREDICTION, *CONTRASTIVE_TABLES)}
 
 
 def find_table(name: str) -> Definition:
@@ -143,9 +100,9 @@ def find_table(name: str) -> Definition:
     """
     if name in TABLES:
         return TABLES[name]
-    guess = nearest(name, list(TABLES))
+    guess = nearest(name, [*TABLES, MATRIX])
     hint = f" Did you mean '{guess}'?" if guess else ""
-    raise UnknownTable(f"there is no table '{name}'.{hint} Known tables: {', '.join(TABLES)}")
+    raise UnknownTable(f"there is no table '{name}'.{hint} Known tables: {', '.join([*TABLES, MATRIX])}")
 
 
 def column_of(settings: Mapping[str, Any], definition: Definition) -> Column | None:

@@ -108,3 +108,17 @@ class Classification:
             "C": probe.C,
             "unconverged": float(probe.unconverged),
         }
+
+
+@TASKS.register("classification_public")
+@dataclass(frozen=True)
+class ClassificationPublic(Classification):
+    """Node classification on the dataset's own masks, beside `classification` in one command; recorded as that task.
+
+    `task=[classification,classification_public]` evaluates one embedding under both protocols; the second's run is the
+    very one of `task=classification task.classification.protocol=public`.
+    """
+
+    recorded_as: ClassVar[str] = "classification"
+
+    protocol: Annotated[str, OneOf("public")] = "public"

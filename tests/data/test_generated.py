@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from gclbench import memory_map
+from gclbench.data import rmat
 from gclbench.data.digits import Digits
 from gclbench.data.rmat import RMAT
 from gclbench.data.sbm import SBM
@@ -142,3 +145,15 @@ def test_rmat_features_and_seed() -> None:
     assert abs(float(graph.x.mean())) < 0.03 and abs(float(graph.x.std()) - 1) < 0.03
     assert np.unique(graph.x.numpy(), axis=0).shape[0] == 4096, "blocks repeat"
     assert graph.content_hash != RMAT(scale=12, features=8, seed=1).load().content_hash
+
+
+def test_rmat_features_that_are_large_for_the_memory_are_a_nameless_map(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fields = {"scale": 11, "edge_factor": 4, "features": 9, "nodes": 1500}
+    whole = RMAT(**fields).load()
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path))
+    monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
+    monkeypatch.setattr(rmat, "_BUFFER_BYTES", 1)
+    made: list[tuple[int, int, Path]] = []
+    monkeypatch.setattr(memory_map, "create_unnamed", lambda n, f, folder, what: made.append((n, f, folder)) or torch.empty(n, f))
+    assert RMAT(**fields).load().content_hash == whole.content_hash
+    assert made == [(1500, 9, tmp_path / "generated")]

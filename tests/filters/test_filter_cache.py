@@ -14,9 +14,10 @@ import pytest
 import torch
 
 from gclbench.filters import cache
-from gclbench.filters.cache import cached
+from gclbench.filters.cache import cached, uncached
 from gclbench.filters.result import Filtered
 from gclbench.graph import Graph, make_graph
+from gclbench.memory_map import create
 
 SETTINGS = {"name": "doubling", "version": "1", "alpha": 0.1}
 
@@ -25,7 +26,7 @@ SETTINGS = {"name": "doubling", "version": "1", "alpha": 0.1}
 class Doubling:
     calls: list[str] = field(default_factory=list)
 
-    def apply(self, graph):
+    def apply(self, graph, device="cpu", folder=None):
         self.calls.append(graph.name)
         return Filtered(graph.x * 2, {"solver": "doubling", "error_bound": 1e-6})
 
@@ -207,7 +208,7 @@ def test_an_interrupted_write_leaves_no_entry(graph, tmp_path, monkeypatch, surv
 
 def test_features_that_are_not_contiguous(graph, tmp_path):
     class Transposing:
-        def apply(self, graph):
+        def apply(self, graph, device="cpu", folder=None):
             return Filtered(graph.x.T.contiguous().T)
 
     first, _ = cached(Transposing(), SETTINGS, graph, tmp_path)
@@ -215,3 +216,63 @@ def test_features_that_are_not_contiguous(graph, tmp_path):
     assert hit
     assert torch.equal(first.x, second.x)
     assert cache._sha256(first.x.numpy()) == cache._sha256(np.ascontiguousarray(first.x.numpy()))
+
+
+@dataclass
+class Mapping:
+    """A filter whose result is a file, as that of a large graph."""
+
+    asked: list[tuple[str, Path]] = field(default_factory=list)
+
+    def apply(self, graph, device="cpu", folder=None):
+        self.asked.append((device, folder))
+        x, file = create(*graph.x.shape, folder, "the features")
+        x.copy_(graph.x * 2)
+        return Filtered(x, {"solver": "mapping"}, file)
+
+
+def test_a_mapped_result_becomes_the_entry_without_a_copy(graph, tmp_path):
+    mapping = Mapping()
+    first, hit = cached(mapping, SETTINGS, graph, tmp_path, "cuda:1")
+    assert not hit
+    assert mapping.asked == [("cuda:1", tmp_path)]
+    features, _ = entry(tmp_path)
+    assert first.file is None
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".npy"]
+    first.x[0, 0] = 77.0
+    assert float(np.load(features)[0, 0]) == 77.0, "it is the very file"
+    first.x[0, 0] = 0.0
+    second, hit = cached(mapping, SETTINGS, graph, tmp_path)
+    assert hit
+    assert torch.equal(second.x, graph.x * 2)
+
+
+def test_a_large_entry_is_mapped_checked_and_never_written_to(graph, tmp_path, monkeypatch, caplog):
+    cached(Doubling(), SETTINGS, graph, tmp_path)
+    monkeypatch.setattr(cache, "available_memory", lambda: 0)
+    found, hit = cached(Doubling(), SETTINGS, graph, tmp_path)
+    assert hit
+    found.x.fill_(5.0)
+    assert torch.equal(cached(Doubling(), SETTINGS, graph, tmp_path)[0].x, graph.x * 2)
+    flip(entry(tmp_path)[0])
+    repaired, hit = cached(Doubling(), SETTINGS, graph, tmp_path)
+    assert not hit and torch.equal(repaired.x, graph.x * 2)
+    assert "are damaged" in caplog.text
+
+
+def test_a_mapped_result_that_cannot_be_kept_leaves_no_file(graph, tmp_path, monkeypatch, caplog):
+    def refused(*_):
+        raise OSError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refused)
+    found, _ = cached(Mapping(), SETTINGS, graph, tmp_path)
+    assert torch.equal(found.x, graph.x * 2)
+    assert list(tmp_path.iterdir()) == []
+    assert "are not kept" in caplog.text
+
+
+def test_an_uncached_mapped_result_leaves_no_file(graph, tmp_path):
+    found = uncached(Mapping(), graph, tmp_path, "cpu")
+    assert torch.equal(found.x, graph.x * 2)
+    assert (found.file, found.report) == (None, {"solver": "mapping"})
+    assert list(tmp_path.iterdir()) == []

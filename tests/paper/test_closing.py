@@ -70,3 +70,8 @@ def test_a_grid_per_dataset_method_and_task(record) -> None:
     titles = [line.strip() for line in file.getvalue().splitlines() if "·" in line and "paper's" not in line]
     assert titles == ["acm · dmat_i · clustering", "cora · dmat_i · clustering"]
     assert "nmi" in file.getvalue()
+
+
+def test_the_analyses_of_negatives_are_not_all_percent(record) -> None:
+    table = closing_table([record(task="contrast", metrics={"tau0_median": 2.32, "weight_auc": 0.61, "hardness_01": 0.2})])
+    assert {row.metric: row.cells()[4] for row in table.rows} == {"weight_auc": "61.00 (1)", "tau0_median": "2.32 (1)"}

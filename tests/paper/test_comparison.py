@@ -144,7 +144,8 @@ def test_unknown_names() -> None:
             "accuracy",
             None,
         ),
-        ({"method": "nml_gcl", "negatives": "nml"}, "fmi", "nml Table 2"),
+        ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}}, "fmi", "nml Table 2"),
+        ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "oracle"}}, "fmi", None),
         ({"dataset": "digits"}, "acc", None),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gclbench.cli import export, table
+from gclbench.paper.tables import TABLES
 from gclbench.records import Store
 
 
@@ -24,7 +25,8 @@ def here(record, tmp_path: Path, monkeypatch) -> Path:
 
 def test_without_an_id_the_tables_are_listed(capsys) -> None:
     assert table.main([]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["dmat/1", "dmat/2", "dmat/3"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*TABLES, "matrix"]
+    assert {"dmat/1", "mmix/2", "nml/1", "contrast/10_10_80"} <= set(TABLES)
 
 
 def test_table_is_markdown_in_a_pipe(here, capsys) -> None:

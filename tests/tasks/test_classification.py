@@ -10,6 +10,7 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
 from gclbench.data.splits import Split
+from gclbench.config import ConfigErrors, load
 from gclbench.graph import Embedding, Graph, Unsupported
 from gclbench.hyperparameters import bind
 from gclbench.registry import TASKS
@@ -169,3 +170,14 @@ def test_settings_bind_with_their_bounds() -> None:
     assert bind(Classification, {"protocol": "public", "max_iter": 10}, "task", errors) == Classification("public", max_iter=10)
     assert bind(Classification, {"protocol": "10/10/80", "tolerance": 0, "normalize": "std"}, "task", errors) is None
     assert [error.partition(" ")[0] for error in errors] == ["task.protocol='10/10/80'", "task.tolerance=0", "task.normalize='std'"]
+
+
+def test_the_public_variant_is_the_same_run_as_the_setting():
+    """One embedding can be evaluated under both protocols, and neither record depends on how it was asked for."""
+    variant = load(["dataset=cora", "method=kmeans", "task=classification_public"])
+    setting = load(["dataset=cora", "method=kmeans", "task=classification", "task.classification.protocol=public"])
+    assert variant.settings["tasks"]["classification_public"] == setting.settings["tasks"]["classification"]
+    both = load(["dataset=cora", "method=kmeans", "task=[classification,classification_public]"])
+    assert [task["protocol"] for task in both.settings["tasks"].values()] == ["random_10_10_80", "public"]
+    with pytest.raises(ConfigErrors, match="protocol"):
+        load(["task=classification_public", "task.classification_public.protocol=random_10_10_80"])

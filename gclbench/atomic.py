@@ -1,0 +1,89 @@
+"""Files that are there whole or not at all, whoever else writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+"""What file systems without hard links answer."""
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file under a temporary name beside `path`, flushes it to disk and renames it.
+
+    Raises:
+        OSError: when it cannot be written; nothing of it is left, and what was there stays.
+    """
+    with _written(path, content) as temporary:
+        os.replace(temporary, path)
+
+
+def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
+    """Writes a file unless what is there stays; two writers at the same moment cannot make one lose what should stay.
+
+    What is there is taken aside before it is judged, so that nobody can put something else in its place between the judgement and
+    the writing; for that moment there is no file. Without hard links a writer that comes within it may be overwritten.
+
+    Args:
+        stays: whether the file at a path is to be kept.
+
+    Returns:
+        whether it was written; not, when one that stays was there or somebody else has just written.
+
+    Raises:
+        OSError: as `write_atomically`.
+    """
+    with _written(path, content) as temporary:
+        for _ in range(2):
+            try:
+                os.link(temporary, path)
+                return True
+            except FileExistsError:
+                pass
+            except OSError as error:
+                if error.errno not in NO_LINKS:
+                    raise
+                if path.exists() and stays(path):
+                    return False
+                os.replace(temporary, path)
+                return True
+            aside = _beside(path)
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(aside)
+                kept = stays(aside)
+                try:
+                    os.link(aside if kept else temporary, path)
+                    return not kept
+                except FileExistsError:
+                    return False
+                except OSError:
+                    aside.rename(path)
+                    raise
+                finally:
+                    with contextlib.suppress(OSError):
+                        aside.unlink()
+    return False
+
+
+@contextlib.contextmanager
+def _written(path: Path, content: bytes) -> Iterator[Path]:
+    """The content on disk under another name, which is gone afterwards."""
+    temporary = _beside(path)
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

@@ -1,0 +1,47 @@
+"""`gclbench cancel`: ends a sweep that was handed over."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+EXAMPLES = """examples:
+  gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
+  gclbench cancel 3f2a9c --runs /scratch/runs
+
+Running runs end as interrupted, queued ones are taken back; what is recorded stays, and the same command goes on from there.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Exit code 0 when the sweep was told to end or has ended, 1 when nobody answers, 2 for a sweep that is not there."""
+    parser = argparse.ArgumentParser(
+        prog="gclbench cancel",
+        description="Ends a sweep that was handed over.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sweep", help="its id, as `gclbench submit` printed it")
+    parser.add_argument("--runs", default="runs", metavar="DIR", help="the store it writes to (default: runs)")
+    options = parser.parse_args(argv)
+
+    from gclbench.launch.launcher import LaunchError, launcher_of
+    from gclbench.launch.sweep import UnknownSweep, find
+    from gclbench.records import StoreError
+
+    try:
+        sweep = find(options.runs, options.sweep)
+        ended = launcher_of(sweep).cancel(sweep)
+        sweep.cancelled = True
+        sweep.save()
+    except UnknownSweep as error:
+        print(f"gclbench cancel: {error}", file=sys.stderr)
+        return 2
+    except LaunchError as error:
+        print(f"gclbench cancel: {error}", file=sys.stderr)
+        return 1
+    except StoreError as error:
+        print(f"gclbench cancel: {error.args[1]}", file=sys.stderr)
+        return 1
+    print(f"sweep {sweep.id}: {len(ended)} jobs told to end" if ended else f"sweep {sweep.id}: nothing of it was queued or running")
+    return 0

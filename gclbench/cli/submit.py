@@ -1,0 +1,32 @@
+"""`gclbench submit`: hands a sweep over and returns at once."""
+
+from __future__ import annotations
+
+import argparse
+
+EXAMPLES = """examples:
+  gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10                      a process of this machine, with a log
+  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher.workers=4         the same with four workers
+  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher=slurm launcher.partition=gpu launcher.gpus=1
+  gclbench submit --dry-run -m method=dmat_i dataset=cora,acm seeds=10                  what it would be
+  gclbench submit sweep paper=dmat table=1 launcher=slurm                               the runs of a paper's table
+
+It prints the sweep's id; `gclbench status ID` shows it, `gclbench cancel ID` ends it. What is recorded is never run again.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Exit code 0 when the sweep is handed over or has nothing left to run, 1 when it cannot be, 2 for a command that is wrong."""
+    if argv[:1] == ["sweep"]:
+        from gclbench.cli import sweep
+
+        return sweep.main(argv[1:], detached=True)
+    from gclbench.cli.run import arguments, carry_out
+
+    parser = argparse.ArgumentParser(
+        prog="gclbench submit",
+        description="Hands a sweep over to launcher=local, slurm or ray and returns at once.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return carry_out(arguments(parser, argv), ["submit", *argv], detached=True)

@@ -1,0 +1,149 @@
+"""`gclbench sweep`: the runs of a paper's table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gclbench.registry import DATASETS, METHODS
+
+if TYPE_CHECKING:
+    from gclbench.paper.columns import Column, Condition
+    from gclbench.paper.tables import Definition
+
+SEEDS = 10
+"""Of every table, unless the command says otherwise."""
+
+EXAMPLES = """examples:
+  gclbench sweep paper=dmat table=1                                  every run of that table, ten seeds
+  gclbench sweep paper=dmat table=1 --dry-run                        what that is, and what is recorded
+  gclbench sweep paper=dmat table=1 dataset=cora,acm method=dmat_i   these rows and columns only
+  gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
+  gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
+
+Methods and datasets of the table that gclbench does not have are named and left out.
+"""
+
+
+def main(argv: list[str], detached: bool = False) -> int:
+    """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="gclbench sweep",
+        description="Runs what a paper's table holds, at the paper's settings.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
+    parser.add_argument("words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes")
+    options = parser.parse_intermixed_args(argv)
+
+    from gclbench.cli.run import launch, wrong
+    from gclbench.config import ConfigErrors, sweep
+    from gclbench.paper.tables import UnknownTable, find_table
+
+    asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}
+    rest = [word for word in options.words if word.partition("=")[0] not in ("paper", "table", "method", "dataset")]
+    try:
+        definition = find_table(_table_id(asked))
+        if "task" in asked:
+            raise ValueError(f"table {definition.id} has one task, {definition.task}; leave task={asked['task']} out")
+        cells, absent = _cells(definition, _chosen(asked, "method"), _chosen(asked, "dataset"))
+    except (UnknownTable, ValueError) as error:
+        return wrong([str(error)])
+    for text in absent:
+        print(f"left out: {text}", file=sys.stderr)
+    if not cells:
+        return wrong([f"no run of table {definition.id} is left; `gclbench table {definition.id}` shows what it holds"])
+    seeds = [] if "seeds" in asked else [f"seeds={SEEDS}"]
+    try:
+        commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
+    except ConfigErrors as error:
+        return wrong(list(dict.fromkeys(error.errors)))
+    return launch(commands, ["sweep", *argv], options.dry_run, detached)
+
+
+def _table_id(asked: dict[str, str]) -> str:
+    """`dmat/1` of `paper=dmat table=1`, or of `table=dmat/1`.
+
+    Raises:
+        ValueError: when one of them is missing.
+    """
+    paper, table = asked.get("paper", ""), asked.get("table", "")
+    if table and ("/" in table or paper):
+        return table if "/" in table else f"{paper}/{table}"
+    raise ValueError("say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)")
+
+
+def _chosen(asked: dict[str, str], kind: str) -> list[str]:
+    return [name for name in asked.get(kind, "").split(",") if name]
+
+
+def _cells(definition: Definition, methods: list[str], datasets: list[str]) -> tuple[list[list[str]], list[str]]:
+    """The command of every column and dataset that can be run, and a sentence for what cannot.
+
+    Raises:
+        ValueError: when a method or dataset is asked for that the table does not hold.
+    """
+    by_method = {column: _named(column) for column in definition.columns}
+    for kind, asked, known in (("method", methods, list(by_method.values())), ("dataset", datasets, list(definition.datasets))):
+        strange = [name for name in asked if name not in known]
+        if strange:
+            raise ValueError(f"table {definition.id} has no {kind} {', '.join(strange)}. It has: {', '.join(dict.fromkeys(known))}")
+    absent = [
+        f"method {name} is not in gclbench yet"
+        for name in dict.fromkeys(by_method.values())
+        if name not in METHODS.entries and (not methods or name in methods)
+    ]
+    absent += [
+        f"dataset {name} is not in gclbench yet"
+        for name in definition.datasets
+        if name not in DATASETS.entries and (not datasets or name in datasets)
+    ]
+    cells = []
+    for dataset in definition.datasets:
+        for column, method in by_method.items():
+            there = method in METHODS.entries and dataset in DATASETS.entries
+            if there and (not methods or method in methods) and (not datasets or dataset in datasets):
+                cells.append(_command(definition, column, method, dataset))
+    return cells, absent
+
+
+def _named(column: Column) -> str:
+    """The method that a column's conditions ask for."""
+    return next(str(condition.values[0]) for condition in column.where if condition.key == "method.name")
+
+
+def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:
+    """What runs a cell: the method at its own settings, and what the column asks for beyond them."""
+    command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]
+    flat = _settings(command, definition.task)
+    wanted = [_override(condition, definition.task) for condition in (*column.where, *definition.where) if not condition.holds(flat)]
+    names = [text for text in wanted if "." not in text.partition("=")[0]]
+    return [*command, *names, *(text for text in wanted if text not in names)]
+
+
+def _settings(command: list[str], task: str) -> dict[str, object]:
+    """A command's settings, flat as a record's are."""
+    from gclbench.config import load
+    from gclbench.paper.aggregate import flatten
+
+    settings = load([*command, "device=cpu"]).settings
+    kinds = {kind: values for kind, values in settings.items() if kind != "tasks"}
+    return flatten({**kinds, "task": settings["tasks"][task]})
+
+
+def _override(condition: Condition, task: str) -> str:
+    """The override that makes a condition hold.
+
+    Raises:
+        ValueError: for a condition that only rules values out.
+    """
+    if condition.excluded:
+        raise ValueError(f"the default of {condition.key} is one that the table rules out; give another one")
+    value = condition.values[0]
+    text = "null" if value is None else str(value)
+    kind, _, leaf = condition.key.partition(".")
+    if leaf == "name":
+        return f"{kind}={text}"
+    return f"task.{task}.{leaf}={text}" if kind == "task" else f"{condition.key}={text}"

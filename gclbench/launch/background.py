@@ -1,0 +1,144 @@
+"""A sweep in a process of its own, which outlives the command that started it and writes a log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gclbench.launch.launcher import ENDED, RUNNING, LaunchError, launcher_of
+from gclbench.launch.presence import RENEWED_EVERY, alive, fresh
+from gclbench.records import unwritable
+
+if TYPE_CHECKING:
+    from gclbench.launch.sweep import Sweep
+
+
+def start(sweep: Sweep) -> list[dict[str, Any]]:
+    """Starts the process of a saved sweep.
+
+    Raises:
+        LaunchError: when it does not start or its log cannot be written.
+    """
+    log = sweep.folder / "log.txt"
+    try:
+        with open(log, "ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "gclbench.launch.background", str(sweep.folder)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": _python_path()},
+            )
+    except OSError as error:
+        raise LaunchError(unwritable(log, error)) from error
+    host = socket.gethostname()
+    job = {"id": f"{host}:{process.pid}", "units": list(range(len(sweep.units))), "host": host, "pid": process.pid}
+    return [{**job, "begun": _begun(process.pid), "log": str(log), "alive": str(sweep.folder / "alive")}]
+
+
+def state(job: dict[str, Any]) -> str:
+    """Whether a job's process is there; on another machine, whether its file is fresh."""
+    if job["host"] == socket.gethostname():
+        return RUNNING if alive(job["pid"]) and _begun(job["pid"]) == job["begun"] else ENDED
+    return RUNNING if fresh(Path(job["alive"])) else ENDED
+
+
+def end(job: dict[str, Any]) -> bool:
+    """Tells a job's process to end; False when it has ended.
+
+    Raises:
+        LaunchError: when it is another machine's.
+    """
+    if state(job) == ENDED:
+        return False
+    if job["host"] != socket.gethostname():
+        raise LaunchError(f"the sweep runs on {job['host']}, and this is {socket.gethostname()}; cancel it there")
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(job["pid"], signal.SIGTERM)
+        return True
+    return False
+
+
+def main(argv: list[str]) -> int:
+    """The process itself. Argument: the sweep's folder."""
+    import logging
+    import warnings
+
+    from gclbench.launch.sweep import Sweep
+    from gclbench.records import StoreError
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    sweep = Sweep.read(Path(argv[0]))
+    _renew(sweep.folder / "alive")
+    try:
+        launcher_of(sweep).run(sweep, _progress, _say)
+    except KeyboardInterrupt:
+        _say("cancelled; what was recorded stays, the same command goes on from there")
+        return 130
+    except StoreError as error:
+        _say(f"gclbench: {error.args[1]}")
+        return 1
+    except LaunchError as error:
+        _say(f"gclbench: {error}")
+        return 1
+    _say("all runs have ended")
+    return 0
+
+
+@contextlib.contextmanager
+def _progress(title: str) -> Any:
+    _say(f"{title}: begun")
+    yield lambda done, total, loss: None
+    _say(f"{title}: ended")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def _renew(path: Path) -> None:
+    """Touches a file now and then, for other machines."""
+
+    def renew() -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                path.touch()
+            if over.wait(RENEWED_EVERY):
+                return
+
+    over = threading.Event()
+    threading.Thread(target=renew, daemon=True).start()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _begun(pid: int) -> str:
+    """When a process was started, in ticks of the machine; tells it from a later one of the same id."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+def _python_path() -> str:
+    import gclbench
+
+    source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
+    return os.pathsep.join(dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

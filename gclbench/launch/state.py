@@ -1,0 +1,87 @@
+"""How far a sweep is: from the records, from who announces to be at work, and from what its launcher says of its jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gclbench.launch.estimate import Durations
+from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
+from gclbench.launch.presence import Presence, present
+from gclbench.launch.sweep import Sweep
+from gclbench.launch.unit import missing
+from gclbench.records import Record, Store
+
+
+@dataclass(frozen=True)
+class SweepState:
+    """A sweep now.
+
+    Attributes:
+        runs: in all. counts: ended runs by status. running: who is at work on which unit.
+        queued, lost: units that wait, and units that nobody works on any more though they have no record.
+        troubles: records that are not ok. left: an estimate, in words. silent: why the launcher could not be asked, or empty.
+    """
+
+    runs: int
+    counts: Counter[str]
+    running: list[Presence]
+    queued: int
+    lost: int
+    troubles: list[Record]
+    left: str
+    silent: str
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is running or waiting."""
+        return not self.running and not self.queued
+
+
+def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
+    """The state of a sweep.
+
+    Args:
+        records: earlier ones, from which the time left is estimated besides the sweep's own.
+    """
+    store = Store(sweep.runs_dir)
+    silent = ""
+    try:
+        states = launcher_of(sweep).states(sweep)
+    except LaunchError as error:
+        states, silent = {}, str(error)
+    job_of = {place: states.get(job["id"], ENDED if not silent else QUEUED) for job in sweep.jobs for place in job["units"]}
+    counts: Counter[str] = Counter()
+    own: list[Record] = []
+    running: list[Presence] = []
+    waiting, lost = [], 0
+    beside = store.ids()
+    for place, unit in enumerate(sweep.units):
+        left = set(missing(unit, store)) if beside & set(unit.ids) else set(range(len(unit.ids)))
+        for index, run_id in enumerate(unit.ids):
+            record = store.read(run_id) if run_id in beside and (index not in left or sweep.cancelled) else None
+            if record is not None:
+                counts[record.status] += 1
+                own.append(record)
+        if not left:
+            continue
+        at_work = next(filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None)
+        if at_work is not None:
+            running.append(at_work)
+        elif job_of.get(place, ENDED) in (QUEUED, RUNNING):
+            waiting.append(unit)
+        else:
+            lost += 1
+    to_do = [*waiting, *(unit for unit in sweep.units if unit.title in {presence.title for presence in running})]
+    at_once = max(len(running), int(sweep.options.get("workers") or 1))
+    return SweepState(
+        runs=sum(len(unit.ids) for unit in sweep.units),
+        counts=counts,
+        running=running,
+        queued=len(waiting),
+        lost=lost,
+        troubles=[record for record in own if not record.ok],
+        left=Durations.of([*records, *own]).left(to_do, at_once),
+        silent=silent,
+    )

@@ -1,0 +1,14 @@
+"""AUGCL: affinity uncertainty-based hard negatives (Niu et al. 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gclbench.methods.two_view import TwoView
+from gclbench.registry import METHODS
+
+
+@METHODS.register("augcl")
+@dataclass(frozen=True)
+class AugclMethod(TwoView):
+    """AUGCL: GRACE's views and encoder, negatives weighted by the uncertainty of their affinity from half of the training on."""

@@ -1,0 +1,144 @@
+"""CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gclbench.contrast.views import kept
+from gclbench.graph import Embedding, Unsupported
+from gclbench.hyperparameters import Count, Fraction, NonNegative, OneOf, Positive, Range
+from gclbench.nn.gcn import Gcn
+from gclbench.nn.sparse import Adjacency, Features
+from gclbench.registry import METHODS
+from gclbench.streams import Streams
+from gclbench.watch import Watch
+
+SMALLEST_VARIANCE = 1e-12
+"""Added to a column's variance, so that a constant column becomes zero and not NaN."""
+
+
+@METHODS.register("cca_ssg")
+@dataclass(frozen=True)
+class CcaSsg:
+    """CCA-SSG: aligns two views and decorrelates the embedding's columns; no negatives.
+
+    Attributes:
+        epochs: full-graph steps. lr, weight_decay: of Adam.
+        encoder: `gcn`, ReLU between layers and none after the last; or `mlp`, the same layers without propagation and with batch
+            normalisation before each ReLU.
+        architecture: width of each layer.
+        decorrelation: λ, the weight of the columns' correlations in the loss.
+        edge_drop, feature_drop: probabilities, the same in both views.
+        normalize_features: divide each row of the features by its sum.
+    """
+
+    version: ClassVar[str] = "1"
+    needs_labels: ClassVar[bool] = False
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "it compares the columns of two views, not pairs of nodes"
+
+    epochs: Annotated[int, Range(least=0)] = 50
+    lr: Positive = 1e-3
+    weight_decay: NonNegative = 0.0
+    encoder: Annotated[str, OneOf("gcn", "mlp")] = "gcn"
+    architecture: tuple[Count, ...] = (512, 512)
+    decorrelation: NonNegative = 1e-3
+    edge_drop: Fraction = 0.4
+    feature_drop: Fraction = 0.1
+    normalize_features: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.architecture:
+            raise ValueError("architecture needs at least one width, for example method.architecture=[512,512]")
+
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        """Trains the encoder and embeds every node of the graph as it is.
+
+        Args:
+            graph: x (N×F), edge_index (2×E). labels: not read.
+
+        Raises:
+            Unsupported: for a graph of one node, whose columns have no variance.
+        """
+        if len(graph.x) < 2:
+            raise Unsupported(f"cca_ssg standardises over nodes, and '{graph.name}' has {len(graph.x)}")
+        features = Features(graph.x, self.normalize_features)
+        adjacency = Adjacency(graph.edge_index, features.nodes)
+        with rng.seeded("init"):
+            network: Gcn | FeatureMlp = (
+                Gcn(features.width, self.architecture, "relu", last=False)
+                if self.encoder == "gcn"
+                else FeatureMlp(features.width, self.architecture)
+            )
+        if isinstance(network, Gcn):
+            # The loss sees centred columns only, so this bias would get rounding errors for a gradient, and Adam makes full steps of them.
+            network.biases[-1].requires_grad_(False)
+        network.to(graph.x.device)
+        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        views = rng.torch("views")
+
+        def encoded(edges: Tensor | None, columns: Tensor | None) -> Tensor:
+            if isinstance(network, FeatureMlp):
+                return network(features, columns)
+            return network(features, adjacency.normalised(edges), columns)
+
+        for epoch in watch.iterations(self.epochs, network=network, optimiser=optimiser, views=views):
+            u, v = (
+                encoded(kept(graph.edge_index.shape[1], self.edge_drop, views), kept(features.width, self.feature_drop, views))
+                for _ in range(2)
+            )
+            terms = canonical_correlation(u, v)
+            loss = terms["alignment"] + self.decorrelation * terms["decorrelation"]
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+            watch(epoch, self.epochs, loss.detach(), terms)
+        network.eval()
+        with torch.no_grad():
+            return Embedding(encoded(None, None))
+
+
+class FeatureMlp(nn.Module):
+    """Linear layers on constant features, batch normalisation and ReLU between them; no biases, as every layer's is taken out again.
+
+    Args:
+        inputs: F. widths: output width of each layer.
+    """
+
+    def __init__(self, inputs: int, widths: tuple[int, ...]):
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, widths[0])))
+        rest: list[nn.Module] = []
+        for before, after in zip(widths[:-1], widths[1:], strict=True):
+            rest += [nn.BatchNorm1d(before), nn.ReLU(), nn.Linear(before, after, bias=False)]
+        self.rest = nn.Sequential(*rest)
+
+    def forward(self, features: Features, keep: Tensor | None = None) -> Tensor:
+        """N×widths[-1]; keep: (F,) bool, feature columns that the view keeps."""
+        return self.rest(features.product(self.weight, keep))
+
+
+def standardised(h: Tensor) -> Tensor:
+    """h (N×d) with each column's mean 0 and (unbiased) variance 1; a constant column becomes zero."""
+    centred = h - h.mean(dim=0)
+    return centred * (centred.square().sum(dim=0) / max(1, len(h) - 1) + SMALLEST_VARIANCE).rsqrt()
+
+
+def canonical_correlation(u: Tensor, v: Tensor) -> dict[str, Tensor]:
+    """The two terms of the loss (Eq. 5): O(N·d²) time, d×d memory.
+
+    Args:
+        u, v: N×d, embeddings of the same nodes in two views.
+
+    Returns:
+        alignment: −tr(C_uv); decorrelation: ‖I − C_uu‖² + ‖I − C_vv‖², with C_ab = âᵀ b̂ / N and standardised columns.
+    """
+    a, b = standardised(u), standardised(v)
+    identity = torch.eye(a.shape[1], dtype=a.dtype, device=a.device)
+    own = [(identity - z.T @ z / len(z)).square().sum() for z in (a, b)]
+    return {"alignment": -(a * b).sum() / len(a), "decorrelation": own[0] + own[1]}

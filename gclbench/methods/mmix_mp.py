@@ -1,0 +1,14 @@
+"""MVGRL+(mp-mix) of M-Mix (papers 001, 002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gclbench.methods.mvgrl import Mvgrl
+from gclbench.registry import METHODS
+
+
+@METHODS.register("mmix_mp")
+@dataclass(frozen=True)
+class MmixMp(Mvgrl):
+    """M-Mix (mp): MVGRL whose graph view is mixed: learned shares and the diversity loss."""

@@ -1,0 +1,14 @@
+"""ProGCL: graph contrastive learning with probably true negatives (Xia et al. 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gclbench.methods.gca import Gca
+from gclbench.registry import METHODS
+
+
+@METHODS.register("progcl")
+@dataclass(frozen=True)
+class Progcl(Gca):
+    """ProGCL: GCA whose negatives are weighted (or mixed) by how probably they are true ones."""

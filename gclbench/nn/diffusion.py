@@ -1,0 +1,77 @@
+"""Personalised PageRank diffusion inside a network: a linear operator that is never stored."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gclbench.nn.sparse import SparseMatrix
+
+SLICE_ENTRIES = 1 << 18
+"""Entries of the columns that go through all steps together on a CPU: 1 MiB in float32, so that three such buffers stay in its cache."""
+
+LEAST_SLICE = 16
+"""Columns together at least: a cache line."""
+
+
+class Diffusion:
+    """α (I − (1−α) S)⁻¹ as a polynomial of S, so that its transpose, which the backward pass needs, is itself.
+
+    A Chebyshev iteration of as many steps as bring the 2-norm of the error below tolerance·‖result‖, whatever it is applied to
+    (the eigenvalues of S lie in [−1, 1]): 15 at α = 0.2 and 1e-4, where the power series needs 42.
+
+    Args:
+        propagation: S, N×N, symmetric. alpha: teleport probability α, in (0, 1]. tolerance: in (0, 1).
+
+    Raises:
+        ValueError: for values out of range.
+    """
+
+    def __init__(self, propagation: SparseMatrix, alpha: float, tolerance: float = 1e-4):
+        if not 0 < alpha <= 1 or not 0 < tolerance < 1:
+            raise ValueError(f"a diffusion needs alpha in (0, 1] and tolerance in (0, 1), got {alpha} and {tolerance}")
+        self.propagation = propagation
+        self.alpha = alpha
+        damping = 1 - alpha
+        self.steps = 1 if damping == 0 else max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / damping)))
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """N×H from N×H; the gradient goes to the dense factor."""
+        return _Diffused.apply(self, dense)
+
+    def apply(self, dense: Tensor) -> Tensor:
+        """The product without a gradient."""
+        result = torch.empty_like(dense)
+        width = max(LEAST_SLICE, SLICE_ENTRIES // max(1, len(dense))) if dense.device.type == "cpu" else dense.shape[1]
+        for start in range(0, dense.shape[1], width):
+            result[:, start : start + width] = self._slice(dense[:, start : start + width])
+        return result
+
+    def _slice(self, columns: Tensor) -> Tensor:
+        damping = 1 - self.alpha
+        base = columns * self.alpha
+        # ω of the step before the first is 2, and the iterate before the first is zero.
+        before, now, weight = torch.zeros_like(base), base.clone(), 2.0
+        for _ in range(self.steps - 1):
+            weight = 1 / (1 - damping * damping * weight / 4)
+            # w ← ω (c S w + b) + (1 − ω) w₋₁, in the buffer of w₋₁.
+            torch.addmm(before, self.propagation.matrix, now, beta=1 - weight, alpha=weight * damping, out=before)
+            before.add_(base, alpha=weight)
+            before, now = now, before
+        return now
+
+
+class _Diffused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, diffusion: Diffusion, dense: Tensor) -> Tensor:
+        ctx.diffusion = diffusion
+        return diffusion.apply(dense)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        return None, ctx.diffusion.apply(gradient)

@@ -1,0 +1,151 @@
+"""Base method × strategy for negatives: accuracy, clustering, seconds and memory. No paper prints one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gclbench.paper.aggregate import Cell, Group, differences, group_records
+from gclbench.paper.columns import Column, is_, is_not
+from gclbench.paper.sources import Collection
+from gclbench.records import Record
+from gclbench.registry import NEGATIVES
+
+ID = "matrix"
+TITLE = "base method × strategy for negatives: accuracy, NMI, seconds, memory; no paper prints these"
+
+PLAIN = is_("filter.name", "none", default="none")
+TRAINED = is_not("method.epochs", 0)
+
+BASES = (
+    Column("grace", (is_("method.name", "grace"), PLAIN, TRAINED)),
+    Column("gca", (is_("method.name", "gca"), PLAIN, TRAINED)),
+    Column("mvgrl (nodes)", (is_("method.name", "mvgrl"), is_("method.objective", "nodes"), PLAIN, TRAINED)),
+    Column("mvgrl (summary)", (is_("method.name", "mvgrl"), is_("method.objective", "summary"), PLAIN, TRAINED)),
+    Column("dmat_i", (is_("method.name", "dmat_i"), is_("filter.name", "gnnbp"), TRAINED)),
+    Column("dgi", (is_("method.name", "dgi"), PLAIN, TRAINED)),
+    Column("bgrl", (is_("method.name", "bgrl"), PLAIN, TRAINED)),
+    Column("cca_ssg", (is_("method.name", "cca_ssg"), PLAIN, TRAINED)),
+)
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One grid of the table.
+
+    Attributes:
+        name: heading. task: whose records. metric: read from these; `value` when the number is no metric. factor: shown times this.
+    """
+
+    name: str
+    task: str
+    metric: str
+    value: Callable[[Record], float | None] | None = None
+    factor: float = 100
+
+    def cell(self, group: Group) -> Cell:
+        """Over the group's seeds."""
+        cell = group.cell(self.metric)
+        if self.value is None:
+            return cell
+        found = {record.seed: self.value(record) for record in group.records if record.ok}
+        return Cell({seed: value for seed, value in found.items() if value is not None}, cell.absent)
+
+
+def _memory(record: Record) -> float | None:
+    peak = record.memory.get("gpu_allocated", record.memory.get("rss_peak"))
+    return None if peak is None else peak / GIB
+
+
+MEASURES = (
+    Measure("accuracy (10/10/80), %", "classification", "accuracy"),
+    Measure("NMI of k-means, %", "clustering", "nmi"),
+    Measure("seconds of training", "classification", "accuracy", lambda record: record.seconds.get("fit"), 1),
+    Measure("peak memory of the process (on a GPU: allocated there), GiB", "classification", "accuracy", _memory, 1),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A base and a strategy on one dataset: a cell per setting that was recorded, with what tells the settings apart."""
+
+    dataset: str
+    measure: Measure
+    base: str
+    strategy: str
+    cells: tuple[tuple[str, Cell], ...]
+
+    def show(self) -> str:
+        """Settings that differ stand side by side, never averaged."""
+        if not self.cells:
+            return Cell().show()
+        return "; ".join(f"{cell.show(self.measure.factor)}{f' [{what}]' if what else ''}" for what, cell in self.cells)
+
+
+def strategies() -> list[str]:
+    """Every strategy, the plain one first."""
+    return sorted(NEGATIVES.names(), key=lambda name: (name != "uniform", name))
+
+
+def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field], list[Record]]:
+    """The matrix of each dataset by measure, base and strategy, and the records that are in it."""
+    groups = group_records(collection.records)
+    found: list[Field] = []
+    used: dict[str, Record] = {}
+    for dataset in datasets:
+        for measure in MEASURES:
+            here = [group for group in groups if (group.name("task"), group.name("dataset")) == (measure.task, dataset)]
+            if measure.task == "classification":
+                here = [group for group in here if group.settings["task"].get("protocol") == "random_10_10_80"]
+            for base in BASES:
+                for strategy in strategies():
+                    chosen = [group for group in here if base.holds(group.settings) and group.name("negatives") == strategy]
+                    cells = tuple((what, measure.cell(group)) for what, group in zip(differences(chosen), chosen, strict=True))
+                    found.append(Field(dataset, measure, base.label, strategy, cells))
+                    used.update({record.id: record for group in chosen for record in group.records})
+    return found, list(used.values())
+
+
+def markdown(collection: Collection, datasets: Sequence[str]) -> str:
+    """A grid per dataset and measure: a row per base method, a column per strategy."""
+    found, used = fields(collection, datasets)
+    lines = [f"# {ID}: {TITLE}", ""]
+    for dataset in datasets:
+        lines += [f"## {dataset}", ""]
+        for measure in MEASURES:
+            lines += [f"### {measure.name}", "", _row(["base", *strategies()]), _row(["---"] * (len(strategies()) + 1))]
+            for base in BASES:
+                shown = [item for item in found if (item.dataset, item.measure, item.base) == (dataset, measure, base.label)]
+                lines.append(_row([base.label, *(item.show() for item in shown)]))
+            lines.append("")
+    commits = sorted({record.environment.get("commit", "unknown") for record in used})
+    where = ", ".join(collection.stores) or "no folder; there is neither results/ nor runs/ here"
+    lines += [
+        "- mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by status).",
+        "- unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record says why.",
+        "- Seconds and memory are of the machine in the records; compare them within a row or column only.",
+        f"- Records: {len(used)} (read: {where})." + (f" Commits: {', '.join(commits)}." if commits else ""),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_csv(collection: Collection, datasets: Sequence[str]) -> str:
+    """One line per base, strategy, measure and recorded setting."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["dataset", "measure", "base", "negatives", "setting", "mean", "std", "n", "without_value"])
+    for item in fields(collection, datasets)[0]:
+        for what, cell in item.cells or (("", Cell()),):
+            mean, std = ("" if value is None else f"{value:.6g}" for value in (cell.mean, cell.std))
+            writer.writerow(
+                [item.dataset, item.measure.name, item.base, item.strategy, what, mean, std, cell.n, cell.show_absent()]
+            )
+    return file.getvalue()
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in cells) + " |"

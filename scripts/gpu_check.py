@@ -1,0 +1,240 @@
+"""Everything that only a GPU can show, in under 8 minutes, without a network and without Hydra.
+
+Runs, in this order and until the time is used up: the kernel's correctness tests, the kernel alone against `torch.sparse.mm` and the copy
+bandwidth, the filter benchmark (bench_filter.py), the training benchmark, and DMAT-i at the paper's settings on every
+dataset whose raw files are here (GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is listed there.
+
+    GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=… python scripts/gpu_check.py --output "$OUT"
+    python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried without a GPU
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bench_filter
+import torch
+import yaml
+
+from gclbench.data.mirror import DataUnavailable
+from gclbench.environment import device_name, versions
+from gclbench.filters.gnnbp import GnnBP
+from gclbench.filters.kernels.path import path_for
+from gclbench.filters.operator import Operator
+from gclbench.graph import with_features
+from gclbench.methods.dmat_i import DmatI
+from gclbench.registry import DATASETS
+from gclbench.streams import Streams
+from gclbench.tasks.clustering import Clustering
+from gclbench.watch import Watch
+
+ROOT = Path(__file__).resolve().parent.parent
+PAPER_DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
+GENERATED = ("sbm", "rmat", "custom")
+
+
+class Check:
+    """The parts, their results, and the time that is left."""
+
+    def __init__(self, device: str, quick: bool, seconds: float):
+        self.device, self.quick = device, quick
+        self.deadline = time.monotonic() + seconds
+        self.facts: dict[str, Any] = {"device": device_name(device), "environment": versions(), "parts": {}, "not_run": []}
+
+    def left(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def part(self, name: str, needs: float, work: Callable[[], Any]) -> None:
+        """Runs a part when `needs` seconds are left; whatever it raises is its result, and the next one runs."""
+        if self.left() < needs:
+            self.facts["not_run"].append(f"{name}: out of time ({self.left():.0f} s left, {needs:.0f} needed)")
+            return
+        started = time.monotonic()
+        try:
+            result = work()
+        except Exception as error:
+            result = {"failed": f"{type(error).__name__}: {error}"}
+        self.facts["parts"][name] = {"seconds": round(time.monotonic() - started, 2), "result": result}
+        print(f"{name}: {self.facts['parts'][name]['seconds']} s", flush=True)
+
+    def skip(self, name: str, reason: str) -> None:
+        self.facts["not_run"].append(f"{name}: {reason}")
+
+
+def kernel_tests(limit: float) -> dict[str, Any]:
+    """The tests marked `gpu` of the filters, by pytest."""
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "tests/filters", "-q", "-rs", "-p", "no:cacheprovider"]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=limit, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        )
+    except subprocess.TimeoutExpired as expired:
+        return {"failed": f"not finished after {limit:.0f} s", "output": str(expired.stdout or "")[-2000:]}
+    text = done.stdout[-6000:]
+    return {"output": text} if done.returncode == 0 else {"failed": f"exit {done.returncode}", "output": text + done.stderr[-1000:]}
+
+
+def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
+    """Sweeps without a solver around them: R-MAT, about 10⁷ entries × 128 columns, against torch.sparse.mm and copying."""
+    graph = bench_filter.load("rmat_large", 12 if quick else 0)
+    operator = Operator(graph.edge_index, graph.num_nodes, True)
+    path, width = path_for(operator, device), 128
+    base, source, out = (torch.rand(graph.num_nodes, width, device=device) for _ in range(3))
+    residual = torch.empty(graph.num_nodes, device=device)
+    bandwidth = bench_filter.copy_bandwidth(device)
+    matrix = operator.transition().to(device)
+
+    def seconds(work: Callable[[], Any]) -> float:
+        work()
+        rounds = 2 if quick else 20
+        taken = [bench_filter.timed(lambda: [work() for _ in range(rounds)], device)[0] / rounds for _ in range(3)]
+        return statistics.median(taken)
+
+    ways = {
+        "sweep": lambda: path.sweep(source, base, out, 0.9, 1.2),
+        "sweep with residual": lambda: path.sweep(source, base, out, 0.9, 1.2, residual),
+        "torch.sparse.mm and the same update": lambda: torch.sparse.mm(matrix, source).mul_(0.9).add_(base).lerp_(out, -0.2),
+    }
+    times = {name: seconds(work) for name, work in ways.items()}
+    moved = 4.0 * operator.entries * width
+    return {
+        "path": path.name,
+        "entries": operator.entries,
+        "columns": width,
+        "copy_bandwidth": bandwidth,
+        "seconds": times,
+        "of_copy_bandwidth": {name: moved / value / bandwidth for name, value in times.items()},
+        "times_torch": times["torch.sparse.mm and the same update"] / times["sweep"],
+    }
+
+
+def settings(dataset: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The filter's and the method's settings of the paper for a dataset, from the YAML that the command line reads too."""
+    chosen = []
+    for file in ("filter/gnnbp.yaml", "method/dmat_i.yaml"):
+        paper = yaml.safe_load((ROOT / "configs" / file).read_text(encoding="utf-8"))["paper"]
+        row = {**paper["default"], **paper.get(dataset, {})}
+        # PyYAML reads 1e-3, without a point, as a word.
+        chosen.append({key: tuple(v) if isinstance(v, list) else float(v) if isinstance(v, str) else v for key, v in row.items()})
+    return chosen[0], chosen[1]
+
+
+def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -> dict[str, Any]:
+    """One seed of DMAT-i, filter and clustering included."""
+    graph = DATASETS.load(dataset)().load()
+    of_filter, of_method = settings(dataset)
+    method = DmatI(**{**of_method, **({} if epochs is None else {"epochs": epochs})})
+    started = time.perf_counter()
+    filtered = GnnBP(**of_filter).apply(graph, device)
+    filtering = time.perf_counter() - started
+    seen = with_features(graph, filtered.x).to(device)
+    labels, rng = torch.full((graph.num_nodes,), -1, device=device), Streams(0)
+    fitting, _, embedding = bench_filter.timed(lambda: method.fit(seen, labels, rng, Watch(time_limit=limit)), device)
+    metrics = Clustering().evaluate(embedding, graph, None, rng)
+    return {
+        "filter_seconds": filtering,
+        "fit_seconds": fitting,
+        "seconds_per_iteration": fitting / method.epochs,
+        "filter": filtered.report,
+        "metrics": metrics,
+        "paper_acc_is_in": "results/tables/dmat-1.md",
+    }
+
+
+def training(device: str, quick: bool) -> dict[str, Any]:
+    """Seconds per iteration of DMAT-i on random features of two shapes; the median of three trainings."""
+    found = {}
+    for nodes, features in ((2_708, 1_433),) if quick else ((2_708, 1_433), (100_000, 1_000)):
+        x = torch.randn(nodes, features, generator=torch.Generator().manual_seed(0))
+        graph = with_features(bench_filter.load("rmat", 9), torch.zeros(512, 1))
+        graph.x = x.to(device)
+        method = DmatI(epochs=5 if quick else 200)
+        labels = torch.full((nodes,), -1, device=device)
+        runs = [
+            bench_filter.timed(lambda m=method, g=graph, y=labels: m.fit(g, y, Streams(0), Watch()), device)[0] for _ in range(3)
+        ]
+        found[f"{nodes}×{features}"] = {"seconds_per_iteration": statistics.median(runs) / method.epochs, "runs": runs}
+    return found
+
+
+def markdown(facts: dict[str, Any]) -> str:
+    """The table."""
+    lines = [f"# GPU check on {facts['device']}", "", "| part | s | result |", "|---|---|---|"]
+    for name, part in facts["parts"].items():
+        result = part["result"]
+        if "failed" in result:
+            says = f"FAILED: {result['failed']}"
+        elif name.startswith("dmat_i"):
+            says = f"ACC {100 * result['metrics']['acc']:.2f}, filter {result['filter_seconds']:.3f} s, fit {result['fit_seconds']:.2f} s"
+        elif name == "kernel alone":
+            share = ", ".join(f"{way} {100 * value:.0f} %" for way, value in result["of_copy_bandwidth"].items())
+            says = f"of copy bandwidth: {share}; {result['times_torch']:.2f} × torch.sparse.mm"
+        elif name == "training":
+            says = "; ".join(f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration" for shape, row in result.items())
+        elif name == "kernel tests":
+            says = result["output"].strip().splitlines()[-1]
+        else:
+            says = "below"
+        lines.append(f"| {name} | {part['seconds']} | {says} |".replace("\n", " "))
+    lines += ["", "Not run:", "", *(f"- {line}" for line in facts["not_run"]), ""]
+    benchmark = facts["parts"].get("filter benchmark", {}).get("result", {})
+    return "\n".join(lines) + (bench_filter.markdown(benchmark) if "rows" in benchmark else "")
+
+
+def run(check: Check) -> dict[str, Any]:
+    """All parts in order."""
+    device, quick = check.device, check.quick
+    if device == "cpu":
+        check.skip("kernel tests", "they need a GPU, and this run asked for the CPU")
+    else:
+        check.part("kernel tests", 60, lambda: kernel_tests(min(150.0, check.left() - 30)))
+    check.part("kernel alone", 30, lambda: kernel_alone(device, quick))
+    cases = [("rmat", 0.1, 1e-3, "")] if quick else [*bench_filter.CASES, bench_filter.LARGE]
+    check.part("filter benchmark", 60, lambda: bench_filter.report(cases, device, 3, 9 if quick else 0))
+    check.part("training", 30, lambda: training(device, quick))
+    if quick:
+        check.part("dmat_i on digits", 0, lambda: dmat_i("digits", device, 60, epochs=5))
+        check.skip("dmat_i on the paper's datasets", "this run is --quick")
+    else:
+        others = [name for name in DATASETS.names() if name not in (*PAPER_DATASETS, *GENERATED)]
+        for name in (*PAPER_DATASETS, *others):
+            check.part(f"dmat_i on {name}", 20, lambda name=name: _if_here(name, device, check))
+    return check.facts
+
+
+def _if_here(name: str, device: str, check: Check) -> dict[str, Any]:
+    try:
+        return dmat_i(name, device, max(10.0, check.left() - 10))
+    except DataUnavailable:
+        return {"failed": "its data are not here"}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--quick", action="store_true", help="small graphs and few epochs: whether it runs, not how fast")
+    parser.add_argument("--seconds", type=float, default=440.0, help="no part is begun that may take longer")
+    parser.add_argument("--output", type=Path, required=True)
+    options = parser.parse_args()
+    if options.device != "cpu" and not torch.cuda.is_available():
+        print("torch sees no GPU; --device cpu --quick tries what can be tried without one", file=sys.stderr)
+        return 2
+    facts = run(Check(options.device, options.quick, options.seconds))
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "gpu_check.json").write_text(json.dumps(facts, indent=2, default=str) + "\n")
+    (options.output / "gpu_check.md").write_text(markdown(facts))
+    print(markdown(facts))
+    return int(any("failed" in part["result"] for name, part in facts["parts"].items() if not name.startswith("dmat_i")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

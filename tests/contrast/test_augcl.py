@@ -1,0 +1,268 @@
+"""AUGCL: the weighted loss, when its weights apply and what they are, paper 004's theorem, bad input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from gclbench.config import ConfigErrors, load
+from gclbench.contrast.augcl import Augcl, AugclNegatives, weighted_nce
+from gclbench.contrast.negatives import Pair
+from gclbench.contrast.objectives import inter_view_nce
+from gclbench.graph import Unsupported
+from gclbench.streams import Streams
+
+CPU = torch.device("cpu")
+NODES, WIDTH = 12, 4
+SMALL = Augcl(hardest=5, pairs=8, passes=3, batch_size=32)
+
+
+def unit(seed: int, count: int = NODES) -> Tensor:
+    return normalize(torch.randn(count, WIDTH, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), dim=1)
+
+
+def made(settings: Augcl = SMALL, seed: int = 0, nodes: int = NODES) -> AugclNegatives:
+    strategy = settings.build(WIDTH, nodes, Streams(seed), CPU)
+    assert isinstance(strategy, AugclNegatives)
+    return strategy.double()
+
+
+def pair_of(iteration: int = 6, seed: int = 0, **changes: object) -> Pair:
+    return replace(Pair(unit(seed), unit(seed + 1), 0.5, iteration, 10), **changes)  # type: ignore[arg-type]
+
+
+def clusters() -> Pair:
+    """Two views of 200 nodes in two clear clusters."""
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.tensor([[1.0, 0, 0, 0], [-0.5, 0.8, 0, 0]], dtype=torch.float64).repeat(100, 1)
+    u, v = (normalize(centres + 0.15 * torch.randn(200, WIDTH, generator=generator, dtype=torch.float64), dim=1) for _ in range(2))
+    return Pair(u, v, 0.5, 6, 10)
+
+
+@pytest.mark.parametrize("block", [None, 1, 5])
+def test_the_weighted_loss_against_a_double_loop(block: int | None) -> None:
+    u, v = unit(0), unit(1)
+    w = torch.rand(NODES, NODES, generator=torch.Generator().manual_seed(3), dtype=torch.float64).fill_diagonal_(1.0)
+    expected = 0.0
+    for i in range(NODES):
+        terms = [math.exp(float(u[i] @ v[j]) / 0.3) * float(w[i, j]) for j in range(NODES)]
+        expected -= math.log(math.exp(float(u[i] @ v[i]) / 0.3) / sum(terms)) / NODES
+    rows = lambda start, stop: w[start:stop]  # noqa: E731
+    assert float(weighted_nce(u, v, 0.3, rows, block)) == pytest.approx(expected, abs=1e-12)
+    assert torch.autograd.gradcheck(lambda u, v: weighted_nce(u, v, 0.3, rows, block), (u.requires_grad_(), v.requires_grad_()))
+
+
+def test_the_base_phase_is_plain_inter_view_contrast() -> None:
+    strategy, pair = made(), pair_of(iteration=5)
+    strategy.update(pair)
+    assert not strategy.trained
+    assert float(strategy(pair)) == pytest.approx(float(inter_view_nce(pair.u, pair.v, pair.tau)))
+    assert torch.equal(strategy.weights(pair)(0, 3), torch.ones(3, NODES, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("estimator", ["gambler", "softmax_response", "entropy", "distance"])
+def test_after_the_base_phase_both_directions_are_weighted(estimator: str) -> None:
+    strategy, pair = made(replace(SMALL, estimator=estimator)), pair_of()
+    strategy.update(pair)
+    forth, back = strategy.weights(pair), strategy.weights(pair.swapped())
+    expected = 0.5 * (weighted_nce(pair.u, pair.v, 0.5, forth) + weighted_nce(pair.v, pair.u, 0.5, back))
+    for block in (None, 1, 5):
+        assert float(strategy(replace(pair, block=block))) == pytest.approx(float(expected), abs=1e-10)
+    assert float(expected) != pytest.approx(float(inter_view_nce(pair.u, pair.v, 0.5)), abs=1e-6)
+    for direction in (forth, back):
+        rows = direction(0, NODES)
+        assert torch.equal(rows.diagonal(), torch.ones(NODES, dtype=torch.float64))
+        assert torch.allclose(rows.mean(dim=1), torch.ones(NODES, dtype=torch.float64)), "mean 1 over the negatives"
+        assert torch.allclose(direction(3, 5), rows[3:5])
+
+
+def test_only_the_hardest_negatives_are_scored() -> None:
+    strategy, pair = made(), pair_of()
+    strategy.update(pair)
+    rows = strategy.weights(pair)(0, NODES)
+    similarities = (pair.u @ pair.v.T).fill_diagonal_(-2)
+    for i in range(NODES):
+        scored = set(similarities[i].topk(5).indices.tolist())
+        assert {j for j in range(NODES) if float(rows[i, j]) != 1.0} <= scored
+    assert int((rows != 1).sum()) > NODES
+
+
+def test_distance_weights_against_a_double_loop() -> None:
+    strategy, pair = made(replace(SMALL, estimator="distance")), pair_of()
+    found = strategy.weights(pair)(0, NODES)
+    similarities = pair.u @ pair.v.T
+    for i, row in enumerate(similarities.tolist()):
+        ordered = sorted(row)
+        split = min(
+            range(1, NODES),
+            key=lambda k: sum((x - sum(part) / len(part)) ** 2 for part in (ordered[:k], ordered[k:]) for x in part),
+        )
+        threshold = (ordered[split - 1] + ordered[split]) / 2
+        other = [j for j in range(NODES) if (row[j] > threshold) != (row[i] > threshold)]
+        closeness = {j: 1 / float((pair.u[i] - pair.v[j]).norm()) for j in other}
+        mean = sum(closeness.values()) / len(other)
+        expected = [closeness[j] / mean if j in closeness else 1.0 for j in range(NODES)]
+        assert found[i].tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_network_learns_the_groups_and_doubts_what_lies_between() -> None:
+    strategy = AugclNegatives(Augcl(hardest=199, pairs=64, batch_size=512), WIDTH, 200, Streams(0)).double()
+    pair = clusters()
+    strategy.update(pair)
+    network = strategy.network
+    assert network is not None and strategy.trained
+    assert float(strategy.ratio[0]) < 0.1 and float(strategy.ratio[1]) == 0
+    middle = normalize(pair.v[0] + pair.v[1], dim=0)
+    with torch.no_grad():
+        own, other, between = (
+            network(network.anchors(pair.u[0]) + network.candidates(z)).softmax(dim=0) for z in (pair.v[2], pair.v[1], middle)
+        )
+    assert own[0] > 0.9 and other[1] > 0.9
+    assert between[2] > 2 * max(own[2], other[2]), "abstention is where the groups meet"
+
+
+def test_the_network_is_trained_once_and_not_by_the_encoders_loss() -> None:
+    strategy, pair = made(), pair_of()
+    strategy.update(pair)
+    before = {name: value.clone() for name, value in strategy.state_dict().items() if name.startswith("network")}
+    strategy.update(pair_of(iteration=7, seed=5))
+    u = pair.u.requires_grad_()
+    strategy.network.zero_grad()  # type: ignore[union-attr]
+    strategy(replace(pair, u=u)).backward()
+    assert u.grad is not None and strategy.joint_parameters() == []
+    assert all(parameter.grad is None for parameter in strategy.parameters())
+    assert all(torch.equal(value, strategy.state_dict()[name]) for name, value in before.items())
+
+
+def test_weights_are_refreshed_every_few_iterations() -> None:
+    strategy = made(replace(SMALL, refresh=3))
+    strategy.update(pair_of())
+    losses = {}
+    for iteration in (6, 7, 8, 9):
+        pair = pair_of(iteration, seed=iteration)
+        strategy(pair)
+        assert strategy._weights is not None
+        losses[iteration] = strategy._weights[0](0, NODES)
+    assert torch.equal(losses[6], losses[7]) and torch.equal(losses[6], losses[8])
+    assert not torch.equal(losses[6], losses[9])
+
+
+def test_a_checkpoint_between_two_refreshes_goes_on_alike() -> None:
+    strategy, other = made(replace(SMALL, refresh=3)), made(replace(SMALL, refresh=3), seed=1)
+    strategy.update(pair_of())
+    strategy(pair_of())
+    other.load_state_dict(strategy.state_dict())
+    for iteration in (7, 8, 9):
+        pair = pair_of(iteration, seed=iteration)
+        assert float(strategy(pair)) == float(other(pair))
+
+
+def test_the_same_seed_gives_the_same_network() -> None:
+    first, second, third = made(), made(), made(seed=1)
+    for strategy in (first, second, third):
+        strategy.update(pair_of())
+    assert float(first(pair_of())) == float(second(pair_of())) != float(third(pair_of()))
+
+
+def test_a_batch_is_scored_by_itself() -> None:
+    """Rows are other nodes in each batch, so weights of an earlier one mean nothing."""
+    strategy = made(replace(SMALL, refresh=3), nodes=100)
+    for iteration in (6, 7):
+        pair = pair_of(iteration, seed=iteration, nodes=100)
+        strategy.update(pair)
+        expected = 0.5 * (
+            weighted_nce(pair.u, pair.v, 0.5, strategy.weights(pair))
+            + weighted_nce(pair.v, pair.u, 0.5, strategy.weights(pair.swapped()))
+        )
+        assert float(strategy(pair)) == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("estimator", ["gambler", "distance"])
+def test_rows_without_two_groups_have_weight_one(estimator: str) -> None:
+    """All similarities are equal: no pair has a group to learn, and nothing is more uncertain than the rest."""
+    strategy = made(replace(SMALL, estimator=estimator))
+    pair = pair_of(u=torch.ones(NODES, WIDTH, dtype=torch.float64), v=torch.ones(NODES, WIDTH, dtype=torch.float64))
+    untrained = {name: value.clone() for name, value in strategy.state_dict().items() if name.startswith("network")}
+    strategy.update(pair)
+    assert all(torch.equal(value, strategy.state_dict()[name]) for name, value in untrained.items())
+    assert torch.allclose(strategy.weights(pair)(0, NODES), torch.ones(NODES, NODES, dtype=torch.float64))
+    assert float(strategy(pair)) == pytest.approx(math.log(NODES))
+
+
+def test_unimodal_rows_are_counted() -> None:
+    strategy = AugclNegatives(replace(SMALL, passes=1, pairs=1), 64, 300, Streams(0)).double()
+    generator = torch.Generator().manual_seed(0)
+    u, v = (torch.randn(300, 64, generator=generator, dtype=torch.float64) for _ in range(2))
+    strategy.update(Pair(u, v, 0.5, 6, 10))
+    assert float(strategy.ratio[0]) == pytest.approx(math.pi / 2 - 1, rel=0.1), "similarities of random rows are one bell"
+    assert 0.2 < float(strategy.ratio[1]) < 0.9
+
+
+def test_theorem_1_of_paper_004() -> None:
+    """Around h_ij − h_ii + 2 m_ij = −2 the loss is e^{−2/τ}(N−1 + (1/τ) Σ_j (h_ij − h_ii + 2 m_ij + 2)) to first order (Eq. 6).
+
+    With unit rows h_ij − h_ii = ½(‖z_i − z_i⁺‖² − ‖z_i − z_j‖²), so this is (1/2τ) Σ_j (‖z_i − z_i⁺‖² − ‖z_i − z_j‖² + 4 m_ij) up to
+    factor and constant: a triplet loss of squared distances whose margin is 4 m_ij = 2τ log(α u_ij), the printed last line less its
+    slips (m_ij for 4 m_ij, norms without squares in Eq. 4, and the two distances exchanged in Eq. 6).
+    """
+    tau, count = 0.2, 6
+    generator = torch.Generator().manual_seed(0)
+    anchor = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    directions = torch.randn(count, 3, generator=generator, dtype=torch.float64)
+    logs = torch.randn(count - 1, generator=generator, dtype=torch.float64)
+
+    def both(size: float) -> tuple[float, float]:
+        """The loss of one anchor and its triplet form, `size` away from the expansion point."""
+        positive = normalize(anchor + size * directions[0], dim=0)
+        negatives = normalize(-anchor + size * directions[1:], dim=1)
+        margin = tau / 2 * (size * logs)
+        u, v = anchor.expand(count, 3), torch.cat([positive[None], negatives])
+        weights = torch.ones(count, count, dtype=torch.float64)
+        weights[0, 1:] = (2 * margin / tau).exp()
+        per_anchor = []
+        for i in range(count):
+            scores = (u[i] @ v.T) / tau
+            per_anchor.append(float((weights[i] * (scores - scores[i]).exp()).sum().log()))
+        mean = float(weighted_nce(u, v, tau, lambda start, stop: weights[start:stop]))
+        assert mean == pytest.approx(sum(per_anchor) / count)
+        near, far = (anchor - positive).square().sum(), (anchor - negatives).square().sum(dim=1)
+        triplet = ((near - far + 4 * margin) / (2 * tau)).sum()
+        return per_anchor[0], float(math.exp(-2 / tau) * (count - 1 + (count - 1) * 2 / tau + triplet))
+
+    scale = (count - 1) * math.exp(-2 / tau)
+    loss, expansion = both(0.0)
+    assert loss == pytest.approx(expansion, rel=scale), "log(1 + x) is x up to x²"
+    errors, changes = [], []
+    for size in (1e-1, 1e-2, 1e-3):
+        moved, predicted = both(size)
+        errors.append(abs((moved - loss) - (predicted - expansion)) / scale)
+        changes.append(abs(moved - loss) / scale)
+    assert changes[1] > 1e-3, "the first-order term is there"
+    # The remainder is of second order, up to the logarithm's own x².
+    assert errors[0] < 5 * 1e-2 and errors[1] < 5 * 1e-4 + 2 * scale * changes[1]
+    assert errors[2] < 5 * 1e-6 + 2 * scale * changes[2]
+
+
+@pytest.mark.parametrize(
+    "setting,text",
+    [
+        ("reward=1", r"negatives\.reward=1 is out of range: it must be > 1 and ≤ 2"),
+        ("reward=2.1", r"negatives\.reward=2\.1 is out of range"),
+        ("base=1.2", r"negatives\.base=1\.2 is out of range"),
+        ("hardest=0", r"negatives\.hardest=0 is out of range: it must be ≥ 1"),
+        ("estimator=distances", r"must be one of gambler, softmax_response, entropy, distance\. Did you mean 'distance'"),
+    ],
+)
+def test_settings_out_of_range(setting: str, text: str) -> None:
+    with pytest.raises(ConfigErrors, match=text):
+        load(["method=augcl", "dataset=cora", f"negatives.{setting}"])
+
+
+def test_a_graph_of_two_nodes_is_refused() -> None:
+    with pytest.raises(Unsupported, match="splits each node's similarities in two groups, and this graph has 2 node"):
+        made(nodes=2)

@@ -1,0 +1,62 @@
+"""The contrast of nodes with a summary, against plain loops."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
+
+
+def random(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_scores_are_those_of_a_bilinear_layer_on_copies_of_the_summary():
+    h, c = random(6, 4), random(4, seed=1)
+    torch.manual_seed(0)
+    discriminator = Discriminator(4).double()
+    discriminator.bias.data.fill_(0.3)
+    bilinear = nn.Bilinear(4, 4, 1).double()
+    bilinear.weight.data[0], bilinear.bias.data[0] = discriminator.weight.data, 0.3
+    torch.testing.assert_close(discriminator(h, c), bilinear(h, c.expand(6, 4))[:, 0])
+
+
+def test_the_weight_starts_in_the_range_of_a_bilinear_layer():
+    torch.manual_seed(0)
+    weight = Discriminator(50).weight.detach()
+    bound = math.sqrt(6 / (50 * 50 + 50))
+    assert 0.9 * bound < float(weight.abs().max()) <= bound
+    assert float(weight.std()) == pytest.approx(bound / math.sqrt(3), rel=0.05)
+
+
+def test_the_summary_is_the_sigmoid_of_the_mean():
+    h = random(5, 3)
+    expected = [1 / (1 + math.exp(-sum(float(h[i, k]) for i in range(5)) / 5)) for k in range(3)]
+    assert summary(h).tolist() == pytest.approx(expected)
+
+
+def test_the_loss_is_binary_cross_entropy_averaged_over_all_scores():
+    true, shuffled = [random(5), random(5, seed=1)], [random(5, seed=2), random(5, seed=3)]
+    total = 0.0
+    for scores in true:
+        total += sum(-math.log(1 / (1 + math.exp(-float(s)))) for s in scores)
+    for scores in shuffled:
+        total += sum(-math.log(1 - 1 / (1 + math.exp(-float(s)))) for s in scores)
+    assert float(true_or_shuffled(true, shuffled)) == pytest.approx(total / 20)
+
+
+def test_large_scores_give_finite_losses():
+    assert float(true_or_shuffled([torch.tensor([-1e4])], [torch.tensor([1e4])])) == pytest.approx(1e4)
+
+
+def test_gradients():
+    h, c, weight = random(5, 3).requires_grad_(), random(3, seed=1).requires_grad_(), random(3, 3, seed=2).requires_grad_()
+
+    def loss(h, c, weight):
+        return true_or_shuffled([h @ (weight @ c)], [h.flip(0) @ (weight @ summary(h))])
+
+    assert torch.autograd.gradcheck(loss, (h, c, weight))

@@ -1,0 +1,100 @@
+"""The sweep that every launcher must do alike: eight short runs, and what a local sweep makes of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gclbench.records import Record, Store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SWEEP = (
+    "-m",
+    "dataset=digits",
+    "method.epochs=100",
+    "method.tau=0.5,1.0",
+    "task=clustering",
+    "task.clustering.n_init=1",
+    "seeds=4",
+)
+"""Some seconds per run: long enough to be caught in the middle."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "GCLBENCH_OFFLINE": "1",
+        "GCLBENCH_DATA": str(Path(tempfile.gettempdir()) / "gclbench-sweep-of-eight"),
+        **more,
+    }
+
+
+def start(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """`gclbench …` in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gclbench", *arguments],
+        cwd=folder,
+        env=environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], seconds: float = 300) -> tuple[str, str]:
+    """Output and messages of a process that must end well."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"not done in {seconds} s\n{out}\n{err}") from None
+    assert process.returncode == 0, f"{out}\n{err}"
+    return out, err
+
+
+def records(folder: Path) -> dict[str, Record]:
+    return {record.id: record for record in Store(folder / "runs").scan()}
+
+
+def metrics(folder: Path) -> dict[str, dict[str, float]]:
+    found = records(folder)
+    assert {record.status for record in found.values()} <= {"ok"}, [record.reason for record in found.values()]
+    return {run_id: record.metrics for run_id, record in found.items()}
+
+
+@functools.lru_cache(maxsize=1)
+def local() -> dict[str, dict[str, float]]:
+    """Metrics by run id of a local sweep."""
+    with tempfile.TemporaryDirectory() as folder:
+        finish(start(Path(folder), *SWEEP))
+        found = metrics(Path(folder))
+    assert len(found) == 8
+    return found
+
+
+def at_work(folder: Path) -> list[int]:
+    """Process ids of runs that are in the middle of their training and have written a checkpoint; needs a short `checkpoint_every`."""
+    found = []
+    for path in folder.glob("runs/*/checkpoint.pt"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(json.loads(path.with_name("running.json").read_text())["pid"]))
+    return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.1)

@@ -1,0 +1,55 @@
+"""A real Ray on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from sweep_of_eight import SWEEP, at_work, finish, local, metrics, records, start, wait_until
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(autouse=True)
+def ray_is_installed() -> None:
+    pytest.importorskip("ray")
+
+
+def test_eight_runs_one_of_whose_workers_is_killed(tmp_path: Path) -> None:
+    expected = local()
+    process = start(tmp_path, *SWEEP, "launcher=ray", "checkpoint_every=0.2")
+    try:
+        wait_until(lambda: at_work(tmp_path), 120, "a training")
+        os.kill(at_work(tmp_path)[0], signal.SIGKILL)
+        out, err = finish(process)
+    finally:
+        process.kill()
+    assert metrics(tmp_path) == expected
+    assert any(record.fit.get("resumed") for record in records(tmp_path).values()), (
+        "the killed run did not go on from its checkpoint"
+    )
+    # One line per unit, and none of Ray's own.
+    lines = err.splitlines()
+    assert len(lines) == 8 and all(line.startswith("dmat_i · digits · seed ") and "clustering: ok (" in line for line in lines), err
+
+
+def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
+    command = ("-m", "dataset=digits", "task=clustering", "method.epochs=1000000,2", "launcher=ray", "launcher.retries=0")
+    with start(tmp_path, *command, "launcher.cpus=0.1", "checkpoint_every=0.2") as process:
+        try:
+            wait_until(lambda: at_work(tmp_path) and len(records(tmp_path)) == 1, 120, "a training, and the end of the other")
+            os.kill(at_work(tmp_path)[0], signal.SIGKILL)
+            _, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    killed, other = sorted(records(tmp_path).values(), key=lambda record: record.status)
+    assert process.returncode == 1 and (killed.status, other.status) == ("failed", "ok")
+    assert "its Ray worker died: WorkerCrashedError" in killed.reason, err
+
+
+def test_more_than_there_is(tmp_path: Path) -> None:
+    with start(tmp_path, "task=clustering", "launcher=ray", "launcher.cpus=1000") as process:
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1 and "a unit asks for 1000 CPUs (launcher.cpus), the largest node has" in err

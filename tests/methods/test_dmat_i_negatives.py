@@ -1,0 +1,213 @@
+"""DMAT-i against a strategy for negatives: what the strategy is handed, and that every one of them runs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from gclbench.checkpoint import Checkpoint
+from gclbench.contrast.negatives import Negatives, Pair, RowMixture, WeightRows
+from gclbench.contrast.uniform import Uniform, UniformNegatives
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Embedding, Graph, make_graph
+from gclbench.methods.dmat_i import DmatI
+from gclbench.methods.metric_learning import edges_among
+from gclbench.registry import NEGATIVES
+from gclbench.streams import Streams
+from gclbench.watch import Preempted, Watch
+
+NODES, INPUTS, WIDTH = 30, 8, 4
+
+
+@pytest.fixture
+def graph() -> Graph:
+    generator = torch.Generator().manual_seed(0)
+    y = torch.arange(NODES) % 3
+    x = torch.randn(NODES, INPUTS, generator=generator) + 2 * nn.functional.one_hot(y, INPUTS)
+    near = (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1)
+    return make_graph(x, near.nonzero().T, y, "toy", undirected=True)
+
+
+class Spy(UniformNegatives):
+    """The plain loss, and notes of what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(3))
+        self.seen: list[Pair] = []
+        self.updated: list[Pair] = []
+        self.mixing: RowMixture | None = None
+
+    def joint_parameters(self) -> list[nn.Parameter]:
+        return [self.weight]
+
+    def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
+        return self.mixing
+
+    def update(self, pair: Pair) -> None:
+        assert not pair.u.requires_grad and not pair.v.requires_grad
+        self.updated.append(pair)
+
+    def forward(self, pair: Pair) -> Tensor:
+        self.seen.append(pair)
+        return super().forward(pair) + (self.weight - 1).square().sum()
+
+    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+        return torch.cat([z, z], dim=1)
+
+    def weights(self, pair: Pair) -> WeightRows:
+        self.seen.append(pair)
+        return super().weights(pair)
+
+
+@dataclass(frozen=True)
+class Spying:
+    version: ClassVar[str] = "1"
+    spy: Negatives = field(default_factory=Spy)
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        assert (width, nodes) == (WIDTH, NODES)
+        return self.spy
+
+
+def method(**settings: Any) -> DmatI:
+    return DmatI(**{"epochs": 8, "architecture": (6, WIDTH), "batch_size": 8, "lr": 0.01, **settings})
+
+
+def fit(graph: Graph, negatives: Any, watch: Watch | None = None, **settings: Any) -> Embedding:
+    return method(**settings).fit(graph, torch.full((NODES,), -1), Streams(0), watch or Watch(), negatives)
+
+
+def test_uniform_is_the_method_s_own_loss_to_the_bit(graph):
+    assert DmatI.takes_negatives
+    alone = method().fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
+    assert torch.equal(fit(graph, Uniform()).z, alone.z)
+
+
+def test_the_plain_loss_of_pairs_averaged_over_views_is_that_of_all_views(graph):
+    """The same training through the strategy's path."""
+    direct, through = Watch(), Watch()
+    z = fit(graph, Uniform(), direct).z
+    assert torch.allclose(fit(graph, Spying(UniformNegatives()), through).z, z, rtol=1e-3, atol=1e-4)
+    for (_, a), (_, b) in zip(direct.curve, through.curve, strict=True):
+        assert a == pytest.approx(b, rel=1e-4)
+
+
+def test_what_the_strategy_is_handed(graph):
+    spy = Spy()
+    fit(graph, Spying(spy), views=2, tau=0.7, epochs=4)
+    assert [pair.iteration for pair in spy.seen[:-1]] == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert [len(pair.u) for pair in spy.seen[:-1:2]] == [8, 8, 8, 6]
+    for first, second, told in zip(spy.seen[:-1:2], spy.seen[1:-1:2], spy.updated, strict=True):
+        assert first.u is second.u and not torch.equal(first.v, second.v)
+        assert torch.equal(told.u, first.u) and torch.equal(told.v, first.v), "it learns from the first view"
+        for pair in (first, second):
+            assert (pair.total, pair.tau, pair.intra, pair.nodes, pair.is_batch) == (4, 0.7, True, NODES, True)
+    last = spy.seen[-1]
+    assert len(last.u) == NODES and last.is_batch, "what reports look at"
+    assert torch.equal(last.edge_index, graph.edge_index)
+
+
+@pytest.mark.parametrize("batch_size", [8, 30, 100])
+def test_edges_and_order_of_a_batch(graph, batch_size):
+    """A frozen encoder, whose rows say which node they are."""
+    spy = Spy()
+    z = fit(graph, Uniform(), epochs=0).z
+    fit(graph, Spying(spy), batch_size=batch_size, epochs=4, lr=1e-30, weight_decay=0.0, mask_fraction=0.0)
+    edges = set(map(tuple, graph.edge_index.T.tolist()))
+    for pair in spy.seen[:-1]:
+        ids = torch.cdist(pair.u.detach(), z).argmin(dim=1).tolist()
+        assert len(set(ids)) == min(batch_size, NODES) or len(ids) == 6
+        expected = {(a, b) for a, b in edges if a in ids and b in ids}
+        assert {(ids[a], ids[b]) for a, b in pair.edge_index.T.tolist()} == expected
+        assert pair.edge_index.shape[1] == len(expected)
+        if batch_size >= NODES:
+            assert ids == list(range(NODES)) and not pair.is_batch
+    assert spy.seen[-1].is_batch == (batch_size < NODES)
+
+
+def test_edges_among_a_batch_by_hand():
+    edges = torch.tensor([[0, 1, 2, 3, 4, 1], [1, 0, 3, 2, 1, 4]])
+    assert edges_among(edges, torch.tensor([4, 1, 3]), 5).tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_mixture_mixes_the_inputs_of_the_unmasked_batch_only(graph):
+    generator = torch.Generator().manual_seed(1)
+    mixture = RowMixture(torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator))
+    mixed = make_graph(mixture.apply(graph.x), graph.edge_index, None, "mixed")
+    spies = [Spy() for _ in range(3)]
+    spies[0].mixing = mixture
+    for spy, where in zip(spies, (graph, graph, mixed), strict=True):
+        fit(where, Spying(spy), batch_size=NODES, epochs=1)
+    mixing, plain, by_hand = (spy.seen[0] for spy in spies)
+    torch.testing.assert_close(mixing.u, by_hand.u, rtol=1e-4, atol=1e-5)
+    assert torch.equal(mixing.v, plain.v) and not torch.allclose(mixing.u, plain.u)
+
+
+def test_joint_parameters_learn_and_embed_is_asked(graph):
+    spy = Spy()
+    found = fit(graph, Spying(spy), epochs=60, lr=0.05, views=1, weight_decay=0.0)
+    torch.testing.assert_close(spy.weight.detach(), torch.ones(3), rtol=0, atol=0.2)
+    assert found.z.shape == (NODES, 2 * WIDTH) and torch.equal(found.z[:, :WIDTH], found.z[:, WIDTH:])
+
+
+def test_what_reports_look_at(graph):
+    plain, spied = fit(graph, Uniform()), fit(graph, Spying(Spy()))
+    for embedding in (plain, spied):
+        assert embedding.contrast is not None and embedding.contrast.tau == 1.0
+        for view in (embedding.contrast.u, embedding.contrast.v):
+            assert view.shape == (NODES, WIDTH) and not view.requires_grad
+            torch.testing.assert_close(unit_rows(view), view)
+    assert torch.allclose(plain.contrast.u, unit_rows(plain.z), rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(plain.contrast.v, plain.contrast.u)
+    assert spied.contrast.weights(2, 4).tolist() == [[1.0] * NODES] * 2
+
+
+@pytest.mark.parametrize("batch_size", [8, 10_000])
+@pytest.mark.parametrize("name", [name for name in NEGATIVES.names() if name != "uniform"])
+def test_every_strategy_runs_reruns_and_goes_on_after_a_stop(graph, name, batch_size, tmp_path: Path):
+    strategy = NEGATIVES.load(name)()
+    straight = fit(graph, strategy, batch_size=batch_size)
+    assert bool(torch.isfinite(straight.z).all()) and len(straight.z) == NODES
+    assert not torch.allclose(straight.z[:, :WIDTH], fit(graph, Uniform(), batch_size=batch_size).z)
+    if straight.contrast.weights is not None:
+        rows = straight.contrast.weights(0, NODES)
+        assert rows.shape == (NODES, NODES) and bool((rows >= 0).all())
+        negatives = rows[~torch.eye(NODES, dtype=torch.bool)].view(NODES, NODES - 1)
+        torch.testing.assert_close(negatives.mean(dim=1), torch.ones(NODES), rtol=1e-3, atol=1e-3)
+    stop = threading.Event()
+
+    def until(done: int, total: int, loss: float) -> None:
+        if done == 6:
+            stop.set()
+
+    with pytest.raises(Preempted, match="stopped at iteration 6 of 8"):
+        fit(graph, strategy, Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop), batch_size=batch_size)
+    resumed = fit(graph, strategy, Watch(checkpoint=Checkpoint(tmp_path / "state", "key", 1e9)), batch_size=batch_size)
+    assert torch.equal(resumed.z, straight.z)
+
+
+@pytest.mark.parametrize("nodes", [25, 26, 27])
+@pytest.mark.parametrize("name", NEGATIVES.names())
+def test_a_small_last_batch_does_not_spoil_the_weights(name, nodes):
+    """25 nodes in batches of 4 leave one, which has nothing to be told from; a pair and a triple are hardly more."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(nodes, INPUTS, generator=generator)
+    near = (torch.rand(nodes, nodes, generator=generator) < 0.2).triu(1)
+    graph = make_graph(x, near.nonzero().T, None, "few", undirected=True)
+    found = method(batch_size=4, epochs=14, tau=0.5).fit(
+        graph, torch.full((nodes,), -1), Streams(0), Watch(), NEGATIVES.load(name)()
+    )
+    assert bool(torch.isfinite(found.z).all())
+
+
+def test_a_batch_of_one_node_asks_no_strategy(graph):
+    spy = Spy()
+    fit(graph, Spying(spy), batch_size=29, epochs=2)
+    assert [len(pair.u) for pair in spy.seen] == [29] * 3 + [NODES]

@@ -1,0 +1,113 @@
+"""MVGRL's steps under both objectives written out with dense matrices, and the two ways to its diffusion."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, normalize
+
+from gclbench.contrast.uniform import Uniform
+from gclbench.graph import make_graph
+from gclbench.methods import mvgrl
+from gclbench.methods.mvgrl import Mvgrl, Views
+from gclbench.nn.convolution import Convolution
+from gclbench.streams import Streams
+from gclbench.watch import Watch
+
+NODES, INPUTS, WIDTH = 14, 7, 5
+
+
+@pytest.fixture
+def graph():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(NODES, INPUTS, generator=generator)
+    return make_graph(x, (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T, None, "small", undirected=True)
+
+
+@pytest.fixture(params=["features", "products"])
+def way(request, monkeypatch):
+    """Diffuses the features once, or the product with the weights in every step."""
+    monkeypatch.setattr(mvgrl, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param])
+    return request.param
+
+
+def views_of(edge_index: Tensor, alpha: float = 0.2) -> tuple[Tensor, Tensor]:
+    a = torch.eye(NODES)
+    a[edge_index[1], edge_index[0]] = 1
+    scale = a.sum(dim=1).rsqrt()
+    s = scale[:, None] * a * scale
+    return s, alpha * torch.linalg.inv(torch.eye(NODES) - (1 - alpha) * s)
+
+
+def test_which_way_is_taken(graph, way):
+    assert (Views(graph, 0.2, False).smoothed is not None) == (way == "features")
+
+
+def test_few_features_on_many_edges_are_diffused_once_and_many_on_few_in_every_step(graph):
+    assert Views(graph, 0.2, False).smoothed is not None
+    wide = make_graph(torch.rand(NODES, 2000), graph.edge_index, None, "wide")
+    assert Views(wide, 0.2, False).smoothed is None
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+def test_the_views_are_the_dense_ones(graph, way, normalise):
+    x = graph.x / graph.x.sum(dim=1, keepdim=True) if normalise else graph.x
+    s, diffusion = views_of(graph.edge_index)
+    torch.manual_seed(0)
+    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
+    u, v = Views(graph, 0.2, normalise).nodes(first, second)
+    torch.testing.assert_close(u, first.activation(s @ x @ first.weight), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(v, second.activation(diffusion @ x @ second.weight), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("objective", ["summary", "nodes", "nodes, inter only"])
+def test_five_steps_by_hand(graph, way, objective):
+    intra = objective == "nodes"
+    method = Mvgrl(objective=objective.partition(",")[0], epochs=5, hidden=WIDTH, lr=0.02, patience=0, tau=0.5, intra=intra)
+    watch = Watch()
+    found = method.fit(graph, torch.full((NODES,), -1), Streams(2), watch, Uniform()).z
+
+    rng = Streams(2)
+    s, diffusion = views_of(graph.edge_index)
+    with rng.seeded("init"):
+        weights = [nn.Parameter(nn.init.xavier_uniform_(torch.empty(INPUTS, WIDTH))) for _ in range(2)]
+        bilinear = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, WIDTH, WIDTH)))
+    biases, acts = [nn.Parameter(torch.zeros(WIDTH)) for _ in range(2)], [nn.PReLU(), nn.PReLU()]
+    offset = nn.Parameter(torch.zeros(()))
+    everything = [*weights, *biases, bilinear, offset, *acts[0].parameters(), *acts[1].parameters()]
+    optimiser = torch.optim.Adam(everything, lr=0.02)
+    shuffles = rng.torch("shuffles")
+
+    def encoded(view: int, rows: Tensor) -> Tensor:
+        return acts[view]((s, diffusion)[view] @ rows @ weights[view] + biases[view])
+
+    losses = []
+    for _ in range(5):
+        if objective == "summary":
+            order = torch.randperm(NODES, generator=shuffles)
+            u, v = encoded(0, graph.x), encoded(1, graph.x)
+            scores = []
+            for nodes, other in ((v, u), (u, v), (encoded(1, graph.x[order]), u), (encoded(0, graph.x[order]), v)):
+                c = torch.sigmoid(other.mean(dim=0)).expand(NODES, WIDTH).contiguous()
+                scores.append(torch.nn.functional.bilinear(nodes, c, bilinear)[:, 0] + offset)
+            truth = torch.cat([torch.ones(2 * NODES), torch.zeros(2 * NODES)])
+            loss = binary_cross_entropy_with_logits(torch.cat(scores), truth)
+        else:
+            u, v = normalize(encoded(0, graph.x), dim=1), normalize(encoded(1, graph.x), dim=1)
+            loss = torch.zeros(())
+            for a, b in ((u, v), (v, u)):
+                inter, within = (a @ b.T / 0.5).exp(), (a @ a.T / 0.5).exp()
+                below = inter.sum(dim=1) + (within.sum(dim=1) - within.diagonal() if intra else 0)
+                loss = loss - (inter.diagonal() / below).log().mean() / 2
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert [loss for _, loss in watch.curve] == pytest.approx(losses, rel=1e-3)
+    torch.testing.assert_close(found, (encoded(0, graph.x) + encoded(1, graph.x)).detach(), rtol=1e-2, atol=1e-3)
+
+
+def test_nodes_without_a_strategy(graph):
+    with pytest.raises(ValueError, match=r"objective=nodes needs a strategy for negatives; Uniform\(\) is the plain one"):
+        Mvgrl(objective="nodes").fit(graph, torch.full((NODES,), -1), Streams(0), Watch())

@@ -1,0 +1,205 @@
+"""The tables of papers 002 and 003, and the matrix of base methods and strategies."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from gclbench.cli import table
+from gclbench.config import load
+from gclbench.paper import matrix
+from gclbench.paper.comparison import compare
+from gclbench.paper.contrastive import CONTRASTIVE_TABLES, NML_DATASETS
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import TABLES, column_of, find_table
+from gclbench.records import Store
+from gclbench.registry import METHODS
+
+PUBLIC = {"protocol": "public"}
+MP = {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True}
+
+
+def of(records, name: str):
+    return compare(find_table(name), Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "legible"),
+    [("mmix/2", 27), ("mmix/5", 12), ("mmix/7", 12), ("mmix/9", 15), ("nml/1", 72), ("nml/2", 120), ("contrast/10_10_80", 0)],
+)
+def test_every_printed_cell_of_our_columns_has_a_place(name: str, legible: int) -> None:
+    assert sum(entry.printed is not None for entry in of([], name).entries) == legible
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "metric", "column", "printed"),
+    [
+        ("nml/1", "cora", "accuracy", "nml_gcl", "84.93 ± 0.14"),
+        ("nml/1", "wiki_cs", "accuracy", "nml_gcl w/o M", "77.91 ± 0.24"),
+        ("nml/1", "citeseer", "accuracy", "nml_gcl cosine", "71.18 ± 0.24"),
+        ("nml/2", "amazon_photo", "fmi", "progcl", "62.14"),
+        ("mmix/2", "pubmed", "accuracy", "mmix_mo", "82.6 ± 0.2"),
+        ("mmix/2", "cora", "accuracy", "mvgrl", "84.1 ± 0.9"),
+        ("mmix/2", "cora", "accuracy", "grace", "82.2 ± 0.6"),
+        ("mmix/5", "cora", "nmi", "mmix_mp", "64.83"),
+        ("mmix/7", "citeseer", "accuracy", "binary-mix", "74.1 ± 0.5"),
+        ("mmix/9", "citeseer", "accuracy", "no mixing", "73.1 ± 0.7"),
+        ("mmix/9", "cora", "accuracy", "random mixing", "84.1 ± 1.6"),
+    ],
+)
+def test_printed_values(name: str, dataset: str, metric: str, column: str, printed: str) -> None:
+    (entry,) = [item for item in of([], name).entries if (item.dataset, item.metric, item.column) == (dataset, metric, column)]
+    assert entry.show_printed() == printed
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "label"),
+    [
+        ("nml/1", {"method": "grace"}, "grace"),
+        ("nml/1", {"method": "grace", "negatives": MP}, "grace + mmix"),
+        ("nml/1", {"method": "grace", "filter": "gnnbp"}, None),
+        ("nml/1", {"method": "grace", "epochs": 0}, None),
+        ("nml/1", {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}}, "nml_gcl"),
+        ("nml/1", {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "uniform"}}, "nml_gcl w/o M"),
+        ("nml/1", {"method": "nml_gcl", "negatives": "uniform"}, None),
+        ("nml/1", {"method": "mvgrl", "objective": "summary"}, "mvgrl"),
+        ("nml/1", {"method": "mvgrl", "objective": "nodes"}, None),
+        ("mmix/2", {"method": "mmix_mp", "negatives": MP}, "mmix_mp"),
+        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "diversity": False}}, "mmix_mp w/o div"),
+        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "variant": "random"}}, "random mixing"),
+        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "variant": "adjacency"}}, "fixed mixing"),
+        ("mmix/2", {"method": "mmix_mp", "negatives": "uniform", "objective": "nodes"}, "no mixing"),
+        ("mmix/7", {"method": "mmix_mo", "negatives": {**MP, "variant": "mo", "scope": "op"}}, "mo-mix-op"),
+        ("mmix/7", {"method": "mmix_mo", "negatives": {**MP, "variant": "binary", "scope": "all"}}, "binary-mix"),
+    ],
+)
+def test_which_column_a_run_is_in(record, name: str, settings: dict[str, object], label: str | None) -> None:
+    spec = record(task="classification", task_settings=PUBLIC, **settings).spec
+    column = column_of(spec, TABLES[name])
+    assert (column.label if column else None) == label
+
+
+def test_protocols_are_never_mixed(record) -> None:
+    """003 prints public splits for the citation graphs and 10/10/80 for the others; runs of the other split are in neither cell."""
+    runs = [
+        record(
+            method="grace",
+            dataset=dataset,
+            task="classification",
+            task_settings={"protocol": protocol},
+            metrics={"accuracy": value},
+        )
+        for dataset in ("cora", "wiki_cs")
+        for protocol, value in (("public", 0.81), ("random_10_10_80", 0.83))
+    ]
+    found = {(entry.dataset, entry.column): entry.ours.values for entry in of(runs, "nml/1").entries if entry.ours.n}
+    assert found == {("cora", "grace"): {0: 0.81}, ("wiki_cs", "grace"): {0: 0.83}}
+    found = {(entry.dataset, entry.column): entry.ours.values for entry in of(runs, "contrast/10_10_80").entries if entry.ours.n}
+    assert found == {("cora", "grace"): {0: 0.83}, ("wiki_cs", "grace"): {0: 0.83}}
+
+
+@pytest.mark.parametrize("dataset", NML_DATASETS)
+@pytest.mark.parametrize(
+    "command", ["method=grace", "method=nml_gcl", "method=progcl", "method=mmix_mp", "method=augcl", "method=gca"]
+)
+def test_what_a_command_records_is_in_the_table_of_its_name(record, command: str, dataset: str) -> None:
+    """The columns ask for settings by name; the shipped configs must have them."""
+    method = command.partition("=")[2]
+    if method not in METHODS.names():
+        pytest.skip(f"{method} is not built yet")
+    settings = load([command, f"dataset={dataset}", "task=classification"]).settings
+    spec = record(
+        task="classification", dataset=dataset, task_settings=PUBLIC if dataset in ("cora", "citeseer", "pubmed") else {}
+    ).spec
+    spec = {**spec, "method": settings["method"], "negatives": settings["negatives"], "filter": settings["filter"]}
+    column = column_of(spec, TABLES["nml/1"])
+    assert column is not None and column.label == method
+
+
+def test_titles_and_ids() -> None:
+    assert [definition.id for definition in CONTRASTIVE_TABLES] == [
+        "mmix/2",
+        "mmix/5",
+        "mmix/7",
+        "mmix/9",
+        "nml/1",
+        "nml/2",
+        "contrast/10_10_80",
+    ]
+
+
+def matrix_runs(record) -> list[object]:
+    def run(negatives: str, seed: int, **changes: object):
+        made = record(
+            **{
+                "method": "grace",
+                "task": "classification",
+                "negatives": negatives,
+                "seed": seed,
+                "metrics": {"accuracy": 0.8 + 0.01 * seed},
+                **changes,
+            }
+        )
+        made.seconds.update(fit=10.0 + seed)
+        made.memory.update(rss_peak=3 << 30)
+        return made
+
+    return [
+        run("uniform", 0),
+        run("uniform", 1),
+        run("nml", 0),
+        run("nml", 0, epochs=3),
+        run("uniform", 0, task="clustering", metrics={"nmi": 0.5}),
+        run("uniform", 0, task_settings=PUBLIC, metrics={"accuracy": 0.1}),
+        run("nml", 0, method="bgrl", status="unsupported", metrics={}),
+        run("uniform", 0, method="mvgrl", objective="nodes"),
+    ]
+
+
+def test_matrix(record) -> None:
+    runs = matrix_runs(record)
+    found, used = matrix.fields(Collection(tuple(runs)), ["cora"])
+    shown = {
+        (item.measure.metric, item.base, item.strategy, item.measure.factor): item.show()
+        for item in found
+        if item.measure.value is None
+    }
+    assert shown["accuracy", "grace", "uniform", 100] == "80.50 ± 0.71 (2)"
+    assert (
+        shown["accuracy", "grace", "nml", 100].count("80.00 (1) [") == 1
+        and "method.epochs=3" in shown["accuracy", "grace", "nml", 100]
+    )
+    assert shown["accuracy", "mvgrl (nodes)", "uniform", 100] == "80.00 (1)"
+    assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
+    assert shown["accuracy", "gca", "uniform", 100] == "not run"
+    assert shown["nmi", "grace", "uniform", 100] == "50.00 (1)"
+    other = {
+        (item.measure.name.split()[0], item.base, item.strategy): item.show() for item in found if item.measure.value is not None
+    }
+    assert other["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
+    assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
+    assert other["peak", "bgrl", "nml"] == "unsupported ×1"
+    assert len(used) == len(runs) - 1, "all but the public split"
+
+
+def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for run in matrix_runs(record):
+        Store("runs").write(run)
+    assert table.main(["matrix"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# matrix: base method × strategy") and "### seconds of training" in text
+    assert f"| base | {' | '.join(matrix.strategies())} |" in text
+    assert table.main(["matrix", "--format", "csv", "--dataset", "cora", "acm"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["dataset"] for row in rows} == {"cora", "acm"}
+    (row,) = [
+        row
+        for row in rows
+        if (row["dataset"], row["base"], row["negatives"]) == ("cora", "grace", "uniform") and row["measure"].startswith("acc")
+    ]
+    assert (row["mean"], row["n"]) == ("0.805", "2")
+    assert table.main(["matrix", "--runs", "nowhere"]) == 2
+    assert "there is no folder 'nowhere'" in capsys.readouterr().err

@@ -1,0 +1,64 @@
+"""The GPU check on a machine without one: it runs without Hydra, writes both files and lists what it left out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WITHOUT_HYDRA = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("hydra", "omegaconf"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Refuse())
+import runpy
+sys.path.insert(0, "scripts")
+sys.argv = ["gpu_check.py", *sys.argv[1:]]
+runpy.run_path("scripts/gpu_check.py", run_name="__main__")
+"""
+
+
+def check(*arguments: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    settings = {"OMP_NUM_THREADS": "1", "GCLBENCH_OFFLINE": "1", "GCLBENCH_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", WITHOUT_HYDRA, *arguments]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
+    done = check("--device", "cpu", "--quick", "--output", str(tmp_path / "out"), tmp_path=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
+    assert set(facts["parts"]) == {"kernel alone", "filter benchmark", "training", "dmat_i on digits"}
+    assert not any("failed" in part["result"] for part in facts["parts"].values()), facts["parts"]
+    rows = facts["parts"]["filter benchmark"]["result"]["rows"]
+    assert {row["solver"] for row in rows} == {"chebyshev", "series", "push"}
+    assert all(row["error"] <= 1e-3 for row in rows if row["solver"] != "push")
+    assert any("kernel tests: they need a GPU" in line for line in facts["not_run"])
+    table = (tmp_path / "out" / "gpu_check.md").read_text()
+    assert "| dmat_i on digits |" in table and "ACC" in table and "# GnnBP filter on" in table
+
+
+@pytest.mark.slow
+def test_no_time_left_is_said(tmp_path: Path) -> None:
+    done = check("--device", "cpu", "--quick", "--seconds", "0", "--output", str(tmp_path / "out"), tmp_path=tmp_path)
+    facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
+    assert any(line.startswith("filter benchmark: out of time") for line in facts["not_run"]), done.stderr[-500:]
+
+
+def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    done = check("--output", str(tmp_path / "out"), tmp_path=tmp_path)
+    assert done.returncode == 2
+    assert "torch sees no GPU; --device cpu --quick tries what can be tried without one" in done.stderr
+    assert not (tmp_path / "out").exists()

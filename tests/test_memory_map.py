@@ -1,0 +1,67 @@
+"""Matrices on disk: written through, found again, and a disk that is too small said before anything is written."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gclbench import memory_map
+from gclbench.memory_map import DiskTooSmall, available_memory, create, create_unnamed, is_large, opened
+
+
+def test_what_is_written_is_in_the_file(tmp_path: Path) -> None:
+    tensor, path = create(5, 3, tmp_path / "new", "the features")
+    assert tensor.shape == (5, 3) and tensor.dtype == torch.float32 and not bool(tensor.any())
+    tensor[:, 1] = torch.arange(5.0)
+    assert np.load(path)[:, 1].tolist() == [0, 1, 2, 3, 4]
+    again = opened(path)
+    assert torch.equal(again, tensor)
+    again[0, 0] = 7.0
+    assert float(np.load(path)[0, 0]) == 0.0, "changes stay in memory"
+
+
+def test_a_nameless_map_takes_no_name_in_the_folder(tmp_path: Path) -> None:
+    tensor = create_unnamed(100, 7, tmp_path, "the features")
+    assert list(tmp_path.iterdir()) == []
+    tensor.fill_(2.5)
+    assert float(tensor.sum()) == 1750.0
+
+
+def test_a_disk_that_is_too_small_is_said_with_both_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**6, 10**6 - 1000, 1000))
+    with pytest.raises(
+        DiskTooSmall, match=re.escape("the filtered features (100 × 10, 4128 bytes) do not fit in memory and not on the disk of")
+    ) as caught:
+        create(100, 10, tmp_path, "the filtered features")
+    assert "which has 1000 bytes free" in str(caught.value) and "GCLBENCH_DATA=FOLDER" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_meanwhile_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(memory_map.os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        create(100, 10, tmp_path, "the features")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "doubles.npy", np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"holds float64 of shape \(3, 3\), not a float32 matrix"):
+        opened(tmp_path / "doubles.npy")
+
+
+def test_large_is_relative_to_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 10**6 < available_memory() < 1 << 50
+    monkeypatch.setattr(memory_map, "available_memory", lambda: 32 * 1000)
+    assert not is_large(100, 10)
+    assert is_large(101, 10)
