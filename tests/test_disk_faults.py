@@ -78,8 +78,8 @@ def test_a_record(here: Path, breaks: Break, number: int, cause: str, capsys: py
     assert len(list(Store("runs").scan())) == 2
 
 
-@pytest.mark.parametrize("number,cause", FAULTS)
-def test_a_record_of_a_worker(here: Path, tmp_path: Path, number: int, cause: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_a_record_of_a_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The worker is another process, so its folder is one that cannot be written: a file stands where a run's folder is needed."""
     from gclbench.config import load
     from gclbench.launch.plan import expand
@@ -89,7 +89,7 @@ def test_a_record_of_a_worker(here: Path, tmp_path: Path, number: int, cause: st
     Path("runs", unit.ids[0]).write_text("in the way")
     assert main([*KMEANS, "seeds=[0,1,2]", "launcher.workers=2"]) == 1
     assert f"cannot write runs/{unit.ids[0]}/record.json: a file stands where a folder is needed" in capsys.readouterr().err
-    assert all(record.ok for record in Store("runs").scan())
+    assert {record.status for record in Store("runs").scan()} <= {"ok", "interrupted"}, "the other worker was told to end"
 
 
 @pytest.mark.parametrize("number,cause", FAULTS)

@@ -121,7 +121,7 @@ class ProbableNegatives(Negatives):
         # Unit rows of both views when the mixture was fitted: 2·N·d numbers in place of the N² that B has.
         self.register_buffer("reference_u", torch.zeros(nodes, width))
         self.register_buffer("reference_v", torch.zeros(nodes, width))
-        self._kept: dict[bool, Any] = {}
+        self._kept: dict[Any, Any] = {}
 
     def start(self, pair: Pair) -> int:
         """The iteration of the fit."""
@@ -194,13 +194,13 @@ class ProbableNegatives(Negatives):
         """Whether B is that of the fit's iteration; in a batch, and after a fit to a batch, it is that of the pair itself."""
         return bool(self.referenced) and not pair.is_batch
 
-    def _once(self, pair: Pair, forth: bool, entries: int, compute: Callable[[], Any]) -> Any | None:
+    def _once(self, pair: Pair, key: Any, entries: int, compute: Callable[[], Any]) -> Any | None:
         """What is the same in every iteration, computed at the first call; None where it is too large to keep or differs."""
         if not self._is_fixed(pair) or entries > blocks.KEPT_ENTRIES:
             return None
-        if forth not in self._kept:
-            self._kept[forth] = compute()
-        return self._kept[forth]
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
 
 
 class WeightedNegatives(ProbableNegatives):
@@ -208,29 +208,28 @@ class WeightedNegatives(ProbableNegatives):
 
     def _direction(self, pair: Pair, forth: bool) -> Tensor:
         anchors, candidates, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
-        weights = self._weights(pair, forth)
-        others = panel(anchors, candidates, scale, (weights,), block=pair.block).rows[0]
-        if pair.intra:
-            within = panel(anchors, anchors, scale, (weights,), skip_self=True, block=pair.block).rows[0]
-            others = torch.logaddexp(others, within)
+        # Both kinds of pairs of an anchor in one panel: b, which is costly where it is not kept, is then computed once for both.
+        everything = torch.cat([candidates, anchors]) if pair.intra else candidates
+        others = panel(anchors, everything, scale, (self._weights(pair, forth, pair.intra),), block=pair.block).rows[0]
         return others - paired(anchors, candidates, scale)
 
     def weights(self, pair: Pair) -> WeightRows:
         if int(self.state) != FITTED:
             return UniformNegatives().weights(pair)
-        return self._weights(pair, True)
+        return self._weights(pair, forth=True, within=False)
 
-    def _weights(self, pair: Pair, forth: bool) -> WeightRows:
-        """b of those anchors; the positive has 1, its own weight in the denominator."""
+    def _weights(self, pair: Pair, forth: bool, within: bool) -> WeightRows:
+        """b of those anchors' inter-view pairs, in which the positive has 1; if `within`, followed by b of the intra-view ones."""
         hardness = self._hardness(pair, forth)
 
         def rows(start: int, stop: int) -> Tensor:
             b = hardness(start, stop)
             b /= b.sum(dim=1, keepdim=True) / (b.shape[1] - 1)
-            b.diagonal(offset=start).fill_(1.0)
-            return b
+            both = torch.cat([b, b], dim=1) if within else b
+            both.diagonal(offset=start).fill_(1.0)
+            return both
 
-        kept = self._once(pair, forth, len(pair.u) * len(pair.v), lambda: rows(0, len(pair.u)))
+        kept = self._once(pair, (forth, within), len(pair.u) * len(pair.v) * (1 + within), lambda: rows(0, len(pair.u)))
         return rows if kept is None else lambda start, stop: kept[start:stop]
 
 

@@ -66,6 +66,8 @@ def _serve(runs_dir: str, pipe: Any) -> int:
                 tell(error=traceback.format_exc())
     except KeyboardInterrupt:
         return 130
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python is on its way out
     return 0
 
 
