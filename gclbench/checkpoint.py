@@ -136,7 +136,9 @@ def restore(objects: dict[str, Any], state: dict[str, Any]) -> None:
     """
     asked = {name for name, item in objects.items() if item is not None}
     if asked != set(state):
-        raise ValueError(f"it holds {', '.join(sorted(state)) or 'nothing'}, and the training has {', '.join(sorted(asked)) or 'nothing'}")
+        raise ValueError(
+            f"it holds {', '.join(sorted(state)) or 'nothing'}, and the training has {', '.join(sorted(asked)) or 'nothing'}"
+        )
     before = snapshot(objects, copy=True)
     try:
         for name in state:

@@ -34,7 +34,9 @@ def memory_limit(gib: float | None) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):
             raise
-        raise MemoryLimit(f"{str(error).partition(chr(10))[0] or 'no memory is left'} (memory_limit={gib:g} GiB of this process)") from error
+        raise MemoryLimit(
+            f"{str(error).partition(chr(10))[0] or 'no memory is left'} (memory_limit={gib:g} GiB of this process)"
+        ) from error
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (before, most))
 

@@ -288,9 +288,10 @@ def markdown(facts: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in facts["rows"]:
+        sampled = f" ({row['columns_checked']} columns)" if row["columns_checked"] < row["features"] else ""
         ratios = [row.get(f"ratio_{other}_cpu") or row.get(f"ratio_{other}") for other in ("torch.sparse.mm", "scipy")]
         lines.append(
-            f"| {row['graph']} | {row['alpha']:g} | {row['solver']} | {row['seconds']:.3f} | {row['idle_seconds']:.3f} | {row['error']:.1e} "
+            f"| {row['graph']} | {row['alpha']:g} | {row['solver']} | {row['seconds']:.3f} | {row['idle_seconds']:.3f} | {row['error']:.1e}{sampled} "
             f"| {row['bound']:.1e} | {row['sweeps']} | {row['touched']:.2f} | {row['bytes_per_second'] / 1e9:.1f} "
             f"| {row['of_copy_bandwidth']:.2f} | "
             + " | ".join("–" if ratio is None else f"{ratio:.1f}" for ratio in ratios)

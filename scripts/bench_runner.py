@@ -69,7 +69,13 @@ def command_cost(dataset: str, seeds: int, folder: Path) -> dict[str, float]:
 def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
     """Seconds to compose, expand and check a sweep: nothing recorded, half recorded, all recorded."""
     seeds = -(-runs // (len(METHODS) * len(DATASETS) * len(TASKS)))
-    command = [f"method={','.join(METHODS)}", f"dataset={','.join(DATASETS)}", f"task=[{','.join(TASKS)}]", f"seeds={seeds}", "device=cpu"]
+    command = [
+        f"method={','.join(METHODS)}",
+        f"dataset={','.join(DATASETS)}",
+        f"task=[{','.join(TASKS)}]",
+        f"seeds={seeds}",
+        "device=cpu",
+    ]
     found = []
     for part in ("none", "half", "all"):
         store = Store(folder / "large")

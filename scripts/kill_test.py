@@ -174,7 +174,7 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)  # a process with threads must not be forked
-    import gclbench.cli.run  # noqa: F401
+    import gclbench.cli.run
     import gclbench.launch.plan  # noqa: F401
     from gclbench.config import load
 

@@ -61,7 +61,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 def no_rest(folder: Path) -> bool:
-    return not [path for path in folder.rglob("*.tmp")]
+    return not list(folder.rglob("*.tmp"))
 
 
 @pytest.mark.parametrize("number,cause", FAULTS)
@@ -115,9 +115,7 @@ def test_a_sweep_that_is_handed_over(
 
 
 @pytest.mark.parametrize("number,cause", FAULTS)
-def test_a_log(
-    here: Path, number: int, cause: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log(here: Path, number: int, cause: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     import builtins
 
     plain = builtins.open

@@ -14,7 +14,18 @@ PACKAGE = ROOT / "gclbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each part may import of ours besides itself and the leaves. A part is a top-level module or package of gclbench.
-LEAVES = {"registry", "hyperparameters", "streams", "graph", "watch", "records", "environment", "memory_map", "checkpoint", "limits"}
+LEAVES = {
+    "registry",
+    "hyperparameters",
+    "streams",
+    "graph",
+    "watch",
+    "records",
+    "environment",
+    "memory_map",
+    "checkpoint",
+    "limits",
+}
 MAY_IMPORT: dict[str, set[str]] = {
     "registry": set(),
     "hyperparameters": {"registry"},
@@ -44,7 +55,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": set(),
 }
 TORCH = ("torch", "torch_geometric")
-WITHOUT_TORCH = {"registry", "hyperparameters", "records", "streams", "watch", "checkpoint", "limits", "atomic", "environment", "composition", "config", "paper", "cli"}
+WITHOUT_TORCH = {
+    "registry",
+    "hyperparameters",
+    "records",
+    "streams",
+    "watch",
+    "checkpoint",
+    "limits",
+    "atomic",
+    "environment",
+    "composition",
+    "config",
+    "paper",
+    "cli",
+}
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}
 
 

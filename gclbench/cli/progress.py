@@ -1,26 +1,58 @@
-"""Progress of a training: a live bar on a terminal, plain lines elsewhere."""
+"""Progress of trainings: live bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gclbench.watch import Reporter
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextlib.contextmanager
 def shown(title: str) -> Iterator[Reporter]:
-    """A context in which training reports (iterations done, in all, loss); output goes to stderr."""
-    with _bar(title) if sys.stderr.isatty() else _lines(title) as report:
+    """A context in which training reports (iterations done, in all, loss); output goes to stderr. Several threads may be in it."""
+    with _bars.bar(title) if sys.stderr.isatty() else _lines(title) as report:
         yield report
 
 
-@contextlib.contextmanager
-def _bar(title: str) -> Iterator[Reporter]:
+class _Bars:
+    """One live display, in which every training that goes on has a bar: rich knows no second one at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._display: Progress | None = None
+        self._open = 0
+
+    @contextlib.contextmanager
+    def bar(self, title: str) -> Iterator[Reporter]:
+        with self._lock:
+            if self._display is None:
+                self._display = _display()
+                self._display.start()
+            display = self._display
+            self._open += 1
+            task = display.add_task(title, total=None, loss=float("nan"))
+        try:
+            yield lambda done, total, loss: display.update(task, completed=done, total=total, loss=loss)
+        finally:
+            with self._lock:
+                display.remove_task(task)
+                self._open -= 1
+                if not self._open:
+                    display.stop()
+                    self._display = None
+
+
+def _display() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -33,9 +65,10 @@ def _bar(title: str) -> Iterator[Reporter]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None, loss=float("nan"))
-        yield lambda done, total, loss: progress.update(task, completed=done, total=total, loss=loss)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+_bars = _Bars()
 
 
 @contextlib.contextmanager

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    options = arguments(argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all."), argv)
+    options = arguments(
+        argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all."), argv
+    )
     return carry_out(options, argv)
 
 
@@ -157,7 +159,9 @@ def _dry_run(batch: Batch, store: Store) -> int:
     for text in batch.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs = sum(len(unit.ids) for unit in batch.units)
-    print(f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be done in {len(batch.units)} units")
+    print(
+        f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be done in {len(batch.units)} units"
+    )
     if batch.units:
         print(f"time, one after the other: {Durations.of(store.scan()).left(batch.units, 1)}")
     return 1 if batch.unavailable else 0

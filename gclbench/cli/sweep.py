@@ -10,7 +10,7 @@ from gclbench.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
     from gclbench.paper.columns import Column, Condition
-    from gclbench.paper.tables import Definition
+    from gclbench.paper.definition import Definition
 
 SEEDS = 10
 """Of every table, unless the command says otherwise."""
@@ -116,9 +116,13 @@ def _named(column: Column) -> str:
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:
     """What runs a cell: the method at its own settings, and what the column asks for beyond them."""
+    from gclbench.paper.columns import is_
+
     command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]
     flat = _settings(command, definition.task)
-    wanted = [_override(condition, definition.task) for condition in (*column.where, *definition.where) if not condition.holds(flat)]
+    protocol = definition.protocols.get(dataset)
+    asked = [*column.where, *definition.where, *([is_("task.protocol", protocol)] if protocol else [])]
+    wanted = [_override(condition, definition.task) for condition in asked if not condition.holds(flat)]
     names = [text for text in wanted if "." not in text.partition("=")[0]]
     return [*command, *names, *(text for text in wanted if text not in names)]
 

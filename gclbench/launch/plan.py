@@ -107,7 +107,9 @@ def _unit(
         dataset=experiment.settings["dataset"]["name"],
         # Settings of other tasks would be of no task that is chosen.
         overrides=tuple(
-            text for text in experiment.overrides if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(prefixes)
+            text
+            for text in experiment.overrides
+            if not text.lstrip("+").startswith("task.") or text.lstrip("+").startswith(prefixes)
         ),
         seed=seed,
         tasks=tasks,
@@ -144,5 +146,3 @@ def repeatable(record: Record, time_limit: float | None, memory_limit: float | N
     if before is None:
         return kind == "time"
     return now is None or now > before
-
-

@@ -116,7 +116,11 @@ class Ray(Launcher):
         except Exception as error:  # Ray raises what it likes here: ConnectionError, RuntimeError, ValueError, TimeoutError
             where = f"launcher.address={self.address}" if self.address else "a local Ray"
             first = str(error).strip().partition("\n")[0]
-            raise LaunchError(f"launcher=ray: {where} does not work: {type(error).__name__}: {first}") from error
+            # Newer Ray clusters want a token, and say so in a log line of their own only.
+            hint = (
+                "; if the cluster asks for a token, set Ray's own RAY_AUTH_MODE=token and its token first" if self.address else ""
+            )
+            raise LaunchError(f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}") from error
         try:
             self._check_room(ray, note)
             yield

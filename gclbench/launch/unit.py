@@ -81,8 +81,11 @@ class Unit:
             ValueError: when a field is missing.
         """
         known = {field.name for field in fields(cls)}
+        given: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known
+        }
         try:
-            return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known})
+            return cls(**given)
         except TypeError as error:
             raise ValueError(f"not a unit of work: {error}") from error
 

@@ -203,13 +203,16 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
     """The printed value that a run's metric may be held against, the method's own paper first, and how its settings depart from it.
 
     A value of a table that is defined here stands beside settings of its column only (k-means on filtered features is not the
-    paper's KMeans); a value of another table beside a run of that name on raw features with uniform negatives, or at any
-    filter and negatives where the paper is the method's own.
+    paper's KMeans). Only where no such table has the cell, a value of another one stands beside a run of that name on raw
+    features with uniform negatives, or at any filter and negatives where the paper is the method's own.
     """
     dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
-    for value in printed(dataset, method, task, metric, settings["task"].get("protocol")):
-        if value.mean is None:
-            continue
+    values = [
+        value for value in printed(dataset, method, task, metric, settings["task"].get("protocol")) if value.mean is not None
+    ]
+    # The two versions of a paper print a cell twice, and a control of the one's column is no run of the other's either.
+    defined = [value for value in values if f"{value.paper}/{value.table}" in TABLES]
+    for value in defined or values:
         definition = TABLES.get(f"{value.paper}/{value.table}")
         if definition is not None:
             column = column_of(settings, definition)

@@ -39,7 +39,9 @@ def saved_sweep(*overrides: str, **more: object) -> Sweep:
     experiment = load([*KMEANS, *overrides])
     batch = expand([experiment], Store("runs"))
     job = {"id": "nowhere:0", "units": list(range(len(batch.units))), "host": os.uname().nodename, "pid": 2**22 + 1, "begun": ""}
-    sweep = Sweep("runs", tuple(batch.units), "local", values_of(experiment.launcher), ("gclbench", "submit", *overrides), jobs=[job])
+    sweep = Sweep(
+        "runs", tuple(batch.units), "local", values_of(experiment.launcher), ("gclbench", "submit", *overrides), jobs=[job]
+    )
     for key, value in more.items():
         setattr(sweep, key, value)
     sweep.save()
@@ -142,7 +144,9 @@ def _method(column: Column) -> str:
 
 
 def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(launched: list[list[str]]) -> None:
-    assert main(["sweep", "table=dmat/1", "method=dmat_i", "dataset=acm,cora", "seeds=2", "method.tau=1,2", "launcher.workers=2"]) == 0
+    assert (
+        main(["sweep", "table=dmat/1", "method=dmat_i", "dataset=acm,cora", "seeds=2", "method.tau=1,2", "launcher.workers=2"]) == 0
+    )
     experiments = load_all(launched)
     assert len(experiments) == 2 * 2 * 2, "trained and untrained encoder, two datasets, two temperatures"
     assert {experiment.settings["dataset"]["name"] for experiment in experiments} == {"acm", "cora"}

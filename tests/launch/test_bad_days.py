@@ -48,9 +48,7 @@ def data_of_this_process() -> float:
     pytest.skip("this system does not tell a process's memory")
 
 
-def test_ten_runs_of_which_four_go_wrong(
-    register_method: Callable[[str, type], None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ten_runs_of_which_four_go_wrong(register_method: Callable[[str, type], None], capsys: pytest.CaptureFixture[str]) -> None:
     register_method("fate", fate.Fate)
     limit = data_of_this_process() + 0.5
     command = [*SMALL, *PLAIN, "method=fate", "seeds=10", f"memory_limit={limit}", "time_limit=0.5"]

@@ -146,6 +146,16 @@ def test_unknown_names() -> None:
         ),
         ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}}, "fmi", "nml Table 2"),
         ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "oracle"}}, "fmi", None),
+        (
+            {
+                "method": "mmix_mp",
+                "task": "classification",
+                "negatives": {"name": "mmix", "variant": "adjacency", "scope": "wp", "diversity": True},
+                "task_settings": {"protocol": "public"},
+            },
+            "accuracy",
+            None,
+        ),
         ({"dataset": "digits"}, "acc", None),
     ],
 )

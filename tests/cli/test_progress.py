@@ -1,0 +1,66 @@
+"""Progress of trainings, one and several at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from gclbench.cli import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    yield screen
+
+
+def test_several_trainings_share_one_display(terminal: Terminal) -> None:
+    together = threading.Barrier(3)
+
+    def train(title: str) -> None:
+        with progress.shown(title) as report:
+            together.wait(10)
+            for done in range(1, 6):
+                report(done, 5, 0.25)
+            together.wait(10)
+
+    threads = [threading.Thread(target=train, args=(f"training {name}",)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    together.wait(10)
+    together.wait(10)
+    for thread in threads:
+        thread.join()
+    shown = terminal.getvalue()
+    assert "training a" in shown and "training b" in shown
+    assert progress._bars._display is None, "the display is gone when nobody trains"
+    with progress.shown("training c") as report:
+        report(1, 2, 0.5)
+    assert "training c" in terminal.getvalue()
+
+
+def test_an_error_ends_the_display(terminal: Terminal) -> None:
+    with contextlib.suppress(RuntimeError), progress.shown("training"):
+        raise RuntimeError
+    assert progress._bars._display is None
+
+
+def test_lines_elsewhere(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    with progress.shown("training") as report:
+        report(1, 4, 0.5)
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("training: 1/4, loss 0.5000, about ") and last.startswith("training: ") and last.endswith(" s")
