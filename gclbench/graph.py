@@ -70,20 +70,28 @@ class Embedding:
         geometry: `euclidean`, or `cosine` when the method was trained on cosine similarities;
             tasks L2-normalise the rows of a `cosine` embedding when their `normalize` is `auto`.
         contrast: what `task=contrast` looks at; None where a method contrasts no nodes.
+        clusters: (N,) int64, the method's own clustering, where clusters are part of what it defines (age, sdcn); else None.
+        history: (iterations, N), its clusterings in the course of the training, where somebody asked for them; else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix or an unknown geometry.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one per node.
     """
 
     z: Tensor
     geometry: str = "euclidean"
     contrast: Contrast | None = None
+    clusters: Tensor | None = None
+    history: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
             raise ValueError(f"an embedding is a matrix (nodes × dimensions); this one has shape {tuple(self.z.shape)}")
         if self.geometry not in ("euclidean", "cosine"):
             raise ValueError(f"the geometry of an embedding is 'euclidean' or 'cosine', not '{self.geometry}'")
+        if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
+            raise ValueError(f"{self.z.shape[0]} nodes have one cluster each; these clusters have shape {tuple(self.clusters.shape)}")
+        if self.history is not None and (self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]):
+            raise ValueError(f"a history is a matrix (iterations × {self.z.shape[0]} nodes); this one is {tuple(self.history.shape)}")
 
 
 class Graph(Data):
@@ -95,6 +103,7 @@ class Graph(Data):
         y: class of each node (N), int64, −1 where unknown; or None.
         name: the dataset's name.
         repairs: one sentence per thing that was changed to make the input a graph.
+        classes: number of classes, 0 without labels. It is a fact of the dataset and stays where the labels are taken away.
         train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without one.
     """
 
@@ -152,7 +161,8 @@ def make_graph(
     edges = _edges(edge_index, count, name, notes, undirected)
     labels = _labels(y, count, name, notes)
     split = _masks(masks or {}, count, name)
-    return Graph(x=features, edge_index=edges, y=labels, name=name, repairs=tuple(notes), **split)
+    classes = 0 if labels is None else int(labels.max()) + 1
+    return Graph(x=features, edge_index=edges, y=labels, name=name, repairs=tuple(notes), classes=classes, **split)
 
 
 def with_features(graph: Graph, x: Tensor) -> Graph:
@@ -170,7 +180,7 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
 
 
 def without_labels(graph: Graph) -> Graph:
-    """A shallow copy of the graph without labels and without the public split."""
+    """A shallow copy of the graph without labels and without the public split; it still says how many classes there are."""
     bare = copy.copy(graph)
     bare.y = None
     for mask in MASKS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from gclbench.streams import Streams
 from gclbench.watch import Watch
 
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8")
-ENDINGS = ("fine", "nan_loss", "nan_embedding", "memory", "gpu_memory", "allocator", "error", "long", "unsupported", "exit", "rows")
+ENDINGS = ("fine", "nan_loss", "nan_embedding", "memory", "gpu_memory", "allocator", "error", "long", "unsupported", "exit", "rows", "sleep")
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Unruly:
                 raise SystemExit(3)
             case "rows":
                 return Embedding(graph.x[:-1])
+            case "sleep":
+                time.sleep(60)
         return Embedding(graph.x)
 
 
@@ -220,6 +223,23 @@ def test_every_ending_is_a_record_of_each_task(ending: str, status: str, reason:
         assert ("Traceback" in record.traceback) == (status == "failed")
         stored = Store("runs").read(record.id)
         assert stored is not None and (stored.status, stored.reason) == (status, reason)
+
+
+def test_a_method_that_never_looks_at_the_time_is_ended_too() -> None:
+    started = time.monotonic()
+    records = run("method=unruly", "method.ending=sleep", "task=[clustering,classification]", "time_limit=0.1")
+    assert time.monotonic() - started < 30
+    for record in records.values():
+        assert (record.status, record.limits) == ("timeout", {"time": 0.1})
+        assert record.reason == "stopped after 1.1 s (time_limit=0.1); time_limit=SECONDS sets it"
+
+
+def test_an_evaluation_that_takes_too_long_is_its_own_tasks_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gclbench.tasks.clustering import Clustering
+
+    monkeypatch.setattr(Clustering, "evaluate", lambda *arguments: time.sleep(60))
+    records = run("method=unruly", "task=[clustering,classification]", "time_limit=0.1")
+    assert {name: record.status for name, record in records.items()} == {"clustering": "timeout", "classification": "ok"}
 
 
 def test_an_evaluation_that_fails_is_its_own_tasks_failure() -> None:

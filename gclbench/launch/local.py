@@ -74,5 +74,5 @@ def execute(experiment: Experiment) -> list[Record]:
     batch = expand([experiment], store)
     for unit in batch.units:
         perform(unit, experiment.runs_dir)
-    found = (batch.done.get(run_id) or store.read(run_id) for run_id in batch.ids)
+    found = (store.read(run_id) for run_id in batch.ids)
     return [record for record in found if record is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gclbench.config import Experiment
@@ -23,7 +23,7 @@ class Batch:
 
     Attributes:
         units: in the order of the experiments and their seeds, only with runs that are to be done.
-        ids: of every run, in order. done: the records of those that are recorded, by run id.
+        ids: of every run, in order. done: the records of those that are recorded, by run id, without what `fit` holds.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
     """
 
@@ -81,7 +81,8 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
             batch.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
             if record is not None and not _repeats(experiment, record):
-                batch.done[run_id] = record
+                # Thousands of loss curves would cost more than all the rest, and nobody looks at them here.
+                batch.done[run_id] = replace(record, fit={})
             else:
                 replaces[name] = fingerprint(record)
         for group in groups.values():

@@ -38,10 +38,11 @@ class Clustering:
 
     Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6). Fewer
     clusters than asked for are kept as they come. Nothing is hidden from training; the classes are read
-    for the number of clusters and for scoring only.
+    for the number of clusters and for scoring only. A method that brings clusters of its own (age, sdcn) is
+    measured by these, unless `clusters` asks for k-means with so many.
 
     Attributes:
-        clusters: number of clusters; None takes the number of classes.
+        clusters: number of clusters; None takes the number of classes, or the method's own clusters.
         n_init: restarts.
         normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of embeddings
             with cosine geometry.
@@ -72,12 +73,15 @@ class Clustering:
         return torch.full((graph.num_nodes,), -1, dtype=torch.long)
 
     def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
-        """Metrics of one k-means clustering, seeded by the stream `kmeans`.
+        """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the stream `kmeans`.
 
         Returns:
             acc, nmi, ari, macro_f1, fmi over the labelled nodes (left out when there are fewer than two
             classes); modularity, conductance (mean over clusters), conductance_pooled on all edges of
-            `graph` (left out when it has none); inertia; clusters_found, the number of non-empty clusters.
+            `graph` (left out when it has none); inertia of k-means, or own_clusters (1) in its place;
+            clusters_found, the number of non-empty clusters. For an embedding with a history, acc_oracle,
+            nmi_oracle, …, of the iteration with the largest ACC, and that iteration, oracle_iteration: the
+            labels choose there, so these never stand beside the others.
 
         Raises:
             Unsupported: as `split`.
@@ -85,24 +89,25 @@ class Clustering:
         """
         k = self._number_of_clusters(graph)
         z = embedding_rows(embedding, graph.num_nodes, self.normalize)
-        clusters, inertia = kmeans(z, k, self.n_init, rng.integer("kmeans"))
-        metrics: dict[str, float] = {}
+        own = embedding.clusters if self.clusters is None else None
+        inertia: float | None = None
+        if own is None:
+            clusters, inertia = kmeans(z, k, self.n_init, rng.integer("kmeans"))
+        else:
+            clusters = own.cpu().numpy().astype(np.int64)
         labels = _labels(graph)
         known = labels >= 0
-        if len(np.unique(labels[known])) > 1:
-            truth, found = labels[known], clusters[known]
-            metrics["acc"] = clustering_accuracy(truth, found)
-            metrics["nmi"] = normalized_mutual_information(truth, found)
-            metrics["ari"] = adjusted_rand_index(truth, found)
-            metrics["macro_f1"] = clustering_macro_f1(truth, found)
-            metrics["fmi"] = fowlkes_mallows_index(truth, found)
+        comparable = len(np.unique(labels[known])) > 1
+        metrics = _agreement(labels[known], clusters[known]) if comparable else {}
         if graph.edge_index.shape[1]:
             edge_index = graph.edge_index.numpy()
             metrics["modularity"] = modularity(edge_index, clusters)
             metrics["conductance"] = conductance(edge_index, clusters)
             metrics["conductance_pooled"] = pooled_conductance(edge_index, clusters)
-        metrics["inertia"] = inertia
+        metrics.update({"own_clusters": 1.0} if inertia is None else {"inertia": inertia})
         metrics["clusters_found"] = float(len(np.unique(clusters)))
+        if own is not None and embedding.history is not None and comparable:
+            metrics.update(_oracle(labels[known], embedding.history.cpu().numpy().astype(np.int64)[:, known]))
         return metrics
 
     def _number_of_clusters(self, graph: Graph) -> int:
@@ -129,6 +134,23 @@ def _labels(graph: Graph) -> np.ndarray:
     if graph.y is None:
         return np.full(graph.num_nodes, -1, dtype=np.int64)
     return graph.y.numpy()
+
+
+def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
+    return {
+        "acc": clustering_accuracy(truth, found),
+        "nmi": normalized_mutual_information(truth, found),
+        "ari": adjusted_rand_index(truth, found),
+        "macro_f1": clustering_macro_f1(truth, found),
+        "fmi": fowlkes_mallows_index(truth, found),
+    }
+
+
+def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
+    """Agreement in the iteration with the largest ACC, the first of them."""
+    best = int(np.argmax([clustering_accuracy(truth, found) for found in history]))
+    agreement = {f"{name}_oracle": value for name, value in _agreement(truth, history[best]).items()}
+    return {**agreement, "oracle_iteration": best + 1.0}
 
 
 def kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:

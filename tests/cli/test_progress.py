@@ -6,7 +6,7 @@ import contextlib
 import io
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -19,15 +19,21 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "150")
-    yield screen
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
+    """Puts a terminal in place of stderr; called within the test, for pytest puts its own there when a test begins."""
+
+    def install() -> Terminal:
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "150")
+        return screen
+
+    return install
 
 
-def test_several_trainings_share_one_display(terminal: Terminal) -> None:
+def test_several_trainings_share_one_display(terminal: Callable[[], Terminal]) -> None:
+    screen = terminal()
     together = threading.Barrier(3)
 
     def train(title: str) -> None:
@@ -44,17 +50,19 @@ def test_several_trainings_share_one_display(terminal: Terminal) -> None:
     together.wait(10)
     for thread in threads:
         thread.join()
-    shown = terminal.getvalue()
+    shown = screen.getvalue()
     assert "training a" in shown and "training b" in shown
     assert progress._bars._display is None, "the display is gone when nobody trains"
     with progress.shown("training c") as report:
         report(1, 2, 0.5)
-    assert "training c" in terminal.getvalue()
+    assert "training c" in screen.getvalue()
 
 
-def test_an_error_ends_the_display(terminal: Terminal) -> None:
+def test_an_error_ends_the_display(terminal: Callable[[], Terminal]) -> None:
+    screen = terminal()
     with contextlib.suppress(RuntimeError), progress.shown("training"):
         raise RuntimeError
+    assert screen.getvalue()
     assert progress._bars._display is None
 
 

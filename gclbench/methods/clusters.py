@@ -1,0 +1,115 @@
+"""Clusters inside a method: how many, by k-means, and how far they spread. What AGC, SSGC, AGE and SDCN share."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.sparse.linalg import ArpackError, svds
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gclbench.graph import Unsupported
+
+NEGLIGIBLE = 1e-6
+"""A singular value below this share of the largest one counts as zero: features are float32."""
+
+DENSE_UP_TO = 128
+"""Smaller side of a matrix up to which all its singular vectors are computed."""
+
+
+def number_of_clusters(graph: Data, asked: int | None, method: str) -> int:
+    """The number of clusters a method works with: as set, else the dataset's number of classes.
+
+    Raises:
+        Unsupported: when neither is known, or there are fewer nodes.
+    """
+    k = asked if asked is not None else int(getattr(graph, "classes", 0))
+    if k < 1:
+        raise Unsupported(
+            f"{method} needs a number of clusters, and '{graph.name}' has no labels to take it from; give it with method.clusters=K"
+        )
+    if k > graph.num_nodes:
+        raise Unsupported(
+            f"{method} was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes} nodes; "
+            "give at most that many with method.clusters=K"
+        )
+    return k
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A clustering.
+
+    Attributes:
+        clusters: (N,) int64; fewer distinct rows than clusters leave some empty. centres: K×d float32.
+    """
+
+    clusters: Tensor
+    centres: Tensor
+
+
+def kmeans(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
+    """Lloyd's algorithm from k-means++ starts, the restart with the least inertia; one thread, so a rerun is bit-identical.
+
+    Args:
+        z: N×d with N ≥ k.
+    """
+    model = KMeans(n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed)
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=ConvergenceWarning, message="Number of distinct clusters")
+        model.fit(z.detach().cpu().numpy())
+    centres = torch.from_numpy(model.cluster_centers_.astype(np.float32))
+    return Partition(torch.from_numpy(model.labels_.astype(np.int64)).to(z.device), centres.to(z.device))
+
+
+def spread(x: Tensor, clusters: Tensor) -> float:
+    """Mean over the non-empty clusters of the mean squared distance of a cluster's rows to their centre.
+
+    Half of AGC's intra-cluster distance (mean over pairs), which has the same minimum.
+
+    Args:
+        x: N×F. clusters: (N,).
+    """
+    names, of = torch.unique(clusters, return_inverse=True)
+    member = torch.nn.functional.one_hot(of, len(names)).T.to(x.dtype)
+    sizes = member.sum(dim=1).double()
+    centres = (member @ x).double() / sizes[:, None]
+    squares = torch.zeros(len(names), dtype=torch.float64, device=x.device)
+    squares.index_add_(0, of, torch.linalg.vector_norm(x, dim=1).double().square())
+    return float((squares / sizes - centres.square().sum(dim=1)).clamp(min=0.0).mean())
+
+
+def leading_directions(x: Tensor, count: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """The leading left singular vectors of x (N×c) and their singular values (c), c = min(count, N, F), largest first.
+
+    A vector whose singular value is zero is zero: features that span fewer dimensions, or are all zero, have no direction there.
+
+    Args:
+        x: N×F. start: of the Lanczos iteration.
+    """
+    count = min(count, *x.shape)
+    matrix = x.cpu().double().numpy()
+    if not matrix.any():
+        return x.new_zeros(len(x), count), x.new_zeros(count)
+    left, values = _singular(matrix, count, start.standard_normal(min(x.shape)))
+    kept = values > NEGLIGIBLE * values[0]
+    left, values = np.where(kept, left, 0.0), np.where(kept, values, 0.0)
+    return (torch.from_numpy(array.astype(np.float32)).to(x.device) for array in (left, values))  # type: ignore[return-value]
+
+
+def _singular(matrix: np.ndarray, count: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if min(matrix.shape) > max(DENSE_UP_TO, 2 * count):
+        try:
+            left, values, _ = svds(matrix, k=count, v0=start, solver="arpack")
+            order = np.argsort(-values)
+            return left[:, order], values[order]
+        except ArpackError:  # the features span fewer dimensions than asked for
+            pass
+    left, values, _ = np.linalg.svd(matrix, full_matrices=False)
+    return left[:, :count], values[:count]

@@ -1,0 +1,46 @@
+"""SSGC: simple spectral graph convolution (S²GC, Zhu and Koniusz 2021), its clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from torch import Tensor
+from torch.nn.functional import normalize
+from torch_geometric.data import Data
+
+from gclbench.filters.symmetric import SymmetricAdjacency
+from gclbench.hyperparameters import Count, OneOf
+from gclbench.methods.adaptive_smoothing import AdaptiveSmoothing, Powers
+from gclbench.methods.clusters import leading_directions
+from gclbench.registry import METHODS
+
+
+@METHODS.register("ssgc")
+@dataclass(frozen=True)
+class Ssgc(AdaptiveSmoothing):
+    """SSGC: the mean of the first K powers S^k X, K where the clusters are tightest, on its leading directions.
+
+    S is without self-loops, so an isolated node, like one without features in its neighbourhood, comes out as zero.
+
+    Attributes:
+        dimensions: right singular vectors that the smoothed features are projected on; rows are then scaled to unit length.
+        output: `projected`, those unit rows; `filtered`, the smoothed features at the same order (paper 000's link prediction).
+    """
+
+    dimensions: Count = 16
+    output: Annotated[str, OneOf("projected", "filtered")] = "projected"
+
+    def power(self, graph: Data) -> Callable[[Tensor], Tensor]:
+        """x ← S x."""
+        return SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=False).product
+
+    def represented(self, powers: Powers, order: int, k: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """The projection's unit rows, for both."""
+        powers.total = powers.x.clone() if order == 1 else powers.total + powers.x
+        # X V = U Σ: the projection on the right singular vectors. The mean's factor 1/K does not change unit rows.
+        left, values = leading_directions(powers.total, self.dimensions, start)
+        rows = normalize(left * values, dim=1)
+        return rows, rows
