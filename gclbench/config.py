@@ -7,6 +7,7 @@ found at once, each with what exists and what was probably meant.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ OF_THE_COMMAND = ("runs_dir", "rerun", "launcher")
 
 NO_PART_OF_A_RUN = ("seeds", "task", "runs_dir", "rerun", "device", "time_limit", "memory_limit", "checkpoint_every", "launcher")
 """Keys that the command which repeats a run leaves out."""
+
+CLOSER_THAN_THE_SAME_NAME = 0.85
+"""Likeness from which a key of the command is meant rather than a component's setting of exactly that name: `seed` is `seeds`."""
 
 RERUN = ("never", "failed", "all")
 REMOVALS = {"filter": "filter=none applies no filter", "task": "task=[NAME,NAME] names the tasks to run"}
@@ -245,9 +249,10 @@ def _unknown_key(key: str, known: dict[str, Any]) -> str:
     family = [name for name in settings if head and name.startswith(f"{key.partition('.')[0]}.")]
     same_leaf = [name for name in settings if name.rpartition(".")[2] == leaf]
     leaves = {name.rpartition(".")[2]: name for name in family or settings}
-    guess = (
-        (nearest(key, tops) if not head else None) or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
-    )
+    top = nearest(key, tops) if not head else None
+    if top is not None and same_leaf and difflib.SequenceMatcher(None, key, top).ratio() < CLOSER_THAN_THE_SAME_NAME:
+        top = None
+    guess = top or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
     hint = f" Did you mean '{guess}'?" if guess else ""
     if head in GROUPS and not family:
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"

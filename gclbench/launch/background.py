@@ -40,6 +40,7 @@ def start(sweep: Sweep) -> list[dict[str, Any]]:
             )
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
+    process.returncode = 0  # it outlives this process on purpose, and Python would warn that nobody waits for it
     host = socket.gethostname()
     job = {"id": f"{host}:{process.pid}", "units": list(range(len(sweep.units))), "host": host, "pid": process.pid}
     return [{**job, "begun": _begun(process.pid), "log": str(log), "alive": str(sweep.folder / "alive")}]
@@ -123,6 +124,7 @@ def _renew(path: Path) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough; the records are being written now
     raise KeyboardInterrupt
 
 

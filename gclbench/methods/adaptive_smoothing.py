@@ -62,7 +62,7 @@ class AdaptiveSmoothing:
             watch(order, self.max_order, found)
             if found > powers.spread:
                 break
-            powers.spread, powers.z = found, z
+            powers.spread, powers.z = found, self.embedded(powers, order, z)
         return Embedding(powers.z)
 
     def power(self, graph: Data) -> Callable[[Tensor], Tensor]:
@@ -72,6 +72,10 @@ class AdaptiveSmoothing:
     def represented(self, powers: Powers, order: int, k: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
         """What is clustered at an order (N×c), and what the clusters' spread is measured on (N×c')."""
         raise TypeError(f"{type(self).__name__} defines no representation")
+
+    def embedded(self, powers: Powers, order: int, z: Tensor) -> Tensor:
+        """What is returned for an order whose clustered representation is z."""
+        return z
 
 
 class Powers:

@@ -99,8 +99,8 @@ def leading_directions(x: Tensor, count: int, start: np.random.Generator) -> tup
         return x.new_zeros(len(x), count), x.new_zeros(count)
     left, values = _singular(matrix, count, start.standard_normal(min(x.shape)))
     kept = values > NEGLIGIBLE * values[0]
-    left, values = np.where(kept, left, 0.0), np.where(kept, values, 0.0)
-    return (torch.from_numpy(array.astype(np.float32)).to(x.device) for array in (left, values))  # type: ignore[return-value]
+    left, values = np.where(kept, left, 0.0).astype(np.float32), np.where(kept, values, 0.0).astype(np.float32)
+    return torch.from_numpy(left).to(x.device), torch.from_numpy(values).to(x.device)
 
 
 def _singular(matrix: np.ndarray, count: int, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -44,3 +44,7 @@ class Ssgc(AdaptiveSmoothing):
         left, values = leading_directions(powers.total, self.dimensions, start)
         rows = normalize(left * values, dim=1)
         return rows, rows
+
+    def embedded(self, powers: Powers, order: int, z: Tensor) -> Tensor:
+        """Those rows, or the mean of the powers."""
+        return z if self.output == "projected" else powers.total / order

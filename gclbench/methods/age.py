@@ -1,0 +1,208 @@
+"""AGE: adaptive graph encoder for attributed graph embedding (Cui et al. 2020)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, embedding, normalize
+from torch_geometric.data import Data
+
+from gclbench.graph import Embedding
+from gclbench.hyperparameters import Count, Fraction, Positive, Range
+from gclbench.methods.clusters import number_of_clusters
+from gclbench.methods.pair_ranking import least_similar, ranked
+from gclbench.methods.spectral import davies_bouldin, spectral_clusters
+from gclbench.registry import METHODS
+from gclbench.streams import Streams
+from gclbench.watch import Watch
+
+Share = Annotated[float, Range(above=0, most=1)]
+
+
+@METHODS.register("age")
+@dataclass(frozen=True)
+class Age:
+    """AGE: a linear encoder of Laplacian-smoothed features, trained on its own most and least similar pairs.
+
+    Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps the one with the least Davies–Bouldin
+    index of them. No label has a part in it.
+
+    Attributes:
+        epochs: passes over the most similar pairs. update_every: epochs between two rankings.
+        lr: of Adam. hidden: width of the embedding. batch_size: pairs of each kind in a batch.
+        upper_start, upper_end: share u of the N² pairs that are positives, at the start and at the end.
+        lower_start, lower_end: l; negatives are drawn from the least similar 1 − l of the pairs.
+        clusters: number of clusters; None takes the dataset's number of classes. n_init: restarts of their k-means.
+    """
+
+    version: ClassVar[str] = "1"
+    needs_labels: ClassVar[bool] = False
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "its least similar pairs are its negatives"
+
+    epochs: Annotated[int, Range(least=0)] = 400
+    update_every: Count = 10
+    lr: Positive = 1e-3
+    hidden: Count = 500
+    batch_size: Count = 10000
+    upper_start: Share = 0.0015
+    upper_end: Share = 0.001
+    lower_start: Fraction = 0.1
+    lower_end: Fraction = 0.5
+    clusters: Count | None = None
+    n_init: Count = 10
+
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        """Trains the encoder and returns the embedding (N×hidden) and clusters of the epoch with the least index.
+
+        Args:
+            graph: x (N×F) is the smoothed features (filter=laplacian). labels: not read.
+
+        Raises:
+            Unsupported: when the number of clusters is not known, or larger than the number of nodes.
+        """
+        x = graph.x
+        k = number_of_clusters(graph, self.clusters, "age")
+        with rng.seeded("init"):
+            encoder = ScaledLinear(x.shape[1], self.hidden).to(x.device)
+        optimiser = torch.optim.Adam(encoder.parameters(), lr=self.lr, fused=True)
+        pairs = Pairs(normalize(x, dim=1), *self._thresholds(0), generator=rng.torch("pairs"))
+        best = Best()
+        seed = rng.integer("kmeans_in_fit")
+        for epoch in watch.iterations(self.epochs, encoder=encoder, optimiser=optimiser, pairs=pairs, best=best):
+            total = torch.zeros((), device=x.device)
+            for most in pairs.most.split(self.batch_size):
+                least = pairs.least(len(most))
+                loss = self._loss(encoder, x, torch.cat([most, least]), len(most))
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+                total += loss.detach() * len(most) / len(pairs.most)
+            watch(epoch, self.epochs, total)
+            if epoch % self.update_every == 0:
+                z = encoded(encoder, x)
+                best.offer(z, spectral_clusters(z, k, self.n_init, seed))
+                if epoch < self.epochs:
+                    pairs.rank(z, *self._thresholds(epoch))
+        if best.z is None or best.clusters is None:
+            z = encoded(encoder, x)
+            best.offer(z, spectral_clusters(z, k, self.n_init, seed))
+        return Embedding(best.z, geometry="cosine", clusters=best.clusters)  # type: ignore[arg-type]
+
+    def _thresholds(self, epoch: int) -> tuple[float, float]:
+        """u and l from an epoch's ranking on; straight lines from start to end."""
+        part = min(1.0, epoch / max(1, self.epochs))
+        return (
+            self.upper_start + part * (self.upper_end - self.upper_start),
+            self.lower_start + part * (self.lower_end - self.lower_start),
+        )
+
+    def _loss(self, encoder: ScaledLinear, x: Tensor, ids: Tensor, positives: int) -> Tensor:
+        """Binary cross-entropy, the cosine as logit, the first `positives` pairs being positive."""
+        ends = torch.cat([ids // len(x), ids % len(x)])
+        # Every node of the batch is encoded once, however many pairs it is in.
+        nodes, place = torch.unique(ends, return_inverse=True)
+        z = encoder(x if len(nodes) == len(x) else x.index_select(0, nodes))
+        # Unlike an index, `embedding` adds up its gradient in a fixed order on every device.
+        one, other = embedding(place, z).chunk(2)
+        target = (torch.arange(len(ids), device=x.device) < positives).to(z.dtype)
+        return binary_cross_entropy_with_logits((one * other).sum(dim=1), target)
+
+
+class ScaledLinear(nn.Module):
+    """One linear layer, each row then scaled to [0, 1] by its own least and largest entry, and to length 1.
+
+    A row whose entries are all the same becomes zero.
+
+    Args:
+        inputs: F. width: d.
+    """
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.linear = nn.Linear(inputs, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """B×F → B×d."""
+        h = self.linear(x)
+        least, largest = h.aminmax(dim=1, keepdim=True)
+        extent = largest - least
+        return normalize((h - least) / torch.where(extent > 0, extent, 1.0), dim=1)
+
+
+ROWS_AT_ONCE = 8192
+"""Nodes encoded together for a ranking; bounds memory."""
+
+
+@torch.no_grad()
+def encoded(encoder: nn.Module, x: Tensor) -> Tensor:
+    """The embedding of every node."""
+    return torch.cat([encoder(rows) for rows in x.split(ROWS_AT_ONCE)])
+
+
+class Pairs:
+    """The pairs a stretch of epochs learns from.
+
+    Args:
+        z: N×d unit rows whose cosines are ranked. upper, lower: u and l. generator: what shuffles and draws.
+
+    Attributes:
+        most: ids i·N + j of the u·N² most similar pairs, in an order of their own, the same in every epoch until the next ranking.
+    """
+
+    def __init__(self, z: Tensor, upper: float, lower: float, generator: torch.Generator):
+        self._generator = generator
+        self.rank(z, upper, lower)
+
+    def rank(self, z: Tensor, upper: float, lower: float) -> None:
+        """Ranks the pairs by the cosines of other rows."""
+        squared = len(z) ** 2
+        found = ranked(z, max(1, round(upper * squared)), max(1, round((1.0 - lower) * squared)))
+        order = torch.randperm(len(found.most), generator=self._generator).to(z.device)
+        self.most, self._threshold, self._z = found.most[order], found.threshold, z
+
+    def least(self, count: int) -> Tensor:
+        """Ids of `count` pairs drawn from the (1 − l)·N² least similar ones."""
+        return least_similar(self._z, self._threshold, count, self._generator)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it."""
+        return {"most": self.most, "threshold": self._threshold, "z": self._z, "generator": self._generator.get_state()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a state that `state_dict` gave."""
+        device = self._z.device
+        self.most, self._z = state["most"].to(device), state["z"].to(device)
+        self._threshold = float(state["threshold"])
+        self._generator.set_state(state["generator"])
+
+
+class Best:
+    """The embedding whose clusters have the least Davies–Bouldin index so far; where there is no index, the latest.
+
+    Attributes:
+        index: its index. z, clusters: it and its clusters, None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.index = math.inf
+        self.z: Tensor | None = None
+        self.clusters: Tensor | None = None
+
+    def offer(self, z: Tensor, clusters: Tensor) -> None:
+        """Takes it if its index is not larger."""
+        index = davies_bouldin(z, clusters)
+        if index <= self.index:
+            self.index, self.z, self.clusters = index, z, clusters
+
+    def state_dict(self) -> dict[str, Any]:
+        """All of it."""
+        return {"index": self.index, "z": self.z, "clusters": self.clusters}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a state that `state_dict` gave."""
+        self.index, self.z, self.clusters = float(state["index"]), state["z"], state["clusters"]

@@ -1,0 +1,172 @@
+"""SDCN: structural deep clustering network (Bo et al. 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import kl_div
+from torch_geometric.data import Data
+
+from gclbench.graph import Embedding
+from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
+from gclbench.methods.clusters import kmeans, number_of_clusters
+from gclbench.methods.metric_learning import Batches
+from gclbench.nn.autoencoder import Autoencoder
+from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
+from gclbench.registry import METHODS
+from gclbench.streams import Streams
+from gclbench.watch import Watch
+
+
+@METHODS.register("sdcn")
+@dataclass(frozen=True)
+class Sdcn:
+    """SDCN: an autoencoder that feeds a GCN layer by layer, both pulled to one sharpened clustering; its last epoch counts.
+
+    Its clusters are the largest entries of the GCN's softmax; its embedding is the autoencoder's code.
+
+    Attributes:
+        epochs: full-graph steps. lr: of their Adam.
+        pretrain_epochs: passes of the autoencoder alone. pretrain_lr: of their Adam. batch_size: nodes in their batches.
+        architecture: width of each hidden layer of the autoencoder and the GCN. code: width of the code.
+        self_supervision: weight of KL(P‖Q). gcn_weight: weight of KL(P‖Z).
+        clusters: number of clusters K; None takes the dataset's number of classes. n_init: restarts of the k-means that starts the centres.
+        protocol: `last` reports the last epoch. `oracle` also keeps the clusters of every epoch, so that task=clustering can say what its
+            official code prints, the maximum over epochs by their labels, as acc_oracle, nmi_oracle, …
+    """
+
+    version: ClassVar[str] = "1"
+    needs_labels: ClassVar[bool] = False
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "it compares nodes with cluster centres, not with other nodes"
+
+    epochs: Annotated[int, Range(least=0)] = 200
+    lr: Positive = 1e-3
+    pretrain_epochs: Annotated[int, Range(least=0)] = 30
+    pretrain_lr: Positive = 1e-3
+    batch_size: Count = 256
+    architecture: tuple[Count, ...] = (500, 500, 2000)
+    code: Count = 10
+    self_supervision: NonNegative = 0.1
+    gcn_weight: NonNegative = 0.01
+    clusters: Count | None = None
+    n_init: Count = 20
+    protocol: Annotated[str, OneOf("last", "oracle")] = "last"
+
+    def __post_init__(self) -> None:
+        if not self.architecture:
+            raise ValueError("architecture needs at least one width, for example method.architecture=[500,500,2000]")
+
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        """Trains the autoencoder, then both, and returns the last epoch's codes (N×code) and clusters.
+
+        Args:
+            graph: x (N×F), edge_index (2×E). labels: not read.
+
+        Raises:
+            Unsupported: when the number of clusters is not known, or larger than the number of nodes.
+        """
+        x = graph.x
+        k = number_of_clusters(graph, self.clusters, "sdcn")
+        with rng.seeded("init"):
+            autoencoder = Autoencoder(x.shape[1], self.architecture, self.code).to(x.device)
+            model = Network(autoencoder, x.shape[1], self.architecture, self.code, k).to(x.device)
+        self._pretrain(autoencoder, x, rng, watch)
+        features, propagation = Features(x), row_normalised(graph.edge_index, len(x))
+        with torch.no_grad():
+            code = autoencoder.hidden(features.product(autoencoder.weight))[-1]
+            model.centres.copy_(kmeans(code, k, self.n_init, rng.integer("centres")).centres)
+        optimiser = torch.optim.Adam(model.parameters(), lr=self.lr, fused=True)
+        history = torch.zeros(self.epochs, len(x), dtype=torch.int32) if self.protocol == "oracle" else None
+        for epoch in watch.iterations(self.epochs, model=model, optimiser=optimiser, history=history):
+            code, logits = model(features, propagation)
+            if history is not None:
+                history[epoch - 1] = logits.argmax(dim=1).int().cpu()
+            q = soft_assignment(code, model.centres)
+            p = target_distribution(q.detach())
+            terms = {
+                "reconstruction": autoencoder.reconstruction_error(code, x),
+                "self_supervision": kl_div(q.log(), p, reduction="batchmean"),
+                "gcn": kl_div(logits.log_softmax(dim=1), p, reduction="batchmean"),
+            }
+            loss = terms["reconstruction"] + self.self_supervision * terms["self_supervision"] + self.gcn_weight * terms["gcn"]
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+            watch(epoch, self.epochs, loss.detach(), terms)
+        with torch.no_grad():
+            code, logits = model(features, propagation)
+        return Embedding(code, clusters=logits.argmax(dim=1), history=history)
+
+    def _pretrain(self, autoencoder: Autoencoder, x: Tensor, rng: Streams, watch: Watch) -> None:
+        optimiser = torch.optim.Adam(autoencoder.parameters(), lr=self.pretrain_lr, fused=True)
+        batches = Batches(torch.arange(len(x)), self.batch_size, rng.torch("batches"))
+        steps = -(-len(x) // self.batch_size)
+        for epoch in watch.iterations(self.pretrain_epochs, autoencoder=autoencoder, optimiser=optimiser, batches=batches):
+            total = torch.zeros((), device=x.device)
+            for _ in range(steps):
+                rows = x.index_select(0, batches.next().to(x.device))
+                code = autoencoder.hidden(rows @ autoencoder.weight)[-1]
+                loss = autoencoder.reconstruction_error(code, rows)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+                total += loss.detach() / steps
+            watch(epoch, self.pretrain_epochs, total)
+
+
+class Network(nn.Module):
+    """The autoencoder, the GCN beside it and the cluster centres.
+
+    Args:
+        autoencoder: trained. inputs: F. widths, code: its own. clusters: K.
+    """
+
+    def __init__(self, autoencoder: Autoencoder, inputs: int, widths: tuple[int, ...], code: int, clusters: int):
+        super().__init__()
+        self.autoencoder = autoencoder
+        sizes = [inputs, *widths, code, clusters]
+        self.weights = nn.ParameterList(
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(before, after)))
+            for before, after in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        self.centres = nn.Parameter(torch.zeros(clusters, code))
+
+    def forward(self, features: Features, propagation: SparseMatrix) -> tuple[Tensor, Tensor]:
+        """The code (N×code), and the GCN's output before the softmax (N×K)."""
+        hidden = self.autoencoder.hidden(features.product(self.autoencoder.weight))
+        h = torch.relu(propagation @ features.product(self.weights[0]))
+        for weight, layer in zip(self.weights[1:], hidden, strict=True):
+            # A product with S is linear: it is done where there are fewer columns.
+            mixed = (h + layer) / 2
+            narrow = weight.shape[1] <= weight.shape[0]
+            out = propagation @ (mixed @ weight) if narrow else (propagation @ mixed) @ weight
+            h = out if weight is self.weights[-1] else torch.relu(out)
+        return hidden[-1], h
+
+
+def row_normalised(edge_index: Tensor, nodes: int) -> SparseMatrix:
+    """D⁻¹(A + I), D the degrees with the self-loop: an isolated node keeps its own row."""
+    entries = Adjacency(edge_index, nodes)
+    values = torch.bincount(entries.target, minlength=nodes).to(torch.float32).reciprocal()[entries.target]
+    back, shape = entries.reverse, (nodes, nodes)
+    return SparseMatrix(
+        compressed(entries.target, entries.source, values, shape),
+        compressed(entries.source[back], entries.target[back], values[back], shape),
+    )
+
+
+def soft_assignment(code: Tensor, centres: Tensor) -> Tensor:
+    """Q (N×K): Student's t kernel of one degree of freedom, q_ij ∝ 1/(1 + ‖code_i − centre_j‖²), rows sum to 1."""
+    squares = (code[:, None, :] - centres).square().sum(dim=2)
+    kernel = (1.0 + squares).reciprocal()
+    return kernel / kernel.sum(dim=1, keepdim=True)
+
+
+def target_distribution(q: Tensor) -> Tensor:
+    """P: p_ij ∝ q_ij² / Σ_i q_ij, rows sum to 1; confident assignments sharpened, large clusters held back."""
+    weight = q.square() / q.sum(dim=0)
+    return weight / weight.sum(dim=1, keepdim=True)

@@ -1,0 +1,45 @@
+"""A fully connected autoencoder whose hidden layers can be looked at."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from gclbench.contrast.blocks import block_rows, by_blocks
+
+
+class Autoencoder(nn.Module):
+    """F → widths → code → widths in reverse → F, ReLU between, none after the code and the reconstruction.
+
+    Args:
+        inputs: F. widths: of the encoder's hidden layers. code: width of the code.
+    """
+
+    def __init__(self, inputs: int, widths: tuple[int, ...], code: int):
+        super().__init__()
+        sizes = [inputs, *widths, code]
+        first = nn.Linear(inputs, sizes[1])
+        # F×H, not H×F: sparse features are its left factor.
+        self.weight, self.bias = nn.Parameter(first.weight.detach().T.contiguous()), first.bias
+        self.encoder = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[1:-1], sizes[2:], strict=True))
+        back = sizes[::-1]
+        self.decoder = nn.ModuleList(nn.Linear(a, b) for a, b in zip(back[:-2], back[1:-1], strict=True))
+        self.last = nn.Linear(back[-2], inputs)
+
+    def hidden(self, product: Tensor) -> list[Tensor]:
+        """Outputs of the encoder's layers (B×width each), the code last, from x·weight (B×widths[0])."""
+        layers = [product + self.bias]
+        for layer in self.encoder:
+            layers[-1] = torch.relu(layers[-1])
+            layers.append(layer(layers[-1]))
+        return layers
+
+    def reconstruction_error(self, code: Tensor, x: Tensor) -> Tensor:
+        """Mean over entries of the squared difference to x (B×F); the reconstruction exists in blocks of rows only."""
+        h = code
+        for layer in self.decoder:
+            h = torch.relu(layer(h))
+        sums = by_blocks(
+            lambda start, stop: (self.last(h[start:stop]) - x[start:stop]).square().sum(dim=1), len(x), block_rows(len(x), x.shape[1])
+        )
+        return sums.sum() / x.numel()
