@@ -5,12 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links answer."""
+
+ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file is nobody's any more: its writer was killed in the middle."""
+
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -26,8 +32,9 @@ def write_atomically(path: Path, content: bytes) -> None:
 def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
     """Writes a file unless what is there stays; two writers at the same moment cannot make one lose what should stay.
 
-    What is there is taken aside before it is judged, so that nobody can put something else in its place between the judgement and
-    the writing; for that moment there is no file. Without hard links a writer that comes within it may be overwritten.
+    What is there and would not stay is taken aside and judged again before it is replaced, so that nobody can put something else in
+    its place between the judgement and the writing; for that moment there is no file. Without hard links a writer that comes within
+    it may be overwritten.
 
     Args:
         stays: whether the file at a path is to be kept.
@@ -52,6 +59,9 @@ def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> b
                     return False
                 os.replace(temporary, path)
                 return True
+            if stays(path):
+                # Not even taken aside: a writer that is killed at that moment would have lost it.
+                return False
             aside = _beside(path)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(aside)
@@ -79,10 +89,23 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        _sweep_away(temporary)
         yield temporary
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
+
+
+def _sweep_away(fresh: Path) -> None:
+    """Removes the temporary files of writers that were killed; their age is told by the file system's clock, those of nodes differ."""
+    with contextlib.suppress(OSError):
+        now = fresh.stat().st_mtime
+        with os.scandir(fresh.parent) as entries:
+            for entry in entries:
+                if TEMPORARY.fullmatch(entry.name):
+                    with contextlib.suppress(OSError):
+                        if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_AFTER:
+                            os.unlink(entry.path)
 
 
 def _beside(path: Path) -> Path:

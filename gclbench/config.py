@@ -254,6 +254,9 @@ def _unknown_key(key: str, known: dict[str, Any]) -> str:
         top = None
     guess = top or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
     hint = f" Did you mean '{guess}'?" if guess else ""
+    if head == "launcher":
+        having = [name for name in LAUNCHERS.names() if leaf in getattr(LAUNCHERS.load(name), "__dataclass_fields__", {})]
+        hint = f" Did you mean launcher={' or launcher='.join(having)}, with that setting?" if having else hint
     if head in GROUPS and not family:
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
     return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"

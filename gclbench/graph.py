@@ -89,9 +89,13 @@ class Embedding:
         if self.geometry not in ("euclidean", "cosine"):
             raise ValueError(f"the geometry of an embedding is 'euclidean' or 'cosine', not '{self.geometry}'")
         if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
-            raise ValueError(f"{self.z.shape[0]} nodes have one cluster each; these clusters have shape {tuple(self.clusters.shape)}")
+            raise ValueError(
+                f"{self.z.shape[0]} nodes have one cluster each; these clusters have shape {tuple(self.clusters.shape)}"
+            )
         if self.history is not None and (self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]):
-            raise ValueError(f"a history is a matrix (iterations × {self.z.shape[0]} nodes); this one is {tuple(self.history.shape)}")
+            raise ValueError(
+                f"a history is a matrix (iterations × {self.z.shape[0]} nodes); this one is {tuple(self.history.shape)}"
+            )
 
 
 class Graph(Data):

@@ -5,6 +5,7 @@ The system keeps as much of a map in memory as there is room for and drops the r
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import uuid
@@ -56,21 +57,28 @@ def create(rows: int, columns: int, folder: Path, what: str) -> tuple[Tensor, Pa
     folder.mkdir(parents=True, exist_ok=True)
     needed, free = 4 * rows * columns + 128, shutil.disk_usage(folder).free
     if needed > free:
-        raise DiskTooSmall(
-            28,
-            f"{what} ({rows} × {columns}, {needed} bytes) do not fit in memory and not on the disk of {folder} either, "
-            f"which has {free} bytes free; make room there, or name another folder: GCLBENCH_DATA=FOLDER",
-        )
+        raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"has {free} bytes free")
     path = folder / f".{uuid.uuid4().hex}.npy.tmp"
-    mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, columns))
     try:
+        mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, columns))
         # Claims the blocks: a disk that fills up later would otherwise kill the process in the middle of a write.
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    except OSError:
-        path.unlink()
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        # A quota, or somebody else's file in the meantime.
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"says: {error.strerror}") from error
         raise
     return torch.from_numpy(mapped), path
+
+
+def _too_small(what: str, folder: Path, but: str) -> DiskTooSmall:
+    return DiskTooSmall(
+        errno.ENOSPC,
+        f"{what} do not fit in memory and not on the disk of {folder} either, which {but}; "
+        "make room there, or name another folder: GCLBENCH_DATA=FOLDER",
+    )
 
 
 def create_unnamed(rows: int, columns: int, folder: Path, what: str) -> Tensor:

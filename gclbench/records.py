@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class StoreError(OSError):
-    """The store cannot be written; the text names the path and what to do."""
+    """The store cannot be written, or not be listed; the text names the path and what to do."""
 
 
 @dataclass(frozen=True)
@@ -230,12 +230,19 @@ class Store:
         return path
 
     def ids(self) -> set[str]:
-        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many runs are asked about."""
+        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many runs are asked about.
+
+        Raises:
+            StoreError: when the root cannot be listed: taken for empty, everything would be run again.
+        """
         try:
             with os.scandir(self.root) as entries:
                 return {entry.name for entry in entries}
         except (FileNotFoundError, NotADirectoryError):
             return set()
+        except OSError as error:
+            text = f"cannot read {self.root}: {error.strerror or error} (runs_dir=FOLDER sets where records are)"
+            raise StoreError(error.errno, text) from error
 
     def read(self, run_id: str) -> Record | None:
         """The record of a run from its own file, or None when there is none or it is damaged (a warning names it)."""

@@ -280,7 +280,7 @@ def markdown(facts: dict[str, Any]) -> str:
         "",
         f"{facts['threads']} thread(s), copy bandwidth {facts['copy_bandwidth'] / 1e9:.1f} GB/s (read and written), load average "
         f"{facts['load_before'][0]:.1f} before and {facts['load_after'][0]:.1f} after, commit {facts['environment']['commit']}. "
-        "Errors are relative, Frobenius, against a float64 solution; `bound` is the one the filter reports (largest absolute error for push). "
+        "Errors are relative, Frobenius, against a float64 solution; `bound` is the one the filter reports (largest absolute error for push), over all columns even where the error is of some. "
         "`cpu s ÷ threads` is the processor time, shared out: the wall-clock of an idle machine at best. Ratios are to the power series in a loop "
         "of whole products that reaches the same error, in processor time on the CPU.",
         "",

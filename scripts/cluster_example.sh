@@ -21,13 +21,15 @@ gclbench data fetch ${DATASETS//,/ }
 
 # 2. Hand the sweep over. The jobs get this folder and the GCLBENCH_ variables: they read the same data and open no connection.
 export GCLBENCH_OFFLINE=1
+#    Something printed means that it was taken, or that nothing is left to do (exit code 1 then says that a recorded run is not ok).
 gclbench submit -m method="$METHODS" dataset="$DATASETS" seeds="$SEEDS" task=clustering \
-  launcher=slurm launcher.time=2:00:00 launcher.cpus=2 launcher.units_per_job=5 $OPTIONS | tee submitted.txt
+  launcher=slurm launcher.time=2:00:00 launcher.cpus=2 launcher.units_per_job=5 $OPTIONS | tee submitted.txt || [ -s submitted.txt ]
 
 # 3. Look, as often as you like; the sweep needs neither this shell nor this script.
 sweep=$(sed -n 's/^sweep \([^:]*\):.*/\1/p' submitted.txt)
 if [ -n "$sweep" ]; then
-  while gclbench status "$sweep" | tee status.txt | grep -q "time left"; do sleep "$POLL"; done
+  # The exit code of `status` is 1 as soon as one run is not ok; the others go on.
+  while gclbench status "$sweep" >status.txt || true; grep -q "time left" status.txt; do sleep "$POLL"; done
   cat status.txt
 fi
 

@@ -31,6 +31,7 @@ from gclbench.filters.gnnbp import GnnBP
 from gclbench.filters.kernels.path import path_for
 from gclbench.filters.operator import Operator
 from gclbench.graph import with_features
+from gclbench.limits import alarm
 from gclbench.methods.dmat_i import DmatI
 from gclbench.registry import DATASETS
 from gclbench.streams import Streams
@@ -40,13 +41,19 @@ from gclbench.watch import Watch
 ROOT = Path(__file__).resolve().parent.parent
 PAPER_DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
 GENERATED = ("sbm", "rmat", "custom")
+GRACE = 15.0
+"""Seconds that a part may go on for after the end of the time; it is then broken off."""
+
+
+class OutOfTime(Exception):
+    """A part went on for too long."""
 
 
 class Check:
     """The parts, their results, and the time that is left."""
 
-    def __init__(self, device: str, quick: bool, seconds: float):
-        self.device, self.quick = device, quick
+    def __init__(self, device: str, quick: bool, seconds: float, output: Path):
+        self.device, self.quick, self.output = device, quick, output
         self.deadline = time.monotonic() + seconds
         self.facts: dict[str, Any] = {"device": device_name(device), "environment": versions(), "parts": {}, "not_run": []}
 
@@ -60,14 +67,25 @@ class Check:
             return
         started = time.monotonic()
         try:
-            result = work()
+            with alarm(self.left() + GRACE, lambda: OutOfTime(f"broken off {GRACE:.0f} s after the end of the time")):
+                result = work()
+        except DataUnavailable:
+            self.skip(name, "its data are not here")
+            return
         except Exception as error:
             result = {"failed": f"{type(error).__name__}: {error}"}
         self.facts["parts"][name] = {"seconds": round(time.monotonic() - started, 2), "result": result}
         print(f"{name}: {self.facts['parts'][name]['seconds']} s", flush=True)
+        self.write()
 
     def skip(self, name: str, reason: str) -> None:
         self.facts["not_run"].append(f"{name}: {reason}")
+
+    def write(self) -> None:
+        """Both files, with what there is so far."""
+        self.output.mkdir(parents=True, exist_ok=True)
+        (self.output / "gpu_check.json").write_text(json.dumps(self.facts, indent=2, default=str) + "\n")
+        (self.output / "gpu_check.md").write_text(markdown(self.facts))
 
 
 def kernel_tests(limit: float) -> dict[str, Any]:
@@ -207,15 +225,8 @@ def run(check: Check) -> dict[str, Any]:
     else:
         others = [name for name in DATASETS.names() if name not in (*PAPER_DATASETS, *GENERATED)]
         for name in (*PAPER_DATASETS, *others):
-            check.part(f"dmat_i on {name}", 20, lambda name=name: _if_here(name, device, check))
+            check.part(f"dmat_i on {name}", 20, lambda name=name: dmat_i(name, device, max(10.0, check.left() - 10)))
     return check.facts
-
-
-def _if_here(name: str, device: str, check: Check) -> dict[str, Any]:
-    try:
-        return dmat_i(name, device, max(10.0, check.left() - 10))
-    except DataUnavailable:
-        return {"failed": "its data are not here"}
 
 
 def main() -> int:
@@ -228,10 +239,9 @@ def main() -> int:
     if options.device != "cpu" and not torch.cuda.is_available():
         print("torch sees no GPU; --device cpu --quick tries what can be tried without one", file=sys.stderr)
         return 2
-    facts = run(Check(options.device, options.quick, options.seconds))
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "gpu_check.json").write_text(json.dumps(facts, indent=2, default=str) + "\n")
-    (options.output / "gpu_check.md").write_text(markdown(facts))
+    check = Check(options.device, options.quick, options.seconds, options.output)
+    facts = run(check)
+    check.write()
     print(markdown(facts))
     return int(any("failed" in part["result"] for name, part in facts["parts"].items() if not name.startswith("dmat_i")))
 

@@ -35,7 +35,10 @@ def errors_of(*command: str) -> list[str]:
         ("lr=2", "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every, dataset, device, "),
         ("n_init=2", "'n_init' does not exist. Did you mean 'task.clustering.n_init'? Known: "),
         ("clustering.n_int=3", "'clustering.n_int' does not exist. Did you mean 'task.clustering.n_init'? Known: "),
-        ("methd=dmt", "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every, dataset, device, filter, launcher, memory_limit, method, "),
+        (
+            "methd=dmt",
+            "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every, dataset, device, filter, launcher, memory_limit, method, ",
+        ),
         ("datset=cora", "'datset' does not exist. Did you mean 'dataset'? Known: "),
         ("seed=3", "'seed' does not exist. Did you mean 'seeds'? Known: "),
         ("method.zzz=3", "'method.zzz' does not exist. Known: method.activation, "),

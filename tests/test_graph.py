@@ -214,6 +214,26 @@ def test_embedding_checks_itself() -> None:
         Embedding(torch.ones(3))
 
 
+def test_clusters_and_their_history_are_one_per_node() -> None:
+    z = torch.ones(2, 3)
+    assert Embedding(z).clusters is None
+    with pytest.raises(ValueError, match=r"2 nodes have one cluster each; these clusters have shape \(3,\)"):
+        Embedding(z, clusters=torch.zeros(3))
+    for history in (torch.zeros(2), torch.zeros(2, 3)):
+        with pytest.raises(ValueError, match=r"a history is a matrix \(iterations × 2 nodes\)"):
+            Embedding(z, clusters=torch.zeros(2), history=history)
+
+
+def test_the_number_of_classes_stays_without_labels() -> None:
+    graph = make_graph(X, PATH, [5, 7, 5, -1], "g")
+    assert graph.classes == 2 == without_labels(graph).classes == with_features(graph, torch.ones(4, 1)).classes
+    assert make_graph(X, PATH, [-1] * 4, "g").classes == 0 == make_graph(X, PATH, None, "g").classes
+    # It is in the content already, by way of the labels: known hashes stay.
+    changed = copy.copy(graph)
+    changed.classes = 9
+    assert changed.content_hash == graph.content_hash
+
+
 def test_unsupported_has_a_reason() -> None:
     assert Unsupported("no labels").reason == "no labels" == str(Unsupported("no labels"))
 

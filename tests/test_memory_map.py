@@ -49,7 +49,20 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing(tmp_path: Path, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(memory_map.os, "posix_fallocate", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(DiskTooSmall, match="on the disk of .* either, which says: No space left on device; make room there"):
+        create(100, 10, tmp_path, "the features")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_map_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy makes the file, then maps it: a process may be out of address space in between."""
+
+    def refused(path: Path, **_: object) -> None:
+        path.write_bytes(b"x")
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(memory_map.np.lib.format, "open_memmap", refused)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
         create(100, 10, tmp_path, "the features")
     assert list(tmp_path.iterdir()) == []
 

@@ -25,7 +25,20 @@ from gclbench.streams import Streams
 from gclbench.watch import Watch
 
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8")
-ENDINGS = ("fine", "nan_loss", "nan_embedding", "memory", "gpu_memory", "allocator", "error", "long", "unsupported", "exit", "rows", "sleep")
+ENDINGS = (
+    "fine",
+    "nan_loss",
+    "nan_embedding",
+    "memory",
+    "gpu_memory",
+    "allocator",
+    "error",
+    "long",
+    "unsupported",
+    "exit",
+    "rows",
+    "sleep",
+)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import logging
 import multiprocessing
 import os
 import stat
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from example_records import SPEC, record
 
+from gclbench.atomic import ABANDONED_AFTER
 from gclbench.records import Record, Store, StoreError
 
 STRANGER = 65534
@@ -76,6 +78,43 @@ def test_an_ok_record_that_arrives_while_a_worse_one_is_written_stays(
     store.write(record(status="failed", metrics={}))
     assert store.read(SPEC.id) == record()
     assert files(tmp_path) == [f"{SPEC.id}/record.json"]
+
+
+def test_an_ok_record_is_never_moved_for_a_worse_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that were killed in that moment would have lost it."""
+    store = Store(tmp_path)
+    store.write(record())
+    monkeypatch.setattr(Path, "rename", lambda source, target: pytest.fail(f"{source} was taken aside"))
+    store.write(record(status="failed", metrics={}))
+    assert store.read(SPEC.id) == record() and files(tmp_path) == [f"{SPEC.id}/record.json"]
+
+
+def test_what_killed_writers_left_is_removed_when_it_is_old(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    folder = store.path(SPEC.id).parent
+    folder.mkdir()
+    left = {
+        name: folder / name for name in (f".checkpoint.pt.{'a' * 32}.tmp", f".record.json.{'b' * 32}.tmp", ".mine.tmp", "notes.tmp")
+    }
+    for path in left.values():
+        path.write_text("half")
+    hours_ago = time.time() - 2 * ABANDONED_AFTER
+    for name in (".mine.tmp", "notes.tmp", f".checkpoint.pt.{'a' * 32}.tmp"):
+        os.utime(left[name], (hours_ago, hours_ago))
+    store.write(record())
+    assert files(tmp_path) == sorted(
+        f"{SPEC.id}/{name}" for name in ("record.json", f".record.json.{'b' * 32}.tmp", ".mine.tmp", "notes.tmp")
+    ), "a file that may be somebody's who writes now, and those of others, stay"
+
+
+def test_a_root_that_cannot_be_listed_is_not_taken_for_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> None:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(StoreError) as caught:
+        Store(tmp_path).ids()
+    assert caught.value.args[1] == f"cannot read {tmp_path}: Stale file handle (runs_dir=FOLDER sets where records are)"
 
 
 def test_a_file_system_without_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

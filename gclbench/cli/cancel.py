@@ -9,7 +9,8 @@ EXAMPLES = """examples:
   gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
   gclbench cancel 3f2a9c --runs /scratch/runs
 
-Running runs end as interrupted, queued ones are taken back; what is recorded stays, and the same command goes on from there.
+Running runs end as interrupted (in Slurm jobs with a checkpoint and no record), queued ones are taken back; what is recorded stays, and the
+same command goes on from there.
 """
 
 
@@ -31,9 +32,16 @@ def main(argv: list[str]) -> int:
 
     try:
         sweep = find(options.runs, options.sweep)
-        ended = launcher_of(sweep).cancel(sweep)
+        launcher, before = launcher_of(sweep), sweep.cancelled
+        # First of all: whoever waits for its jobs must not hand them over again.
         sweep.cancelled = True
         sweep.save()
+        try:
+            ended = launcher.cancel(sweep)
+        except LaunchError:
+            sweep.cancelled = before
+            sweep.save()
+            raise
     except UnknownSweep as error:
         print(f"gclbench cancel: {error}", file=sys.stderr)
         return 2

@@ -74,14 +74,19 @@ _bars = _Bars()
 @contextlib.contextmanager
 def _lines(title: str) -> Iterator[Reporter]:
     started = last = time.monotonic()
+    first: tuple[int, float] | None = None
 
     def report(done: int, total: int, loss: float) -> None:
-        nonlocal last
+        nonlocal last, first
         now = time.monotonic()
+        if first is None:
+            # What came before is no measure: loading and filtering, or the iterations of an earlier attempt.
+            first = (done, now)
         if now - last >= SECONDS_BETWEEN_LINES:
             last = now
-            left = (now - started) / done * (total - done)
-            print(f"{title}: {done}/{total}, loss {loss:.4f}, about {left:.0f} s left", file=sys.stderr, flush=True)
+            steps = done - first[0]
+            left = f", about {(now - first[1]) / steps * (total - done):.0f} s left" if steps > 0 else ""
+            print(f"{title}: {done}/{total}, loss {loss:.4f}{left}", file=sys.stderr, flush=True)
 
     yield report
     print(f"{title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)

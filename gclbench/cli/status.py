@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from gclbench.records import STATUSES, Store
+from gclbench.records import STATUSES, Store, StoreError
 
 EXAMPLES = """examples:
   gclbench status                  the store in runs/, and the sweeps that were handed over to it
@@ -76,7 +76,11 @@ def _sweep(runs_dir: str, name: str) -> int:
     except UnknownSweep as error:
         print(f"gclbench status: {error}", file=sys.stderr)
         return 2
-    state = state_of(sweep, Store(runs_dir).scan())
+    try:
+        state = state_of(sweep, Store(runs_dir).scan())
+    except StoreError as error:
+        print(f"gclbench status: {error.args[1]}", file=sys.stderr)
+        return 1
     print(f"sweep {sweep.id}  launcher={sweep.launcher}  {sweep.created}{'  cancelled' if sweep.cancelled else ''}")
     print(f"  {' '.join(sweep.command)}")
     done = sum(state.counts.values())

@@ -119,7 +119,7 @@ class AugclNegatives(Negatives):
         return loss
 
     def weights(self, pair: Pair) -> WeightRows:
-        if self.network is not None and not bool(self.trained):
+        if not self._weighting(pair) or (self.network is not None and not bool(self.trained)):
             return lambda start, stop: torch.ones(stop - start, len(pair.v), dtype=pair.v.dtype, device=pair.v.device)
         with torch.no_grad():
             return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)

@@ -32,9 +32,9 @@ class UniformNegatives(Negatives):
 
     def forward(self, pair: Pair) -> Tensor:
         u, v = unit_rows(pair.u), unit_rows(pair.v)
-        if pair.intra:
-            return multi_view_nce(u, [v], pair.tau, pair.block)
-        return inter_view_nce(u, v, pair.tau, pair.block)
+        loss = multi_view_nce(u, [v], pair.tau, pair.block) if pair.intra else inter_view_nce(u, v, pair.tau, pair.block)
+        self.terms = {"contrast": loss.detach()}
+        return loss
 
     def weights(self, pair: Pair) -> WeightRows:
         return lambda start, stop: torch.ones(stop - start, len(pair.v), device=pair.v.device)

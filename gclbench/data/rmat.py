@@ -79,7 +79,7 @@ class RMAT:
             return torch.empty(count, self.features)
         try:
             return memory_map.create_unnamed(count, self.features, cache_folder() / "generated", "the features of dataset=rmat")
-        except memory_map.DiskTooSmall:
+        except OSError:  # Too small, or not to be written.
             if not memory_map.fits(count, self.features):
                 raise
             return torch.empty(count, self.features)

@@ -53,6 +53,9 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
     try:
         _write(filtered, features, sidecar)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            if not sidecar.exists():
+                features.unlink()  # Nobody would find them; they may be large.
         log.warning(
             "filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror
         )

@@ -83,12 +83,12 @@ class Solver:
             x: N×F float32, on the CPU. result: N×F float32, on the CPU: its columns are written.
 
         Raises:
-            ValueError: when x is not finite.
+            ValueError: when x is not finite, or the result would not be.
         """
         raw = taken(x, columns, self.path.order)
         largest = float(raw.abs().amax())
         if not math.isfinite(largest):
-            raise ValueError(_not_finite(x, columns, self.name))
+            raise ValueError(not_finite(x, columns, self.name))
         if largest == 0.0:
             result[:, columns] = 0.0
             return Solved(raw.shape[1], 0, 0.0, 0.0, False)
@@ -105,7 +105,11 @@ class Solver:
         verified = error > self.problem.tol * size
         if verified:
             error = min(error, self._exact_bound(z, raw, scale) + SCALING * size)
-        put(result, columns, _scaled(z, self._out_of * scale, scale), self.path.rank)
+        filtered = _scaled(z, self._out_of * scale, scale)
+        # Smaller features cannot leave float32: |w| is at most theirs, and Dʳ at most 2³¹.
+        if scale >= 2.0**60 and not math.isfinite(float(filtered.abs().amax())):
+            raise ValueError(beyond_float32(self.name, largest))
+        put(result, columns, filtered, self.path.rank)
         return Solved(raw.shape[1], sweeps, error * scale, size * scale, verified)
 
     def _iterate(self, base: Tensor, means: float) -> tuple[Tensor, int, Norms]:
@@ -156,6 +160,7 @@ class Solver:
         """‖b + c P z − z‖_D / α in float64, with the right-hand side straight from the features."""
         wide = z.double()
         residual = self.path.exact_product(wide).mul_(1.0 - self.problem.alpha).sub_(wide)
+        del wide  # A block of float64 less at the peak.
         residual.add_(raw.double().mul_(self._into / scale))
         return math.sqrt(float(torch.dot(residual.square_().sum(dim=1), self._degree))) / self.problem.alpha
 
@@ -167,7 +172,16 @@ def _scaled(block: Tensor, factor: Tensor, scale: float) -> Tensor:
     return block.double().mul_(factor).float()
 
 
-def _not_finite(x: Tensor, columns: slice, name: str) -> str:
+def beyond_float32(name: str, largest: float) -> str:
+    """What is wrong with features whose filtered values have no place in float32."""
+    return (
+        f"the filtered features of '{name}' leave float32 (3.4e38): the features are as large as {largest:.0e}, and degrees multiply them; "
+        "divide the features by a constant before making the graph"
+    )
+
+
+def not_finite(x: Tensor, columns: slice, name: str) -> str:
+    """Which of these features is the first that is no number."""
     bad = ~torch.isfinite(x[:, columns])
     row, column = bad.nonzero()[0].tolist()
     return (

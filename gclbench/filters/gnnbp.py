@@ -57,6 +57,11 @@ class GnnBP:
     out_of_core: Annotated[str, OneOf("auto", "never", "always"), Machine()] = "auto"
 
     def __post_init__(self) -> None:
+        least = 4.0 * ROUNDOFF[STORAGE[self.storage]]
+        if self.alpha <= least:
+            raise ValueError(
+                f"at alpha={self.alpha:g} rounding in {self.storage} may be as large as the result; ask for filter.alpha above {least:.1e}"
+            )
         reachable = self.reachable
         if self.storage != "float32" and (self.solver == "push" or self.tol < reachable):
             raise ValueError(
@@ -110,7 +115,7 @@ class GnnBP:
     def _solve(self, operator: Operator, x: Tensor, device: str, result: Tensor | None, name: str) -> tuple[Tensor, Outcome]:
         storage = STORAGE[self.storage]
         if self.solver == "push":
-            return pushed(operator, x, self.alpha, self.rrz, self.r_max, device=device, storage=storage, result=result)
+            return pushed(operator, x, self.alpha, self.rrz, self.r_max, device=device, storage=storage, result=result, name=name)
         problem = Problem(self.alpha, self.rrz, self.tol, self._accelerated, storage)
         return exact(operator, x, problem, device=device, result=result, name=name)
 

@@ -22,6 +22,9 @@ from torch import Tensor
 _ENTRIES = 1 << 22
 """Entries put in order at a time: bounds temporary memory."""
 
+_COUNTED = 2**31 - 1
+"""Entries of a matrix whose components SciPy finds at most."""
+
 
 class Operator:
     """The matrices of one graph.
@@ -132,12 +135,7 @@ class Components:
     _CHUNK = 1024
 
     def __init__(self, operator: Operator):
-        pattern = scipy.sparse.csr_matrix(
-            (np.ones(operator.entries), operator.columns.numpy(), operator.pointers.numpy()),
-            shape=(operator.nodes, operator.nodes),
-        )
-        # Ã is symmetric, so strong components are the connected ones, and finding those needs no transpose: four times as quick.
-        self.count, label = connected_components(pattern, directed=True, connection="strong")
+        self.count, label = _connected(operator)
         volume = np.bincount(label, operator.degree.numpy(), minlength=self.count)
         by_component = np.argsort(label, kind="stable")
         sizes = np.bincount(label, minlength=self.count)
@@ -167,6 +165,25 @@ class Components:
         bag = torch.nn.functional.embedding_bag
         parts = bag(self._rows, block, self._starts, mode="sum", per_sample_weights=self._share, include_last_offset=True)
         return bag(self._chunks, parts, self._first_chunk, mode="sum", include_last_offset=True)
+
+
+def _connected(operator: Operator) -> tuple[int, np.ndarray]:
+    """How many connected components, and which one each row is in (N,): by groups of rows, as SciPy counts entries in 32 bits."""
+    nodes, pointers, columns = operator.nodes, operator.pointers.numpy(), operator.columns.numpy()
+    count, label, first = nodes, np.arange(nodes), 0
+    while first < nodes:
+        last = max(first + 1, int(np.searchsorted(pointers, pointers[first] + _COUNTED, side="right")) - 1)
+        start, stop = int(pointers[first]), int(pointers[last])
+        inside = np.clip(pointers, start, stop) - start
+        group = scipy.sparse.csr_matrix((np.ones(stop - start), columns[start:stop], inside), shape=(nodes, nodes))
+        if stop - start == operator.entries:
+            # Ã is symmetric, so strong components are the connected ones, and finding those needs no transpose: four times as quick.
+            return connected_components(group, directed=True, connection="strong")
+        parts, part = connected_components(group, directed=False)
+        both = scipy.sparse.csr_matrix((np.ones(nodes), (label, part + count)), shape=(count + parts, count + parts))
+        count, joined = connected_components(both, directed=False)
+        label, first = joined[label], last
+    return count, label
 
 
 @functools.cache

@@ -64,10 +64,11 @@ def pushed(
     device: str = "cpu",
     storage: torch.dtype = torch.float32,
     result: Tensor | None = None,
+    name: str = "graph",
 ) -> tuple[Tensor, Outcome]:
     """GBP's thresholded push. Arguments, result and errors as `exact`."""
     path, pieces, workers, result = _prepare(operator, x, device, result, storage)
-    done = _each(path, lambda columns: push_slice(path, x, columns, result, alpha, r, r_max, storage), pieces, workers)
+    done = _each(path, lambda columns: push_slice(path, x, columns, result, alpha, r, r_max, storage, name), pieces, workers)
     rounds = max(part.rounds for part in done)
     mass = sum(part.mass for part in done)
     entries = max(1, operator.entries) * max(1, rounds) * x.shape[1]
@@ -94,8 +95,9 @@ def _prepare(
     if isinstance(path, CudaPath):
         torch.cuda.reset_peak_memory_stats(path.device)
         free, _ = torch.cuda.mem_get_info(path.device)
-        # The float64 matrix of the check: an int32 column and a float64 value for every entry.
-        step = gpu_slice_width(nodes, operator.entries, width, storage.itemsize, free - 12 * operator.entries)
+        # The float64 matrix of the check: a float64 value and a column for every entry, 32 bits of it as long as pointers take no more.
+        checking = (12 if operator.entries < 2**31 else 16) * operator.entries
+        step = gpu_slice_width(nodes, operator.entries, width, storage.itemsize, max(0, free - checking))
         return path, column_slices(width, step), 1, result
     workers = max(1, min(torch.get_num_threads(), width))
     return path, column_slices(width, slice_width(nodes, width, workers)), workers, result

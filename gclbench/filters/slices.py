@@ -1,7 +1,8 @@
 """Slices of feature columns: how wide, who works on which, and how they leave and enter the N×F matrices.
 
 Columns are independent in every solver, so a slice needs a few N×width buffers and nothing else. On the CPU slices are narrow enough for
-the core's own cache where the graph allows it, and each thread takes the next one. Nothing depends on the number of threads.
+the core's own cache where the graph allows it, and each thread takes the next one. The number of threads matters only where memory is so
+short that slices must be narrower for all of them to fit: numbers then differ within the tolerance.
 """
 
 from __future__ import annotations
@@ -56,13 +57,13 @@ def gpu_slice_width(nodes: int, entries: int, width: int, bytes_each: int, free:
     """Columns of a slice on a GPU with `free` bytes left beside the matrix; multiples of 32 where that many fit.
 
     Args:
-        entries: of the matrix: the kernel keeps a partial sum for every 512 of them at most. bytes_each: of a stored number, 4 or 2.
+        entries: of the matrix: the kernel keeps at most two partial sums for every 513 of them. bytes_each: of a stored number, 4 or 2.
 
     Raises:
         TooLarge: when one column does not fit.
     """
     # Half of the buffers are in the storage type, the others (input, result, float64 checks) are wider.
-    column = nodes * (bytes_each * BUFFERS // 2 + 4 * BUFFERS // 2 + 16) + entries // 128
+    column = nodes * (bytes_each * BUFFERS // 2 + 4 * BUFFERS // 2 + 16) + entries // 64
     fits = int(0.9 * free) // max(1, column)
     if fits < 1:
         raise TooLarge(_too_large("GPU memory", nodes, int(column / 0.9), free))

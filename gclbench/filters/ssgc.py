@@ -24,7 +24,8 @@ class SsgcFilter:
 
     Attributes:
         order: K. alpha: weight α of the features themselves.
-        self_loops: S of A + I (its classification code) or of A (its clustering code).
+        self_loops: S of A + I (its classification code) or of A (its clustering code; isolated nodes have a
+            loop there too).
         normalize_features: divide each row of the features by its sum first (its classification code).
     """
 

@@ -18,7 +18,7 @@ SLICE_ENTRIES = 1 << 24
 class SymmetricAdjacency:
     """S = D^(−½) Ã D^(−½), Ã = A + I or A, D its degrees.
 
-    Without self-loops an isolated node has a row of zeros: one product takes its features away.
+    An isolated node has a self-loop in either case, so that it keeps its features: S_ii = 1.
 
     Args:
         edge_index: 2×E, both directions of every undirected edge, no self-loops. nodes: N. self_loops: Ã = A + I.
@@ -26,14 +26,10 @@ class SymmetricAdjacency:
 
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
         rows, columns = edge_index.cpu().numpy()
-        if self_loops:
-            loops = np.arange(nodes, dtype=rows.dtype)
-            rows, columns = np.concatenate([rows, loops]), np.concatenate([columns, loops])
-        degree = np.bincount(rows, minlength=nodes).astype(np.float64)
-        scale = np.divide(1.0, np.sqrt(degree), out=np.zeros(nodes), where=degree > 0)
-        matrix = scipy.sparse.csr_matrix(
-            ((scale[rows] * scale[columns]).astype(np.float32), (rows, columns)), shape=(nodes, nodes)
-        )
+        loops = np.arange(nodes) if self_loops else np.flatnonzero(np.bincount(rows, minlength=nodes) == 0)
+        rows, columns = np.concatenate([rows, loops]), np.concatenate([columns, loops])
+        scale = 1.0 / np.sqrt(np.bincount(rows, minlength=nodes))
+        matrix = scipy.sparse.csr_matrix(((scale[rows] * scale[columns]).astype(np.float32), (rows, columns)), shape=(nodes, nodes))
         without_notice()
         self.matrix = torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr),

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gclbench.launch.launcher import ENDED, RUNNING, LaunchError, launcher_of
-from gclbench.launch.presence import RENEWED_EVERY, alive, fresh
+from gclbench.launch.presence import RENEWED_EVERY, alive, begun, fresh
 from gclbench.records import unwritable
 
 if TYPE_CHECKING:
@@ -41,15 +41,31 @@ def start(sweep: Sweep) -> list[dict[str, Any]]:
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
     process.returncode = 0  # it outlives this process on purpose, and Python would warn that nobody waits for it
+    return [{**_job(sweep, process.pid), "log": str(log)}]
+
+
+def attend(sweep: Sweep) -> None:
+    """Makes this process the job of a saved sweep that nobody handed over: `gclbench status` sees it, `gclbench cancel` ends it.
+
+    Raises:
+        StoreError: when the sweep cannot be saved.
+    """
+    if not sweep.jobs:
+        sweep.jobs = [_job(sweep, os.getpid())]
+        sweep.save()
+        _renew(sweep.folder / "alive")
+
+
+def _job(sweep: Sweep, pid: int) -> dict[str, Any]:
     host = socket.gethostname()
-    job = {"id": f"{host}:{process.pid}", "units": list(range(len(sweep.units))), "host": host, "pid": process.pid}
-    return [{**job, "begun": _begun(process.pid), "log": str(log), "alive": str(sweep.folder / "alive")}]
+    job = {"id": f"{host}:{pid}", "units": list(range(len(sweep.units))), "host": host, "pid": pid, "begun": begun(pid)}
+    return {**job, "alive": str(sweep.folder / "alive")}
 
 
 def state(job: dict[str, Any]) -> str:
     """Whether a job's process is there; on another machine, whether its file is fresh."""
     if job["host"] == socket.gethostname():
-        return RUNNING if alive(job["pid"]) and _begun(job["pid"]) == job["begun"] else ENDED
+        return RUNNING if alive(job["pid"]) and begun(job["pid"]) == job["begun"] else ENDED
     return RUNNING if fresh(Path(job["alive"])) else ENDED
 
 
@@ -126,13 +142,6 @@ def _renew(path: Path) -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough; the records are being written now
     raise KeyboardInterrupt
-
-
-def _begun(pid: int) -> str:
-    """When a process was started, in ticks of the machine; tells it from a later one of the same id."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return ""
 
 
 def _python_path() -> str:

@@ -197,6 +197,9 @@ class Pool:
             worker = self._workers.get(place)
             if worker is None:
                 worker = self._workers[place] = Worker(self._runs_dir, self._environments[place])
+                if self._stopping.is_set():
+                    # It came up while the others were told to end, and nobody told this one.
+                    return
             try:
                 with self._progress(unit.title) as report:
                     worker.perform(unit, report)

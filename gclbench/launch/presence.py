@@ -27,7 +27,8 @@ class Presence:
     """A run that is being worked on.
 
     Attributes:
-        title: of its unit. host, pid: where. started: seconds since the epoch, by that machine's clock.
+        title: of its unit. host, pid, begun: where, and what tells the process from a later one of the same id.
+        started: seconds since the epoch, by that machine's clock.
         iteration, total, loss: of its training; 0 of 0 before the first.
     """
 
@@ -35,6 +36,7 @@ class Presence:
     host: str
     pid: int
     started: float
+    begun: str = ""
     iteration: int = 0
     total: int = 0
     loss: float = float("nan")
@@ -49,7 +51,8 @@ class Presence:
 def announced(store: Store, run_id: str, title: str, report: Reporter | None) -> Iterator[Reporter]:
     """Within the block the run is seen to be worked on; what is reported is passed on. A place that cannot be written is no matter."""
     path = store.path(run_id).with_name("running.json")
-    facts: dict[str, Any] = {"title": title, "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+    pid = os.getpid()
+    facts: dict[str, Any] = {"title": title, "host": socket.gethostname(), "pid": pid, "begun": begun(pid), "started": time.time()}
     over = threading.Event()
 
     def tell() -> None:
@@ -91,8 +94,9 @@ def present(store: Store, run_id: str) -> Presence | None:
         found = Presence(**{key: value for key, value in facts.items() if key in Presence.__dataclass_fields__})
     except (OSError, ValueError, TypeError):
         return None
-    here = found.host == socket.gethostname()
-    return found if (alive(found.pid) if here else fresh(path)) else None
+    if found.host != socket.gethostname():
+        return found if fresh(path) else None
+    return found if alive(found.pid) and begun(found.pid) == found.begun else None
 
 
 def alive(pid: int) -> bool:
@@ -106,6 +110,13 @@ def alive(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return True
+
+
+def begun(pid: int) -> str:
+    """When a process of this machine was started, in ticks; tells it from a later one of the same id. Empty where nobody tells."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
 
 
 def fresh(path: Path) -> bool:

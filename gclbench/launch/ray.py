@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +60,9 @@ class Ray(Launcher):
     def run(self, sweep: Sweep, progress: Progress, note: Note) -> None:
         import ray
 
+        from gclbench.launch.background import attend
+
+        attend(sweep)
         with self._connected(ray, note):
             attempt = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(_perform)
             runs_dir, folder = str(Path(sweep.runs_dir).absolute()), str(Path.cwd())
@@ -105,6 +110,7 @@ class Ray(Launcher):
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Of Ray itself: workers killed for memory are retried without end unless told otherwise.
         own: dict[str, Any] = {"include_dashboard": False, "_system_config": {"task_oom_retries": self.retries}}
+        ending = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(
                 address=self.address or "local",
@@ -121,6 +127,9 @@ class Ray(Launcher):
                 "; if the cluster asks for a token, set Ray's own RAY_AUTH_MODE=token and its token first" if self.address else ""
             )
             raise LaunchError(f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}") from error
+        if ending is not None and threading.current_thread() is threading.main_thread():
+            # Ray's own handler aborts the process: `gclbench cancel` would leave no run recorded as interrupted by us.
+            signal.signal(signal.SIGTERM, ending)
         try:
             self._check_room(ray, note)
             yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import time
@@ -195,7 +196,7 @@ class Slurm(Launcher):
         if not left:
             return []
         word = state.word or "gone from the queue"
-        if state.word.startswith("CANCELLED"):
+        if state.word.startswith("CANCELLED") or _cancelled(sweep):
             note(f"job {job['id']} was cancelled before {len(left)} of its units were done; the same command goes on with them")
             return []
         # A job does its units in order, so the first that is missing is the one at which it died.
@@ -215,6 +216,15 @@ class Slurm(Launcher):
         alive = [job for job, phase in self.states(sweep).items() if phase != ENDED]
         slurm_queue.cancel(alive)
         return alive
+
+
+def _cancelled(sweep: Sweep) -> bool:
+    """Whether somebody has typed `gclbench cancel`; then saving the sweep must not say otherwise."""
+    from gclbench.launch.sweep import UnknownSweep
+
+    with contextlib.suppress(UnknownSweep):
+        sweep.cancelled = type(sweep).read(sweep.folder).cancelled
+    return sweep.cancelled
 
 
 def minutes(text: str) -> int:

@@ -10,7 +10,7 @@ from gclbench.launch.estimate import Durations
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
 from gclbench.launch.presence import Presence, present
 from gclbench.launch.sweep import Sweep
-from gclbench.launch.unit import missing
+from gclbench.launch.unit import Unit, missing
 from gclbench.records import Record, Store
 
 
@@ -55,7 +55,9 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
     counts: Counter[str] = Counter()
     own: list[Record] = []
     running: list[Presence] = []
-    waiting, lost = [], 0
+    at_work: list[Unit] = []
+    waiting: list[Unit] = []
+    lost = 0
     beside = store.ids()
     for place, unit in enumerate(sweep.units):
         left = set(missing(unit, store)) if beside & set(unit.ids) else set(range(len(unit.ids)))
@@ -66,14 +68,14 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
                 own.append(record)
         if not left:
             continue
-        at_work = next(filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None)
-        if at_work is not None:
-            running.append(at_work)
-        elif job_of.get(place, ENDED) in (QUEUED, RUNNING):
+        seen = next(filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None)
+        if seen is not None:
+            running.append(seen)
+            at_work.append(unit)
+        elif not sweep.cancelled and job_of.get(place, ENDED) in (QUEUED, RUNNING):
             waiting.append(unit)
         else:
             lost += 1
-    to_do = [*waiting, *(unit for unit in sweep.units if unit.title in {presence.title for presence in running})]
     at_once = max(len(running), int(sweep.options.get("workers") or 1))
     return SweepState(
         runs=sum(len(unit.ids) for unit in sweep.units),
@@ -82,6 +84,6 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
         queued=len(waiting),
         lost=lost,
         troubles=[record for record in own if not record.ok],
-        left=Durations.of([*records, *own]).left(to_do, at_once),
+        left=Durations.of([*records, *own]).left([*waiting, *at_work], at_once),
         silent=silent,
     )

@@ -224,10 +224,18 @@ def _status(store: Store, run_id: str) -> str:
 
 def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
     """Records the missing runs of a unit whose process is gone: `oom`, `timeout`, `failed` or `interrupted`, with what is known."""
+    from gclbench.config import ConfigErrors
+
     store = Store(runs_dir)
     places = missing(unit, store)
     if places:
-        _, specs = _composed(unit, places)
+        try:
+            _, specs = _composed(unit, places)
+        except ConfigErrors as error:
+            # Without a specification there is no record; the sweep's other units are no matter of this.
+            for text in error.errors:
+                log.error("%s: %s; %s is not recorded: %s", unit.title, reason, status, text)
+            places, specs = (), {}
         for place in places:
             _ended(unit, specs[place], status, reason, store)
     records = [(run_id, store.read(run_id)) for run_id in unit.ids]

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits, embedding, normalize
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from torch_geometric.data import Data
 
 from gclbench.graph import Embedding
@@ -16,6 +17,7 @@ from gclbench.hyperparameters import Count, Fraction, Positive, Range
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
+from gclbench.nn.sparse import compressed
 from gclbench.registry import METHODS
 from gclbench.streams import Streams
 from gclbench.watch import Watch
@@ -107,10 +109,9 @@ class Age:
         # Every node of the batch is encoded once, however many pairs it is in.
         nodes, place = torch.unique(ends, return_inverse=True)
         z = encoder(x if len(nodes) == len(x) else x.index_select(0, nodes))
-        # Unlike an index, `embedding` adds up its gradient in a fixed order on every device.
-        one, other = embedding(place, z).chunk(2)
         target = (torch.arange(len(ids), device=x.device) < positives).to(z.dtype)
-        return binary_cross_entropy_with_logits((one * other).sum(dim=1), target)
+        one, other = place.chunk(2)
+        return binary_cross_entropy_with_logits(PairProducts.apply(z, one, other), target)
 
 
 class ScaledLinear(nn.Module):
@@ -132,6 +133,24 @@ class ScaledLinear(nn.Module):
         least, largest = h.aminmax(dim=1, keepdim=True)
         extent = largest - least
         return normalize((h - least) / torch.where(extent > 0, extent, 1.0), dim=1)
+
+
+class PairProducts(torch.autograd.Function):
+    """z_i · z_j of listed pairs (P) of rows of z (N×d). The gradient is one product with the sparse N×N matrix of the pairs' own."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, one: Tensor, other: Tensor) -> Tensor:
+        ctx.save_for_backward(z, one, other)
+        return (z.index_select(0, one) * z.index_select(0, other)).sum(dim=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        z, one, other = ctx.saved_tensors
+        rows, columns, values = torch.cat([one, other]), torch.cat([other, one]), torch.cat([gradient, gradient])
+        order = torch.argsort(rows * len(z) + columns, stable=True)
+        matrix = compressed(rows[order], columns[order], values[order], (len(z), len(z)))
+        return torch.sparse.mm(matrix, z), None, None
 
 
 ROWS_AT_ONCE = 8192

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -31,6 +32,8 @@ class DeepWalk:
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "its softmax is hierarchical, over all nodes"
 
     walks: Count = 10
     length: Count = 40
@@ -53,7 +56,7 @@ class DeepWalk:
         walks = random_walks(graph.edge_index.cpu().numpy(), graph.num_nodes, self.walks, self.length, rng.numpy("walks"))
         # One worker: with several, the order of updates and so the vectors change from run to run.
         model = Word2Vec(
-            [[str(node) for node in walk] for walk in walks.tolist()],
+            Sentences(walks, graph.num_nodes),
             vector_size=self.dimension,
             window=self.window,
             min_count=0,
@@ -68,6 +71,21 @@ class DeepWalk:
         for node, row in model.wv.key_to_index.items():
             z[int(node)] = model.wv.vectors[row]
         return Embedding(torch.from_numpy(z).to(graph.x.device))
+
+
+class Sentences:
+    """Walks as lists of words, one word per node, made anew in each pass: as strings they would fill the memory.
+
+    Args:
+        walks: rows of node ids. nodes: N.
+    """
+
+    def __init__(self, walks: np.ndarray, nodes: int):
+        self._walks = walks
+        self._words = [str(node) for node in range(nodes)]
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return ([self._words[node] for node in walk.tolist()] for walk in self._walks)
 
 
 def random_walks(edge_index: np.ndarray, nodes: int, walks: int, length: int, rng: np.random.Generator) -> np.ndarray:

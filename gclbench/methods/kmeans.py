@@ -17,10 +17,16 @@ from gclbench.watch import Watch
 @METHODS.register("kmeans")
 @dataclass(frozen=True)
 class Features:
-    """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone."""
+    """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone.
+
+    task=clustering does the k-means. Of fewer different points than clusters each is one cluster and the others stay empty
+    (`clusters_found` says how many are not); features that are all the same are one cluster.
+    """
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "it trains nothing"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """x (N×F), not trained on anything."""

@@ -120,11 +120,12 @@ class Mvgrl:
         patience.restore()
         model.eval()
         with torch.no_grad():
+            u, v = views.nodes(first, second)
             if strategy is None:
-                u, v = views.nodes(first, second)
                 return Embedding(u + v)
-            last = pair(max(1, self.epochs), None)
-            z = strategy.embed(last.u, graph.edge_index, last.v)
+            z = strategy.embed(u, graph.edge_index, v)
+            # The iteration that patience ended the training with tells the strategy what phase it was in.
+            last = pair(max(1, watch.reached), strategy.mixture(views.features.nodes, device))
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, strategy.weights(last), strategy.shares(last))
             return Embedding(z, geometry="cosine", contrast=contrast)
 

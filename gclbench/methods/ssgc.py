@@ -23,7 +23,8 @@ from gclbench.registry import METHODS
 class Ssgc(AdaptiveSmoothing):
     """SSGC: the mean of the first K powers S^k X, K where the clusters are tightest, on its leading directions.
 
-    S is without self-loops, so an isolated node, like one without features in its neighbourhood, comes out as zero.
+    S is without self-loops, as in its clustering code; only an isolated node has one, and so keeps its features. A node
+    without features in its neighbourhood comes out as zero.
 
     Attributes:
         dimensions: right singular vectors that the smoothed features are projected on; rows are then scaled to unit length.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
-from gclbench.contrast.blocks import block_rows, by_blocks
+BLOCK_ENTRIES = 1 << 23
+"""Entries of the reconstruction that exist at a time: 32 MiB in float32."""
 
 
 class Autoencoder(nn.Module):
@@ -39,7 +41,12 @@ class Autoencoder(nn.Module):
         h = code
         for layer in self.decoder:
             h = torch.relu(layer(h))
-        sums = by_blocks(
-            lambda start, stop: (self.last(h[start:stop]) - x[start:stop]).square().sum(dim=1), len(x), block_rows(len(x), x.shape[1])
-        )
-        return sums.sum() / x.numel()
+        step = max(1, BLOCK_ENTRIES // x.shape[1])
+        if step >= len(x):
+            return self._squares(h, x) / x.numel()
+        pieces = zip(h.split(step), x.split(step), strict=True)
+        parts = [checkpoint(self._squares, *piece, use_reentrant=False, preserve_rng_state=False) for piece in pieces]
+        return torch.stack(parts).sum() / x.numel()
+
+    def _squares(self, h: Tensor, x: Tensor) -> Tensor:
+        return (self.last(h) - x).square().sum()

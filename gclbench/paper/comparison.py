@@ -207,9 +207,7 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
     features with uniform negatives, or at any filter and negatives where the paper is the method's own.
     """
     dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
-    values = [
-        value for value in printed(dataset, method, task, metric, settings["task"].get("protocol")) if value.mean is not None
-    ]
+    values = [value for value in printed(dataset, method, task, metric, settings["task"].get("protocol")) if value.mean is not None]
     # The two versions of a paper print a cell twice, and a control of the one's column is no run of the other's either.
     defined = [value for value in values if f"{value.paper}/{value.table}" in TABLES]
     for value in defined or values:

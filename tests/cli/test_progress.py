@@ -68,7 +68,16 @@ def test_an_error_ends_the_display(terminal: Callable[[], Terminal]) -> None:
 
 def test_lines_elsewhere(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    clock = iter([0.0, 100.0, 110.0, 130.0, 131.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with progress.shown("training") as report:
-        report(1, 4, 0.5)
-    first, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("training: 1/4, loss 0.5000, about ") and last.startswith("training: ") and last.endswith(" s")
+        # Resumed at the ninetieth iteration, after 100 seconds of loading.
+        report(90, 100, 0.5)
+        report(91, 100, 0.25)
+        report(93, 100, 0.125)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 90/100, loss 0.5000",
+        "training: 91/100, loss 0.2500, about 90 s left",
+        "training: 93/100, loss 0.1250, about 70 s left",
+        "training: 131.0 s",
+    ]

@@ -17,6 +17,8 @@ from gclbench.cli import main
 from gclbench.cli.run import load_all
 from gclbench.config import load
 from gclbench.hyperparameters import values_of
+from gclbench.launch.launcher import LaunchError
+from gclbench.launch.local import Local
 from gclbench.launch.plan import expand
 from gclbench.launch.sweep import Sweep, UnknownSweep, find
 from gclbench.launch.unit import give_up, perform, specification
@@ -83,7 +85,10 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
         (["launcher.wrokers=2"], "'launcher.wrokers' does not exist. Did you mean 'launcher.workers'?"),
         (["launcher.workers=0"], "launcher.workers=0 is out of range: it must be ≥ 1"),
         (["launcher=slrm"], "there is no launcher 'slrm'. Did you mean 'slurm'? Known launchers: local, ray, slurm"),
-        (["launcher=local", "launcher.partition=gpu"], "'launcher.partition' does not exist."),
+        (
+            ["launcher=local", "launcher.partition=gpu"],
+            "'launcher.partition' does not exist. Did you mean launcher=slurm, with that setting? Known: launcher.threads, ",
+        ),
         (["-m", "launcher=local,slurm"], "'launcher=local,slurm' names several values, and a sweep has one launcher"),
         (["-m", "launcher.workers=1,2"], "'launcher.workers=1,2' names several values, and a sweep has one launcher.workers"),
         (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
@@ -252,6 +257,21 @@ def test_a_sweep_that_is_not_there(verb: str, capsys: Printed) -> None:
     assert main([verb, "nonesuch"]) == 2
     err = capsys.readouterr().err
     assert f"gclbench {verb}: there is no sweep 'nonesuch' in runs. Sweeps there: {sweep.id}" in err
+
+
+def test_a_cancel_that_nobody_hears_cancels_nothing(capsys: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And while it is tried, whoever waits for the jobs knows of it."""
+    sweep = saved_sweep()
+    known: list[bool] = []
+
+    def silent(self: Local, told: Sweep) -> list[str]:
+        known.append(find("runs", sweep.id).cancelled)
+        raise LaunchError("nobody answers")
+
+    monkeypatch.setattr(Local, "cancel", silent)
+    assert main(["cancel", sweep.id]) == 1
+    assert "gclbench cancel: nobody answers" in capsys.readouterr().err
+    assert known == [True] and not find("runs", sweep.id).cancelled
 
 
 def test_sweeps_are_found_by_a_part_of_their_ids(tmp_path: Path) -> None:

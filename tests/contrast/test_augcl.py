@@ -65,6 +65,13 @@ def test_the_base_phase_is_plain_inter_view_contrast() -> None:
     assert torch.equal(strategy.weights(pair)(0, 3), torch.ones(3, NODES, dtype=torch.float64))
 
 
+def test_reported_weights_are_those_in_use() -> None:
+    """The distance needs no network, and its weights wait for the second half all the same."""
+    strategy = made(replace(SMALL, estimator="distance"))
+    assert torch.equal(strategy.weights(pair_of(iteration=5))(0, NODES), torch.ones(NODES, NODES, dtype=torch.float64))
+    assert not torch.equal(strategy.weights(pair_of(iteration=6))(0, NODES), torch.ones(NODES, NODES, dtype=torch.float64))
+
+
 @pytest.mark.parametrize("estimator", ["gambler", "softmax_response", "entropy", "distance"])
 def test_after_the_base_phase_both_directions_are_weighted(estimator: str) -> None:
     strategy, pair = made(replace(SMALL, estimator=estimator)), pair_of()

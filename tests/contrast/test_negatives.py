@@ -136,9 +136,8 @@ def test_every_strategy_gives_one_finite_number_that_both_views_feel(name: str) 
 def test_every_strategy_names_terms_that_sum_to_its_loss(name: str) -> None:
     negatives = built(name)
     loss, _, _ = step(negatives, TOTAL)
-    if negatives.terms:
-        assert not any(term.requires_grad for term in negatives.terms.values())
-        assert float(sum(negatives.terms.values())) == pytest.approx(float(loss), rel=1e-5)
+    assert negatives.terms and not any(term.requires_grad for term in negatives.terms.values())
+    assert float(sum(negatives.terms.values())) == pytest.approx(float(loss), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

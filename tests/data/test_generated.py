@@ -157,3 +157,17 @@ def test_rmat_features_that_are_large_for_the_memory_are_a_nameless_map(monkeypa
     monkeypatch.setattr(memory_map, "create_unnamed", lambda n, f, folder, what: made.append((n, f, folder)) or torch.empty(n, f))
     assert RMAT(**fields).load().content_hash == whole.content_hash
     assert made == [(1500, 9, tmp_path / "generated")]
+
+
+def test_rmat_features_stay_in_memory_where_the_folder_cannot_be_written_and_they_fit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fields = {"scale": 8, "edge_factor": 4, "features": 9}
+    whole = RMAT(**fields).load()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "file"))
+    monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
+    assert RMAT(**fields).load().content_hash == whole.content_hash
+    monkeypatch.setattr(memory_map, "fits", lambda *_: False)
+    with pytest.raises(NotADirectoryError):
+        RMAT(**fields).load()

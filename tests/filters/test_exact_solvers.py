@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from dense_filter import dense_solution, graphs, random_graph, signed_features, two_parts_and_loners, weighted_error
+from dense_filter import dense_solution, edges_of, graphs, random_graph, signed_features, two_parts_and_loners, weighted_error
 from torch import Tensor
 
 from gclbench.filters import propagation, slices
@@ -201,6 +201,17 @@ def test_values_that_are_not_finite_are_named(bad: float) -> None:
     x[3, 33] = bad
     with pytest.raises(ValueError, match=r"features of 'toy' hold NaN or infinite values, the first of them in row 3, column 33"):
         propagation.exact(Operator(*two_parts_and_loners(), True), x, Problem(0.1, 0.5, 1e-5, True), name="toy")
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_result_beyond_float32_is_refused(name: str) -> None:
+    """At r = 1 the hub of a star has its degree times what its leaves are."""
+    edge_index = edges_of([(0, node) for node in range(1, 40)])
+    problem = Problem(0.1, 1.0, 1e-5, SOLVERS[name])
+    with pytest.raises(ValueError, match=r"filtered features of 'toy' leave float32 .* as large as 3e\+37, .*divide the features"):
+        propagation.exact(Operator(edge_index, 40, True), torch.full((40, 2), 3e37), problem, name="toy")
+    found, _ = propagation.exact(Operator(edge_index, 40, True), torch.full((40, 2), 3e36), problem)
+    assert float(found.max()) > 3e37
 
 
 @pytest.mark.parametrize("name", SOLVERS)

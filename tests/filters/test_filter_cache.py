@@ -172,18 +172,6 @@ def test_a_folder_that_cannot_be_made_costs_only_the_cache(graph, tmp_path, capl
     assert file.read_text() == "not a folder"
 
 
-def test_a_full_disk_costs_only_the_cache_and_leaves_nothing(graph, tmp_path, caplog, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with caplog.at_level(logging.WARNING):
-        found, _ = cached(Doubling(), SETTINGS, graph, tmp_path)
-    assert torch.equal(found.x, graph.x * 2)
-    assert "No space left on device" in caplog.text
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("survivors", [0, 1])
 def test_an_interrupted_write_leaves_no_entry(graph, tmp_path, monkeypatch, survivors):
     """Ctrl-C before the first or between the two renames: the next run filters again, without a word of damage."""
@@ -229,6 +217,19 @@ class Mapping:
         x, file = create(*graph.x.shape, folder, "the features")
         x.copy_(graph.x * 2)
         return Filtered(x, {"solver": "mapping"}, file)
+
+
+@pytest.mark.parametrize("component", [Doubling, Mapping])
+def test_a_full_disk_costs_only_the_cache_and_leaves_nothing(graph, tmp_path, caplog, monkeypatch, component):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with caplog.at_level(logging.WARNING):
+        found, _ = cached(component(), SETTINGS, graph, tmp_path)
+    assert torch.equal(found.x, graph.x * 2)
+    assert "No space left on device" in caplog.text
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_mapped_result_becomes_the_entry_without_a_copy(graph, tmp_path):

@@ -239,6 +239,11 @@ def test_a_graph_that_was_given_with_one_direction_and_loops_is_repaired_and_fil
     [
         ({"alpha": 0.0}, r"filter\.alpha=0\.0 is out of range: it must be > 0 and ≤ 1"),
         ({"alpha": 1.5}, r"filter\.alpha=1\.5 is out of range"),
+        (
+            {"alpha": 1e-9},
+            r"filter: at alpha=1e-09 rounding in float32 may be as large as the result; ask for filter\.alpha above 2\.4e-07",
+        ),
+        ({"alpha": 1e-9, "solver": "push"}, r"filter: at alpha=1e-09 rounding in float32"),
         ({"rrz": -0.1}, r"filter\.rrz=-0\.1 is out of range: it must be ≥ 0 and ≤ 1"),
         ({"r_max": 0}, r"filter\.r_max=0 is out of range: it must be > 0"),
         ({"tol": 1e-9}, r"filter\.tol=1e-09 is out of range"),

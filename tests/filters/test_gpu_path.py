@@ -59,7 +59,7 @@ def test_push_is_the_cpus(memory: list[int], monkeypatch: pytest.MonkeyPatch) ->
 def test_slices_follow_the_free_memory_and_none_that_fits_is_an_error(memory: list[int]) -> None:
     operator, x = Operator(EDGES, NODES, True), signed_features(NODES, 9)
     matrix = 12 * operator.entries
-    memory[0] = matrix + int((NODES * (4 * BUFFERS + 16) + operator.entries // 128) * 3.5 / 0.9)
+    memory[0] = matrix + int((NODES * (4 * BUFFERS + 16) + operator.entries // 64) * 3.5 / 0.9)
     found, outcome = exact(operator, x, Problem(0.1, 0.4, 1e-5, True), device="cuda")
     assert (outcome.slice_width, outcome.slices) == (3, 3)
     wanted, degree = dense_solution(EDGES, x, 0.1, 0.4, True)

@@ -59,8 +59,9 @@ def test_more_nodes_than_columns_can_name() -> None:
 def test_means_of_components(self_loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     edge_index, nodes = two_parts_and_loners()
     x = signed_features(nodes, 3)
-    for chunk in (1, 2, 1024):
+    for chunk, counted in ((1, 2**31), (2, 3), (1024, 12), (1024, 2**31)):
         monkeypatch.setattr(operators.Components, "_CHUNK", chunk)
+        monkeypatch.setattr(operators, "_COUNTED", counted)
         operator = Operator(edge_index, nodes, self_loops)
         components = operator.components
         assert components.count == 4

@@ -126,3 +126,8 @@ def test_a_gpu_that_cannot_be_used_is_the_cpu_and_one_line_saying_why(
     assert isinstance(found, CpuPath)
     assert len(caplog.records) == 1
     assert "the filter runs on the CPU, with the same result: no NVRTC was found" in caplog.text
+
+
+def test_the_product_of_the_check_is_exact(cpu: CpuPath, operator: Operator) -> None:
+    w = torch.randn(operator.nodes, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(cpu.exact_product(w), operator.transition(torch.float64).to_dense() @ w, rtol=1e-13, atol=1e-14)

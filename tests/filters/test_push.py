@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 import torch
-from dense_filter import dense_solution, graphs, signed_features, two_parts_and_loners
+from dense_filter import dense_solution, edges_of, graphs, signed_features, two_parts_and_loners
 from torch import Tensor
 
 from gclbench.filters import slices
@@ -96,9 +96,31 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     torch.set_num_threads(1)
 
 
+@pytest.mark.parametrize("magnitude", [1e-37, 1.0, 1e30])
+@pytest.mark.parametrize("r_max", [1e-8, 1e-12])
+def test_the_bound_covers_rounding_where_the_threshold_is_beyond_float32(r_max: float, magnitude: float) -> None:
+    edge_index, nodes = two_parts_and_loners()
+    for self_loops, r in itertools.product((True, False), (0.0, 0.5, 1.0)):
+        x = signed_features(nodes, 4) * magnitude
+        wanted, _ = dense_solution(edge_index, x, 0.05, r, self_loops)
+        found, outcome = pushed(Operator(edge_index, nodes, self_loops), x, 0.05, r, r_max)
+        error = float((found.double() - wanted).abs().max())
+        assert error > 1e-9 * magnitude, "float32 cannot do what was asked"
+        assert error <= outcome.error_bound <= 1e-3 * magnitude
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_values_that_are_not_finite_are_refused(bad: float) -> None:
     x = torch.ones(18, 3)
     x[3, 1] = bad
     with pytest.raises(ValueError, match="NaN or infinite values"):
         pushed(Operator(*two_parts_and_loners(), True), x, 0.1, 0.5, 1e-3)
+
+
+def test_a_result_beyond_float32_is_refused() -> None:
+    """At r = 1 the hub of a star has its degree times what its leaves are."""
+    edge_index = edges_of([(0, node) for node in range(1, 40)])
+    with pytest.raises(ValueError, match=r"filtered features of 'toy' leave float32 .* as large as 3e\+38, .*divide the features"):
+        x = torch.zeros(40, 1)
+        x[1:5] = 3e38
+        pushed(Operator(edge_index, 40, False), x * 1.0, 0.01, 1.0, 1e-5, name="toy")

@@ -49,6 +49,23 @@ def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Pat
     assert "its Ray worker died: WorkerCrashedError" in killed.reason, err
 
 
+def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
+    command = ("dataset=digits", "task=clustering", "method.epochs=1000000", "seeds=2", "launcher=ray", "launcher.cpus=2")
+    with start(tmp_path, "-m", *command, "checkpoint_every=0.2") as process:
+        try:
+            wait_until(lambda: at_work(tmp_path), 120, "a training")
+            (sweep,) = (path.name for path in tmp_path.glob("runs/sweeps/*"))
+            out, _ = finish(start(tmp_path, "status", sweep))
+            assert "units running, " in out and "left undone" not in out
+            out, _ = finish(start(tmp_path, "cancel", sweep))
+            assert "1 jobs told to end" in out
+            _, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 130 and "interrupted; what was recorded stays" in err and "SIGTERM received" not in err, err
+    assert {record.status for record in records(tmp_path).values()} == {"interrupted"}
+
+
 def test_more_than_there_is(tmp_path: Path) -> None:
     with start(tmp_path, "task=clustering", "launcher=ray", "launcher.cpus=1000") as process:
         _, err = process.communicate(timeout=120)

@@ -27,6 +27,8 @@ class Cluster:
         self.given_up: list[tuple[int, str, str]] = []
         self.notes: list[str] = []
         self.silent = 0
+        self.folder = Path()
+        self.on_end: Callable[[], object] = lambda: None
 
     def states(self, ids: Any) -> dict[str, JobState]:
         if self.silent:
@@ -38,6 +40,7 @@ class Cluster:
             word = history.pop(0) if len(history) > 1 else history[0]
             if word not in ("RUNNING", "PENDING"):
                 self.recorded |= self.records_on_end.get(job, set())
+                self.on_end()
             found[job] = JobState(word, "Resources" if word == "PENDING" else "")
         return found
 
@@ -70,6 +73,7 @@ def run(cluster: Cluster, tmp_path: Path) -> Callable[..., Sweep]:
     def go(units: int, **settings: Any) -> Sweep:
         made = tuple(Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",)) for seed in range(units))
         sweep = Sweep(str(tmp_path), made, "slurm", {})
+        cluster.folder = tmp_path
         Slurm(**settings).run(sweep, None, cluster.notes.append)  # type: ignore[arg-type]
         return sweep
 
@@ -113,6 +117,23 @@ def test_a_cancelled_job_is_not_started_again(cluster: Cluster, run: Callable[..
     cluster.histories = {"1_0": ["CANCELLED"]}
     run(1)
     assert cluster.handed_over == [[0]] and cluster.given_up == []
+    assert "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them" in cluster.notes
+
+
+def test_a_sweep_that_was_cancelled_elsewhere_is_not_handed_over_again(cluster: Cluster, run: Callable[..., Sweep]) -> None:
+    """However its jobs ended: some end by themselves at that moment."""
+
+    def cancelled_meanwhile() -> set[int]:
+        (path,) = cluster.folder.glob("sweeps/*/sweep.json")
+        sweep = Sweep.read(path.parent)
+        sweep.cancelled = True
+        sweep.save()
+        return set()
+
+    cluster.histories = {"1_0": ["RUNNING", "FAILED"], "1_1": ["COMPLETED"]}
+    cluster.on_end = cancelled_meanwhile
+    sweep = run(2)
+    assert cluster.handed_over == [[0, 1]] and cluster.given_up == [] and Sweep.read(sweep.folder).cancelled
     assert "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them" in cluster.notes
 
 

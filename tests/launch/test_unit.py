@@ -15,7 +15,7 @@ import torch
 from gclbench import runner
 from gclbench.config import load
 from gclbench.launch.plan import expand
-from gclbench.launch.presence import present
+from gclbench.launch.presence import announced, present
 from gclbench.launch.unit import PREEMPTED, Unit, give_up, missing, perform
 from gclbench.records import Record, Store
 
@@ -231,6 +231,13 @@ def test_giving_up_records_what_is_known_and_keeps_what_is_done() -> None:
     assert record.command.endswith("task=classification 'seeds=[0]'") and record.seed == 0
 
 
+def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    (unit,) = units("task=clustering")
+    with caplog.at_level(logging.ERROR):
+        assert give_up(replace(unit, ids=("0" * 16,)), "runs", "oom", "its worker was killed") == [("0" * 16, "oom")]
+    assert "its worker was killed; oom is not recorded: clustering is run" in caplog.text and not Path("runs").exists()
+
+
 def test_threads_are_set_where_the_launcher_says_so() -> None:
     (unit,) = units("task=clustering")
     perform(replace(unit, threads=2), "runs")
@@ -244,3 +251,14 @@ def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:
     found = [presence for presence in seen if presence is not None]
     assert found and found[-1].title == unit.title == "dmat_i · sbm · seed 0 · clustering"
     assert present(Store("runs"), unit.ids[0]) is None
+
+
+def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> None:
+    """A run that was killed leaves its file, and its process id is given out again."""
+    store, run_id = Store("runs"), "0" * 16
+    with announced(store, run_id, "a run", None):
+        path = store.path(run_id).with_name("running.json")
+        facts = json.loads(path.read_text())
+        assert present(store, run_id) is not None
+        path.write_text(json.dumps({**facts, "begun": "1"}))
+        assert present(store, run_id) is None

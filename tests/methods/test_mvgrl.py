@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import ClassVar
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
-from gclbench.contrast.uniform import Uniform
+from gclbench.contrast.imix import Imix
+from gclbench.contrast.negatives import Negatives, Pair
+from gclbench.contrast.uniform import Uniform, UniformNegatives
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import make_graph
 from gclbench.methods import mvgrl
 from gclbench.methods.mvgrl import Mvgrl, Views
@@ -111,3 +117,48 @@ def test_five_steps_by_hand(graph, way, objective):
 def test_nodes_without_a_strategy(graph):
     with pytest.raises(ValueError, match=r"objective=nodes needs a strategy for negatives; Uniform\(\) is the plain one"):
         Mvgrl(objective="nodes").fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
+
+
+class Waiting(UniformNegatives):
+    """The plain loss for three iterations, a larger one from then on; notes of the pairs that reports ask about."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked: list[Pair] = []
+
+    def forward(self, pair):
+        return super().forward(pair) + (pair.iteration > 3) * 100
+
+    def weights(self, pair):
+        self.asked.append(pair)
+        return super().weights(pair)
+
+
+@dataclass(frozen=True)
+class Waits:
+    version: ClassVar[str] = "1"
+    made: Negatives = field(default_factory=Waiting)
+
+    def build(self, width, nodes, rng, device):
+        return self.made
+
+
+def test_reports_see_the_iteration_at_which_patience_ran_out(graph):
+    strategy, watch = Waits(), Watch()
+    Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4).fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
+    assert watch.reached == 7
+    assert [(pair.iteration, pair.total) for pair in strategy.made.asked] == [(7, 50)]
+
+
+def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(graph):
+    """The shares that are told are those of the view that is told."""
+    base = Mvgrl(objective="nodes", epochs=0, hidden=WIDTH)
+    plain, mixed = (base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), negatives) for negatives in (Uniform(), Imix()))
+    assert torch.equal(mixed.z, plain.z) and torch.equal(mixed.contrast.v, plain.contrast.v)
+    shares = mixed.contrast.mixture(0, NODES)
+    s, _ = views_of(graph.edge_index)
+    with Streams(0).seeded("init"):
+        encoder = Convolution(INPUTS, WIDTH, "prelu")
+    u = encoder.activation(s @ (shares @ graph.x) @ encoder.weight)
+    torch.testing.assert_close(mixed.contrast.u, unit_rows(u.detach()), rtol=1e-3, atol=1e-4)
+    assert not torch.allclose(mixed.contrast.u, plain.contrast.u, atol=1e-2)

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,25 @@ def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "torch sees no GPU; --device cpu --quick tries what can be tried without one" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_part_that_goes_on_for_too_long_is_broken_off_and_what_was_found_is_on_disk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import gpu_check
+
+    from gclbench.data.mirror import DataUnavailable
+
+    def absent() -> None:
+        raise DataUnavailable("no raw files")
+
+    check = gpu_check.Check("cpu", True, 0.1 - gpu_check.GRACE, tmp_path / "out")
+    started = time.monotonic()
+    check.part("training", -60, lambda: time.sleep(20))
+    assert time.monotonic() - started < 10
+    facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
+    assert facts["parts"]["training"]["result"]["failed"].startswith("OutOfTime: broken off 15 s after the end of the time")
+    assert "FAILED: OutOfTime" in (tmp_path / "out" / "gpu_check.md").read_text()
+    check.part("dmat_i on acm", -60, absent)
+    assert check.facts["not_run"] == ["dmat_i on acm: its data are not here"]

@@ -91,6 +91,33 @@ def test_fewer_distinct_rows_than_clusters_are_kept_as_they_come(toy: Toy) -> No
     assert metrics["inertia"] == pytest.approx(0, abs=1e-6)
 
 
+def test_a_methods_own_clusters_are_measured_unless_a_number_is_asked_for(toy: Toy) -> None:
+    graph = toy()
+    noise = torch.randn(120, 5, generator=torch.Generator().manual_seed(0))
+    own = Embedding(noise, clusters=(graph.y + 1) % 3)
+    metrics = Clustering().evaluate(own, graph, None, Streams(0))
+    assert metrics["acc"] == 1 and metrics["own_clusters"] == 1 and metrics["clusters_found"] == 3 and "inertia" not in metrics
+    assert metrics["modularity"] == pytest.approx(cm.modularity(graph.edge_index.numpy(), graph.y.numpy()))
+    asked = Clustering(clusters=3)
+    assert asked.evaluate(own, graph, None, Streams(0)) == asked.evaluate(Embedding(noise), graph, None, Streams(0))
+    assert "own_clusters" not in asked.evaluate(own, graph, None, Streams(0))
+
+
+def test_the_oracle_is_the_iteration_with_the_largest_accuracy_under_names_of_its_own(toy: Toy) -> None:
+    y = toy().y.clone()
+    y[:30] = -1
+    graph = toy(y=y)
+    truth = toy().y
+    history = torch.stack([truth * 0, torch.where(torch.arange(120) < 60, truth, 0), truth * 0])
+    last = torch.where(torch.arange(120) < 90, truth * 0, truth)
+    metrics = Clustering().evaluate(Embedding(graph.x, clusters=last, history=history.int()), graph, None, Streams(0))
+    known = y.numpy() >= 0
+    assert metrics["oracle_iteration"] == 2
+    assert metrics["acc_oracle"] == cm.clustering_accuracy(y.numpy()[known], history[1].numpy()[known])
+    assert metrics["nmi_oracle"] == cm.normalized_mutual_information(y.numpy()[known], history[1].numpy()[known])
+    assert metrics["acc"] == cm.clustering_accuracy(y.numpy()[known], last.numpy()[known])
+
+
 def test_unlabelled_nodes_are_clustered_but_not_scored(toy: Toy) -> None:
     y = toy().y.clone()
     y[:30] = -1

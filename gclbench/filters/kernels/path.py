@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
@@ -37,6 +38,7 @@ class Path(ABC):
     def __init__(self, operator: Operator, device: torch.device):
         self.device = device
         self._operator = operator
+        self._lock = threading.Lock()
         self.degree = operator.degree.to(device)
         self.order, self.rank = operator.order.to(device), operator.rank.to(device)
 
@@ -58,13 +60,20 @@ class Path(ABC):
     def summing_error(self) -> Tensor:
         return self._operator.summing_error.to(self.device)
 
-    @functools.cached_property
-    def _exact(self) -> Tensor:
-        return self._operator.transition(torch.float64).to(self.device)
-
     def exact_product(self, w: Tensor) -> Tensor:
         """P w in float64."""
-        return torch.sparse.mm(self._exact, w)
+        # Threads come here at once, and each would make the matrices for itself.
+        with self._lock:
+            blocks = self._exact
+        out = torch.empty_like(w)
+        for rows, matrix in blocks:
+            out[rows] = torch.sparse.mm(matrix, w)
+        return out
+
+    @functools.cached_property
+    def _exact(self) -> list[tuple[slice, Tensor]]:
+        """P in float64, by groups of rows."""
+        return [(slice(0, self._operator.nodes), self._operator.transition(torch.float64).to(self.device))]
 
 
 class CpuPath(Path):
@@ -93,6 +102,19 @@ class CpuPath(Path):
                 matrix = torch.sparse_csr_tensor(inner, columns, values, (last - first, operator.nodes), check_invariants=False)
             yield slice(first, last), inner, columns, matrix
             first = last
+
+    @functools.cached_property
+    def _exact(self) -> list[tuple[slice, Tensor]]:
+        shares, nodes = self._operator.safe_degree.reciprocal(), self._operator.nodes
+        return [
+            (
+                rows,
+                torch.sparse_csr_tensor(
+                    inner, columns, torch.repeat_interleave(shares[rows], inner.diff()), (len(inner) - 1, nodes)
+                ),
+            )
+            for rows, inner, columns, _ in self._blocks
+        ]
 
     def _accumulate(self, source: Tensor, out: Tensor, damping: float, keep: float) -> None:
         """out ← damping · P source + keep · out, float32."""

@@ -1,0 +1,60 @@
+"""How far a sweep is, as `gclbench status` tells it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gclbench.launch import background
+from gclbench.launch.ray import Ray
+from gclbench.launch.state import SweepState, state_of
+from gclbench.launch.sweep import Sweep
+from gclbench.launch.unit import Unit
+
+UNITS = tuple(Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",)) for seed in range(3))
+
+
+def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without `submit`: the process that was started is the sweep's job."""
+    task = SimpleNamespace(remote=lambda *arguments: object())
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(remote=lambda **options: lambda function: task))
+    monkeypatch.setattr(Ray, "_connected", lambda self, ray, note: contextlib.nullcontext())
+    seen: list[SweepState] = []
+
+    def collect(self: Ray, ray: Any, sweep: Sweep, places: dict[Any, int], note: Any) -> None:
+        assert len(places) == 3
+        seen.append(state_of(Sweep.read(sweep.folder)))
+
+    monkeypatch.setattr(Ray, "_collect", collect)
+    sweep = Sweep(str(tmp_path), UNITS, "ray", {})
+    sweep.save()
+    Ray().run(sweep, None, lambda text: None)  # type: ignore[arg-type]
+    assert [(state.queued, state.lost, state.over) for state in seen] == [(3, 0, False)]
+    (job,) = Sweep.read(sweep.folder).jobs
+    assert job["pid"] == os.getpid() and background.state(job) == "running"
+    assert background.state({**job, "begun": "1"}) == "ended", "another process of that number is not it"
+
+
+def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:
+    job = {"id": "elsewhere:7", "units": [0, 1, 2]}
+    sweep = Sweep(str(tmp_path), UNITS, "ray", {}, jobs=[job])
+    sweep.save()
+    background.attend(sweep)
+    assert Sweep.read(sweep.folder).jobs == [job]
+
+
+def test_what_was_cancelled_waits_for_nobody(tmp_path: Path) -> None:
+    """Though its process may take a moment to end."""
+    sweep = Sweep(str(tmp_path), UNITS, "local", {})
+    sweep.save()
+    background.attend(sweep)
+    assert state_of(sweep).queued == 3
+    sweep.cancelled = True
+    state = state_of(sweep)
+    assert (state.queued, state.lost, state.over) == (0, 3, True)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from gclbench.nn import autoencoder
+from gclbench.nn.autoencoder import Autoencoder
+
+
+def made() -> tuple[Autoencoder, torch.Tensor]:
+    torch.manual_seed(0)
+    return Autoencoder(7, (6, 5), 2), torch.rand(9, 7)
+
+
+def test_layers_are_those_of_a_sequence() -> None:
+    model, x = made()
+    relu = torch.relu
+    first = relu(x @ model.weight + model.bias)
+    second = relu(model.encoder[0](first))
+    code = model.encoder[1](second)
+    found = model.hidden(x @ model.weight)
+    assert [layer.shape[1] for layer in found] == [6, 5, 2]
+    for layer, expected in zip(found, (first, second, code), strict=True):
+        torch.testing.assert_close(layer, expected)
+    back = model.last(relu(model.decoder[1](relu(model.decoder[0](code)))))
+    torch.testing.assert_close(model.reconstruction_error(code, x), nn.functional.mse_loss(back, x))
+
+
+def test_blocks_change_neither_the_error_nor_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = made()
+    errors, gradients = [], []
+    for entries in (1 << 23, 7 * 4):
+        monkeypatch.setattr(autoencoder, "BLOCK_ENTRIES", entries)
+        model.zero_grad()
+        error = model.reconstruction_error(model.hidden(x @ model.weight)[-1], x)
+        error.backward()
+        errors.append(error.detach())
+        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
+    torch.testing.assert_close(*errors)
+    for whole, blocks in zip(*gradients, strict=True):
+        torch.testing.assert_close(whole, blocks)
