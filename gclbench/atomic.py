@@ -105,7 +105,7 @@ def _sweep_away(fresh: Path) -> None:
                 if TEMPORARY.fullmatch(entry.name):
                     with contextlib.suppress(OSError):
                         if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_AFTER:
-                            os.unlink(entry.path)
+                            Path(entry.path).unlink()
 
 
 def _beside(path: Path) -> Path:

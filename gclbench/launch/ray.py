@@ -128,7 +128,7 @@ class Ray(Launcher):
             )
             raise LaunchError(f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}") from error
         if ending is not None and threading.current_thread() is threading.main_thread():
-            # Ray's own handler aborts the process: `gclbench cancel` would leave no run recorded as interrupted by us.
+            # Ray's own handler aborts the process, and nobody is told how to go on.
             signal.signal(signal.SIGTERM, ending)
         try:
             self._check_room(ray, note)

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from gclbench.data.splits import Split
 from gclbench.config import ConfigErrors, load
+from gclbench.data.splits import Split
 from gclbench.graph import Embedding, Graph, Unsupported
 from gclbench.hyperparameters import bind
 from gclbench.registry import TASKS
