@@ -99,7 +99,14 @@ def test_an_interrupt_ends_running_workers_as_interrupted(here: Path, tmp_path: 
     paths = os.pathsep.join(filter(None, [str(fate.install(tmp_path / "site")), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "gclbench", *SMALL, *PLAIN, "method=fate", "launcher.workers=2", "seeds=[0,2,4,6]"]
     environment = {**os.environ, "PYTHONPATH": paths}
-    with subprocess.Popen([*command, "method.pause=60"], stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        [*command, "method.pause=60"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        # A shell's background jobs start with SIGINT ignored, and so would the tests of a CI that runs as one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         deadline = time.monotonic() + 300
         while len(list(here.glob("runs/*/running.json"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
