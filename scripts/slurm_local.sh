@@ -150,14 +150,23 @@ stop() {
 down() { # as when the power goes: slurmd and everything that its jobs started are killed
   local sessions
   alive slurmd || fail "the node is down already"
-  sessions=$(scontrol listpids | awk 'NR > 1 && $1 > 0 {print $1}' | xargs -r ps -o sid= -p | sort -u)
+  sessions=$(scontrol listpids | awk 'NR > 1 && $1 > 0 {print $1}' | xargs -r ps -o sid= -p)
   kill -KILL "$(cat "$here/slurmd.pid")"
   rm -f "$here/slurmd.pid"
+  # Nothing starts any more. A job that had only just begun is not listed above, but has its slurmstepd.
+  sessions=$(echo "$sessions $(steps)" | tr -s ' ' '\n' | sort -u)
   # All at the same moment: none may live to tell of the others' end.
   for signal in STOP KILL; do
     for session in $sessions; do pkill -"$signal" -s "$session" || true; done
   done
   scontrol update NodeName="$(hostname -s)" State=DOWN Reason="power failure"
+}
+
+steps() { # the sessions of this cluster's slurmstepd processes
+  local pid
+  for pid in $(pgrep -x slurmstepd); do
+    if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "SLURM_CONF=$SLURM_CONF"; then ps -o sid= -p "$pid"; fi
+  done
 }
 
 up() {

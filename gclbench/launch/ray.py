@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gclbench.hyperparameters import NonNegative, Positive, Range
 from gclbench.launch.launcher import Launcher, LaunchError, Note, Progress
-from gclbench.records import StoreError
+from gclbench.launch.presence import present
+from gclbench.records import Store, StoreError
 from gclbench.registry import LAUNCHERS
 
 if TYPE_CHECKING:
     from gclbench.launch.sweep import Sweep
-    from gclbench.launch.unit import Outcome
+    from gclbench.launch.unit import Outcome, Unit
 
 KNOCK = 5.0
 """Seconds that an address may take to accept a connection."""
@@ -63,20 +64,25 @@ class Ray(Launcher):
         from gclbench.launch.background import attend
 
         attend(sweep)
-        with self._connected(ray, note):
-            attempt = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(_perform)
-            runs_dir, folder = str(Path(sweep.runs_dir).absolute()), str(Path.cwd())
-            places = {attempt.remote(unit.plain(), runs_dir, folder): place for place, unit in enumerate(sweep.units)}
-            try:
-                self._collect(ray, sweep, places, note)
-            except BaseException:
-                for task in places:
-                    # What ended in the meantime, or a Ray that is gone, needs no ending.
+        begun: list[Unit] = []
+        try:
+            with self._connected(ray, note):
+                attempt = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(_perform)
+                runs_dir, folder = str(Path(sweep.runs_dir).absolute()), str(Path.cwd())
+                places = {attempt.remote(unit.plain(), runs_dir, folder): place for place, unit in enumerate(sweep.units)}
+                try:
+                    self._collect(ray, sweep, places, note)
+                except BaseException:
+                    begun += at_work(sweep)
+                    for task in places:
+                        # What ended in the meantime, or a Ray that is gone, needs no ending.
+                        with contextlib.suppress(Exception):
+                            ray.cancel(task)
                     with contextlib.suppress(Exception):
-                        ray.cancel(task)
-                with contextlib.suppress(Exception):
-                    ray.wait(list(places), num_returns=len(places), timeout=FAREWELL)
-                raise
+                        ray.wait(list(places), num_returns=len(places), timeout=FAREWELL)
+                    raise
+        finally:
+            record_interrupted(begun, sweep.runs_dir)
 
     def _collect(self, ray: Any, sweep: Sweep, places: dict[Any, int], note: Note) -> None:
         from gclbench.launch.unit import give_up
@@ -145,6 +151,23 @@ class Ray(Launcher):
                 if self.address is None:
                     raise LaunchError(text)
                 note(f"{text}; it waits until the cluster has such a node")
+
+
+def at_work(sweep: Sweep) -> list[Unit]:
+    """The units whose runs are being worked on."""
+    store = Store(sweep.runs_dir)
+    return [unit for unit in sweep.units if any(present(store, run_id) for run_id in unit.ids)]
+
+
+def record_interrupted(units: list[Unit], runs_dir: str) -> None:
+    """Records the runs of units whose workers Ray ended before they could do so themselves."""
+    from gclbench.launch.unit import INTERRUPTED, give_up
+
+    store = Store(runs_dir)
+    for unit in units:
+        if all(store.read(run_id) is None for run_id in unit.ids):
+            with contextlib.suppress(StoreError):
+                give_up(unit, runs_dir, "interrupted", INTERRUPTED)
 
 
 def knock(address: str) -> None:

@@ -6,13 +6,17 @@ import os
 import socket
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gclbench.config import load
 from gclbench.hyperparameters import bind
 from gclbench.launch.launcher import LaunchError
-from gclbench.launch.ray import Ray, environment, knock
+from gclbench.launch.plan import expand
+from gclbench.launch.ray import Ray, environment, knock, record_interrupted
+from gclbench.records import Store
 
 
 def test_no_ray_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,3 +70,16 @@ def test_workers_get_what_they_need_and_nothing_else(monkeypatch: pytest.MonkeyP
     assert environment() == {"GCLBENCH_OFFLINE": "1", "OMP_NUM_THREADS": "2", "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}/opt"}
     monkeypatch.delenv("PYTHONPATH")
     assert "PYTHONPATH" not in environment()
+
+
+def test_what_ray_ended_without_a_word_is_recorded_as_interrupted(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    sbm = ["dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "method=kmeans", "task=clustering"]
+    units = expand([load([*sbm, "seeds=2", f"runs_dir={tmp_path}"])], store).units
+    record_interrupted(units[:1], str(tmp_path))
+    (first,) = store.scan()
+    assert (first.seed, first.status) == (0, "interrupted")
+    # A worker that did record what it was at knows more: its record stays.
+    store.write(replace(first, reason="its own"))
+    record_interrupted(units, str(tmp_path))
+    assert {record.seed: record.reason == "its own" for record in store.scan()} == {0: True, 1: False}
