@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from gclbench.contrast.views import kept
 from gclbench.graph import Embedding, Unsupported
 from gclbench.hyperparameters import Count, Fraction, NonNegative, Positive, Range
+from gclbench.methods.two_view import check_shapes
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.registry import METHODS
@@ -52,14 +53,7 @@ class Bgrl:
     normalize_features: bool = True
 
     def __post_init__(self) -> None:
-        if not self.architecture:
-            raise ValueError("architecture needs at least one width, for example method.architecture=[256,128]")
-        for name in ("edge_drop", "feature_drop"):
-            values = getattr(self, name)
-            if len(values) != 2:
-                raise ValueError(
-                    f"{name} needs two probabilities, one per view, for example method.{name}=[0.2,0.4]; got {list(values)}"
-                )
+        check_shapes(self)
 
     def rate(self, done: int) -> float:
         """Share of lr after that many steps: linear over the warm-up, then a half cosine to 0 at `epochs`."""

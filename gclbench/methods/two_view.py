@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -31,6 +30,18 @@ class Drops:
 
     edges: float | Tensor
     columns: float | Tensor
+
+
+def check_shapes(method: Any) -> None:
+    """Raises ValueError unless a method's `architecture` has a layer, and its `edge_drop` and `feature_drop` a value per view."""
+    if not method.architecture:
+        raise ValueError("architecture needs at least one width, for example method.architecture=[256,128]")
+    for name in ("edge_drop", "feature_drop"):
+        values = getattr(method, name)
+        if len(values) != 2:
+            raise ValueError(
+                f"{name} needs two probabilities, one per view, for example method.{name}=[0.2,0.4]; got {list(values)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -66,14 +77,7 @@ class TwoView:
     normalize_features: bool = True
 
     def __post_init__(self) -> None:
-        if not self.architecture:
-            raise ValueError("architecture needs at least one width, for example method.architecture=[256,128]")
-        for name in ("edge_drop", "feature_drop"):
-            values = getattr(self, name)
-            if len(values) != 2:
-                raise ValueError(
-                    f"{name} needs two probabilities, one per view, for example method.{name}=[0.2,0.4]; got {list(values)}"
-                )
+        check_shapes(self)
 
     def drops(self, graph: Data) -> tuple[Drops, Drops]:
         """How the two views are drawn from the graph."""
@@ -104,7 +108,7 @@ class TwoView:
         def view(drop: Drops, mixture: RowMixture | None) -> Tensor:
             edges = kept(graph.edge_index.shape[1], drop.edges, views)
             columns = kept(features.width, drop.columns, views)
-            return projector(encoder(features, adjacency.normalised(edges), columns, _mixing(mixture)))
+            return projector(encoder(features, adjacency.normalised(edges), columns, mixture and mixture.apply))
 
         def pair(iteration: int) -> Pair:
             mixture = strategy.mixture(features.nodes, graph.x.device)
@@ -129,7 +133,3 @@ class TwoView:
             z = z if self.projector else strategy.embed(z, graph.edge_index)
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, strategy.weights(last), strategy.shares(last))
         return Embedding(z, geometry="cosine", contrast=contrast)
-
-
-def _mixing(mixture: RowMixture | None) -> Callable[[Tensor], Tensor] | None:
-    return None if mixture is None else mixture.apply
