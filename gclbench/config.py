@@ -21,14 +21,26 @@ from omegaconf.errors import OmegaConfBaseException
 from gclbench.composition import composed, has_yaml, offer
 from gclbench.hyperparameters import bind, identity_of
 from gclbench.registry import DATASETS, FILTERS, KINDS, LAUNCHERS, METHODS, NEGATIVES, TASKS, Registry, UnknownName, nearest
+from gclbench.tracking import chosen
 
 GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
 """What is chosen by name: the kinds of components, and where runs go."""
 
-OF_THE_COMMAND = ("runs_dir", "rerun", "launcher")
+OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
 """Keys that a sweep has one value of."""
 
-NO_PART_OF_A_RUN = ("seeds", "task", "runs_dir", "rerun", "device", "time_limit", "memory_limit", "checkpoint_every", "launcher")
+NO_PART_OF_A_RUN = (
+    "seeds",
+    "task",
+    "runs_dir",
+    "rerun",
+    "device",
+    "time_limit",
+    "memory_limit",
+    "checkpoint_every",
+    "launcher",
+    "tracking",
+)
 """Keys that the command which repeats a run leaves out."""
 
 CLOSER_THAN_THE_SAME_NAME = 0.85
@@ -62,6 +74,7 @@ class Experiment:
         device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit, no checkpoint.
         launcher: an instance; launcher_name: its name.
+        tracking: name of a tracker, or None.
         overrides: the command's overrides without `NO_PART_OF_A_RUN`, to repeat it.
         tasks_chosen: whether the command named its tasks (else those that make sense for the method are run).
     """
@@ -79,6 +92,7 @@ class Experiment:
     checkpoint_every: float | None = None
     launcher: Any = None
     launcher_name: str = "local"
+    tracking: str | None = None
 
 
 def load(overrides: list[str]) -> Experiment:
@@ -295,6 +309,7 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     launcher_name = str(where.pop("name"))
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
     device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
+    tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -315,6 +330,7 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         tasks_chosen=any(override.key_or_group == "task" for override in parsed),
         launcher=launcher,
         launcher_name=launcher_name,
+        tracking=tracking,
         **limits,
     )
 

@@ -131,7 +131,7 @@ def run(
         task = job.components["tasks"][name]
         metrics: dict[str, float] = {}
         outcome = failure
-        facts["split"] = {}
+        facts["split"], facts["data"] = {}, {}
         try:
             if outcome is None:
                 with memory_limit(job.memory_limit), _time_limit(job):
@@ -144,6 +144,8 @@ def run(
                         checkpoint.move(_beside(store, job.specs[name]))
                     with clock.phase("evaluate"):
                         metrics = task.evaluate(embedding, graph, split, rng)
+                        if hasattr(task, "data"):
+                            facts["data"] = task.data(embedding, graph, split, rng)
                 outcome = ("ok", "", "")
         except KeyboardInterrupt:
             with contextlib.suppress(StoreError):
@@ -192,6 +194,7 @@ def _record(
         fit=watch.summary(),
         repairs=facts["repairs"],
         limits={kind: limit for kind, limit in limits.items() if limit is not None},
+        data=facts.get("data", {}) if status == "ok" else {},
         command=job.command[name],
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )

@@ -177,7 +177,7 @@ class Watch:
                 "a smaller method.lr or a larger method.tau may help"
             )
         self.reached, self.last_loss = iteration, value
-        if iteration == total or iteration % max(1, math.ceil(total / CURVE_POINTS)) == 0:
+        if kept(iteration, total):
             self.curve.append((iteration, value))
         if self._report is not None:
             self._report(iteration, total, value)
@@ -192,6 +192,11 @@ class Watch:
             return {"iterations": 0}
         facts = {"iterations": self.reached, "loss": self.last_loss, "curve": [list(point) for point in self.curve]}
         return {**facts, "resumed": self.resumed} if self.resumed else facts
+
+
+def kept(iteration: int, total: int) -> bool:
+    """Whether an iteration's loss is one of those that the record keeps."""
+    return iteration == total or iteration % max(1, math.ceil(total / CURVE_POINTS)) == 0
 
 
 def _broken(terms: Mapping[str, Any]) -> str:

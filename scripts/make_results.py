@@ -1,7 +1,7 @@
-"""Regenerates everything that is made from the committed records: results/tables/ and README's table.
+"""Regenerates everything that is made from the committed records: results/tables, results/figures, results/report.html, README's table.
 
-python scripts/make_results.py            writes them
-python scripts/make_results.py --check    exits 1 when one differs from what the records give
+python scripts/make_results.py            writes them, and removes from the two folders what is not made
+python scripts/make_results.py --check    exits 1 when one differs from what the records give, or should not be there
 """
 
 from __future__ import annotations
@@ -11,38 +11,46 @@ import os
 import sys
 from pathlib import Path
 
+from gclbench.paper import figures, matrix, report, summary
 from gclbench.paper.comparison import compare
-from gclbench.paper.render import as_csv, markdown
-from gclbench.paper.sources import collect
+from gclbench.paper.render import as_csv, latex, markdown
+from gclbench.paper.sources import Collection, collect
 from gclbench.paper.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = "results/records"
+MADE = (Path("results/tables"), Path("results/figures"))
+"""Folders that hold nothing else."""
+
+MATRIX_DATASETS = ("cora",)
 README_DATASETS = ("acm", "dblp", "cora", "citeseer")
 README_METRICS = {"acc": "ACC", "nmi": "NMI", "ari": "ARI"}
+README_FIGURE = "dmat/2"
 MARKERS = ("<!-- table -->\n", "<!-- /table -->")
 
 
-def made() -> dict[Path, str]:
+def made(records: Collection) -> dict[Path, bytes]:
     """Path (from the repository's root) to content of every generated file."""
-    records = collect([RECORDS])
-    files: dict[Path, str] = {}
-    for name, definition in TABLES.items():
-        comparison = compare(definition, records)
-        stem = Path("results/tables") / name.replace("/", "-")
-        files[stem.with_suffix(".md")] = markdown(comparison)
-        files[stem.with_suffix(".csv")] = as_csv(comparison)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    before, _, rest = text.partition(MARKERS[0])
+    files: dict[Path, str | bytes] = {}
+    comparisons = [compare(definition, records) for definition in TABLES.values()]
+    for comparison in comparisons:
+        stem = MADE[0] / comparison.definition.id.replace("/", "-")
+        for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
+            files[stem.with_suffix(suffix)] = write(comparison)
+    files[MADE[0] / "matrix.md"] = matrix.markdown(records, MATRIX_DATASETS)
+    files[MADE[0] / "matrix.csv"] = matrix.as_csv(records, MATRIX_DATASETS)
+    files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))
+    files |= {MADE[1] / name: content for name, content in figures.files(records).items()}
+    files[Path("results/report.html")] = report.page(records)
+    before, _, rest = Path("README.md").read_text(encoding="utf-8").partition(MARKERS[0])
     _, _, after = rest.partition(MARKERS[1])
-    files[Path("README.md")] = before + MARKERS[0] + readme_table() + MARKERS[1] + after
-    return files
+    files[Path("README.md")] = before + MARKERS[0] + readme_block(records) + MARKERS[1] + after
+    return {path: content.encode() if isinstance(content, str) else content for path, content in files.items()}
 
 
-def readme_table() -> str:
-    """DMAT-i's clustering: ours and, below, the paper's."""
-    comparison = compare(TABLES["dmat/1"], collect([RECORDS]))
-    blocks = {block.dataset: block for block in comparison.blocks}
+def readme_block(records: Collection) -> str:
+    """DMAT-i's clustering, ours and the paper's, and a figure."""
+    blocks = {block.dataset: block for block in compare(TABLES["dmat/1"], records).blocks}
     lines = [
         "| dataset | " + " | ".join(f"{title}: ours (n) | paper" for title in README_METRICS.values()) + " |",
         "| --- |" + " --- | --- |" * len(README_METRICS),
@@ -50,7 +58,14 @@ def readme_table() -> str:
     for dataset in README_DATASETS:
         entries = [blocks[dataset].entries[metric, "dmat_i"] for metric in README_METRICS]
         lines.append(f"| {dataset} | " + " | ".join(f"{entry.show_ours()} | {entry.show_printed()}" for entry in entries) + " |")
+    figure = figures.FIGURES[README_FIGURE]
+    lines += ["", f"![{figure.title}](results/figures/{figures.stem(figure)}.svg)"]
     return "\n".join(lines) + "\n"
+
+
+def unexpected(files: dict[Path, bytes]) -> list[Path]:
+    """Files in the folders of generated ones that are not generated."""
+    return [path for folder in MADE for path in sorted(folder.rglob("*")) if path.is_file() and path not in files]
 
 
 def main() -> None:
@@ -58,17 +73,23 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     os.chdir(ROOT)  # the tables name the store by its path
-    stale = []
-    for path, content in made().items():
-        if options.check:
-            if not path.exists() or path.read_text(encoding="utf-8") != content:
-                stale.append(str(path))
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
-    if stale:
-        sys.exit(f"not what the records give: {', '.join(stale)}; run python scripts/make_results.py")
-    print(f"{len(TABLES)} tables and README's are those of {RECORDS}" if options.check else "written")
+    records = collect([RECORDS])
+    files = made(records)
+    odd = unexpected(files)
+    if options.check:
+        stale = [str(path) for path, content in files.items() if not path.is_file() or path.read_bytes() != content]
+        told = [f"not what the records give: {', '.join(stale)}"] if stale else []
+        told += [f"made by nothing: {', '.join(map(str, odd))}"] if odd else []
+        if told:
+            sys.exit(f"{'; '.join(told)}; run python scripts/make_results.py")
+        print(f"{len(files)} files are those of {RECORDS}")
+        return
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for path in odd:
+        path.unlink()
+    print(f"{len(files)} files written" + (f", removed: {', '.join(map(str, odd))}" if odd else ""))
 
 
 if __name__ == "__main__":

@@ -44,11 +44,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "filters": LEAVES,
     "tasks": LEAVES | {"data"},
     "methods": LEAVES | {"contrast", "nn", "filters"},
-    "paper": {"records", "registry"},
-    "config": LEAVES | {"composition"},
+    # Of data the catalog, which knows counts without loading anything.
+    "paper": {"records", "registry", "data"},
+    "tracking": {"records", "registry", "watch"},
+    "config": LEAVES | {"composition", "tracking"},
     "composition": {"hyperparameters"},
     "runner": LEAVES | {"data", "filters", "methods", "tasks"},
-    "launch": LEAVES | {"config", "runner", "data", "filters", "methods", "tasks"},
+    "launch": LEAVES | {"config", "runner", "data", "filters", "methods", "tasks", "tracking"},
     # The face shows what everything below it knows, but trains nothing itself.
     "cli": LEAVES | {"config", "launch", "runner", "paper", "data"},
     "__main__": {"cli"},
@@ -68,6 +70,7 @@ WITHOUT_TORCH = {
     "composition",
     "config",
     "paper",
+    "tracking",
     "cli",
 }
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}

@@ -77,6 +77,14 @@ def test_unknown_and_missing_fields_are_tolerated():
     assert (least.metrics, least.reason, least.repairs, least.schema) == ({}, "", [], SCHEMA)
 
 
+PLAIN = asdict(SPEC)
+
+
+def changed(**fields):
+    """A record's JSON with other fields."""
+    return json.dumps({**asdict(record()), **fields})
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_every_status_is_readable(status):
     assert Record.from_json(record(status=status).to_json()).status == status
@@ -92,16 +100,50 @@ def test_every_status_is_readable(status):
         ("null", "not a JSON object"),
         ("{}", "no 'id' field, so not a gclbench record"),
         ('{"id": "1", "spec": {}}', "no 'status' field"),
-        (json.dumps({"id": "1", "spec": {}, "status": "ok"}), "its spec or its status"),
-        (json.dumps({"id": "1", "spec": [], "status": "ok"}), "its spec or its status"),
-        (json.dumps({**asdict(record()), "status": "splendid"}), r"status \('splendid'\)"),
-        (json.dumps({**asdict(record()), "status": ["ok"]}), "its spec or its status"),
-        (json.dumps({**asdict(record()), "id": 7}), "its id, metrics or schema is of another type"),
-        (json.dumps({**asdict(record()), "metrics": [0.5]}), "its id, metrics or schema is of another type"),
-        (json.dumps({**asdict(record()), "metrics": None}), "its id, metrics or schema is of another type"),
-        (json.dumps({**asdict(record()), "schema": "1"}), "its id, metrics or schema is of another type"),
-        (json.dumps({**asdict(record()), "metrics": {"acc": None}}), "a metric is no number"),
-        (json.dumps({**asdict(record()), "metrics": {"acc": "high"}}), "a metric is no number"),
+        ('{"id": "1", "id": "1"}', "its key 'id' is there twice"),
+        (changed(spec={}), "its spec has no dataset with a name"),
+        (changed(spec=[]), "its spec is not an object"),
+        (changed(spec={**PLAIN, "method": {"name": 3}}), "its spec has no method with a name"),
+        (changed(spec={**PLAIN, "method": {"name": "../up"}}), "its spec has no method with a name"),
+        (changed(spec={**PLAIN, "method": ["dmat"]}), "its spec has no method with a name"),
+        (changed(spec={**PLAIN, "seed": 1.0}), r"its seed \(1.0\) is not a whole number from 0"),
+        (changed(spec={**PLAIN, "seed": "3"}), r"its seed \('3'\) is not a whole number from 0"),
+        (changed(spec={**PLAIN, "seed": -1}), r"its seed \(-1\) is not a whole number from 0"),
+        (changed(spec={**PLAIN, "seed": True}), r"its seed \(True\) is not a whole number from 0"),
+        (changed(spec={**PLAIN, "seed": 10**30}), "is not a whole number from 0"),
+        (changed(spec={**PLAIN, "filter": {"name": "gnnbp", "alpha": math.nan}}), "its setting 'filter.alpha' is no number"),
+        (changed(spec={**PLAIN, "method": {"name": "x", "a": {"b": [1, math.inf]}}}), "its setting 'method.a.b.1' is no number"),
+        (changed(spec={**PLAIN, "task": {"name": "x", "protocol": ["random"]}}), "its task's protocol .* is not text"),
+        (changed(status="splendid"), r"its status \('splendid'\) is none of gclbench's: ok, "),
+        (changed(status=["ok"]), "its status"),
+        (changed(id=7), r"its id \(7\) is not a run's id"),
+        (changed(id="a/b"), r"its id \('a/b'\) is not a run's id"),
+        (changed(id=""), "its id"),
+        (changed(metrics=[0.5]), "its metrics are not numbers by name"),
+        (changed(metrics=None), "its metrics are not numbers by name"),
+        (changed(metrics={"acc": None}), r"a metric is no number \('acc': None\)"),
+        (changed(metrics={"acc": "high"}), "a metric is no number"),
+        (changed(metrics={"acc": [0.5, 0.6]}), r"a metric is no number \('acc': \[0.5, 0.6\]\)"),
+        (changed(metrics={"acc": True}), "a metric is no number"),
+        (changed(metrics={"acc": 10**400}), "a metric is beyond anything measured"),
+        (changed(metrics={"acc": 1e300}), "a metric is beyond anything measured"),
+        (changed(schema="1"), r"its schema \('1'\) is not a whole number from 1"),
+        (changed(schema=0), "its schema"),
+        (changed(seconds=[1.0]), r"its field 'seconds' is not numbers by name \(\[1.0\]\)"),
+        (changed(seconds={"fit": "long"}), "its field 'seconds'"),
+        (changed(seconds={"fit": math.nan}), "its field 'seconds'"),
+        (changed(memory={"rss_peak": None}), "its field 'memory'"),
+        (changed(environment={"python": 3}), "its field 'environment' is not text by name"),
+        (changed(split="random"), "its field 'split'"),
+        (changed(fit=[]), "its field 'fit' is not an object"),
+        (changed(data=[]), "its field 'data' is not an object"),
+        (changed(reason=None), "its field 'reason' is not text"),
+        (changed(created=2026), "its field 'created' is not text"),
+        (changed(repairs=[1]), "its field 'repairs' is not a list of text"),
+        (changed(device="\ud800"), "its field .*device.* holds text that is no Unicode"),
+        ("[" * 100_000, "nested too deeply"),
+        (changed(fit={"curve": json.loads("[" * 200 + "]" * 200)}), "nested more than 32 levels deep"),
+        (record().to_json().replace('"seed": 3', '"seed": ' + "9" * 5000), "a number of too many digits"),
     ],
 )
 def test_texts_that_are_no_record(text, message):

@@ -75,7 +75,7 @@ def test_text_that_is_not_unicode_is_no_reason_to_lose_a_run(tmp_path):
         (record().to_json().encode()[:40], "not valid JSON"),
         (b"\xff\xfe\x00", "not"),
         (b'{"some": "other tool\'s file"}', "no 'id' field, so not a gclbench record"),
-        (b'{"id": 1, "spec": {}, "status": "ok"}', "its spec or its status"),
+        (b'{"id": 1, "spec": {}, "status": "ok"}', "its id (1) is not a run's id"),
     ],
 )
 def test_damaged_and_foreign_files_are_named_and_left_out(tmp_path, caplog, content, reason):

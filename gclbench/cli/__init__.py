@@ -6,6 +6,7 @@ Nothing here imports torch or Hydra before a verb needs it.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -18,7 +19,9 @@ VERBS = {
     "status": "what a store of records holds, and how far a sweep is",
     "cancel": "end a sweep that was handed over",
     "table": "a table of a paper, from records, beside the printed numbers",
-    "export": "pack records for committing or sharing",
+    "figure": "a figure of a paper, from records, as SVG or PNG",
+    "report": "every table, figure and cell as one HTML file",
+    "export": "records as CSV, Parquet or JSON lines, or packed for sharing",
     "doctor": "what this installation can do, and what is missing",
 }
 
@@ -36,7 +39,7 @@ examples:
   gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
 keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit checkpoint_every
-launcher, and every setting of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
+tracking launcher, and every setting of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:
@@ -47,6 +50,9 @@ INTERRUPTED = 130
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command, 130 interrupted."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a terminal cannot show, such as bytes of a path that are no text, is shown as an escape rather than an exception.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _main(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`gclbench export`: pack records for committing or sharing."""
+"""`gclbench export`: records as a table, or packed for committing or sharing."""
 
 from __future__ import annotations
 
@@ -6,52 +6,108 @@ import argparse
 import logging
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gclbench.records import Record, pack
+from gclbench.records import Record, pack, write_atomically
+
+if TYPE_CHECKING:
+    from gclbench.paper.sources import Collection
+
+FORMATS = ("csv", "parquet", "jsonl")
 
 EXAMPLES = """examples:
-  gclbench export --to results                     the records of runs/
+  gclbench export --output runs.csv                        a row per run, of the records of runs/
+  gclbench export --runs results runs --output runs.parquet
+  gclbench export --format csv | head                      to standard output
+  gclbench export --to results                             packed, loss curves and all; readable as a store
   gclbench export --runs runs /scratch/runs --to results
+
+columns: id dataset filter method negatives task seed protocol status reason, metric.NAME (fractions, not percent), seconds.PHASE,
+memory.KIND (bytes), every setting as on the command line (method.lr), device commit created command. No value is an empty cell;
+settings that are lists are JSON. Runs that are not ok are rows too.
 """
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when records were written, 2 for a command that is wrong or a folder that cannot be written."""
+    """Exit code 0 when records were written, 2 for a command that is wrong or a place that cannot be written."""
     parser = argparse.ArgumentParser(
         prog="gclbench export",
-        description="Packs records as FOLDER/<method>/<dataset>.jsonl, one line per run. What is there already is kept; "
-        "a run that is exported again replaces its line. FOLDER can be read wherever a store of records can.",
+        description="Writes records as a table with a row per run (--output), or packs them as FOLDER/<method>/<dataset>.jsonl, one "
+        "line per run (--to). What is in FOLDER already is kept; a run that is exported again replaces its line. FOLDER can be read "
+        "wherever a store of records can.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: runs)")
-    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="where the packed files go")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the packed files go")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where the table goes: FILE.csv, FILE.parquet or FILE.jsonl")
+    parser.add_argument("--format", choices=FORMATS, help="of the table (default: by the suffix of FILE)")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    table = options.output is not None or options.format is not None
+    if table == (options.to is not None):
+        return _wrong("say either --output FILE.csv (or .parquet, .jsonl) for a table, or --to FOLDER for packed records")
+    form = options.format or (options.output.suffix[1:] if table else "")
+    if table and form not in FORMATS:
+        return _wrong(f"{options.output} has none of the suffixes .{', .'.join(FORMATS)}; say --format {'|'.join(FORMATS)}")
+    if form == "parquet" and options.output is None:
+        return _wrong("Parquet is no text to print; say --output FILE.parquet")
 
     from gclbench.paper.sources import MissingStore, collect
 
     folders = options.runs or ["runs"]
     try:
-        records = collect(folders).records
+        collection = collect(folders)
     except MissingStore as error:
-        print(f"gclbench export: {error}", file=sys.stderr)
-        return 2
-    if not records:
-        print(f"gclbench export: there is no record in {', '.join(folders)}; name folders of records with --runs", file=sys.stderr)
-        return 2
+        return _wrong(str(error))
+    if not collection.records:
+        return _wrong(f"there is no record in {', '.join(folders)}; name folders of records with --runs")
+    if table:
+        return _table(collection, options.output, form)
+    return _packed(collection, options.to)
+
+
+def _table(collection: Collection, output: Path | None, form: str) -> int:
+    from gclbench.records import rows
+
     try:
-        written = pack(records, options.to)
-    except ValueError as error:
-        print(f"gclbench export: a packed file under {options.to} is damaged: {error}; repair or remove it first", file=sys.stderr)
-        return 2
+        if form == "parquet":
+            content = rows.as_parquet(collection.records)
+        else:
+            text = rows.as_csv(collection.records) if form == "csv" else rows.as_jsonl(collection.records)
+            content = text.encode("utf-8", "backslashreplace")
+    except rows.ParquetMissing as error:
+        return _wrong(str(error))
+    if output is None:
+        sys.stdout.write(content.decode())
+        return 0
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(output, content)
     except OSError as error:
-        print(f"gclbench export: cannot write under {options.to}: {error.strerror or error}; choose another --to", file=sys.stderr)
-        return 2
+        return _wrong(f"cannot write {output}: {error.strerror or error}; choose another --output")
+    bad = sum(not record.ok for record in collection.records)
+    print(f"{output}  {len(collection.records)} runs" + (f", {bad} not ok" if bad else ""))
+    return 0
+
+
+def _packed(collection: Collection, folder: Path) -> int:
+    records = collection.records
+    try:
+        written = pack(records, folder)
+    except ValueError as error:
+        return _wrong(f"a packed file under {folder} is damaged: {error}; repair or remove it first")
+    except OSError as error:
+        return _wrong(f"cannot write under {folder}: {error.strerror or error}; choose another --to")
     for path in written:
         print(f"{path}  {_contents(records, path)}")
-    print(f"{len(records)} records of {', '.join(folders)} in {len(written)} files")
+    print(f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files")
     return 0
+
+
+def _wrong(text: str) -> int:
+    print(f"gclbench export: {text}", file=sys.stderr)
+    return 2
 
 
 def _contents(records: tuple[Record, ...], path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from pathlib import Path
 
@@ -77,15 +78,11 @@ def _dataset(overrides: list[str]) -> int:
 
 
 def _run(prefix: str, folders: list[str]) -> int:
-    from gclbench.records import Store
+    from gclbench.paper.sources import collect
 
-    found = {
-        record.id: record
-        for folder in folders
-        if Path(folder).is_dir()
-        for record in Store(folder).scan()
-        if record.id.startswith(prefix)
-    }
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    there = [folder for folder in folders if Path(folder).is_dir()]
+    found = {record.id: record for record in collect(there).records if record.id.startswith(prefix)}
     if len(found) == 1:
         print(json.dumps(json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False))
         return 0

@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         found = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
         print(f"{method:<14}{dataset:<18}{task:<18}{found}")
     for record in troubles:
-        print(f"{record.id}  {record.status}: {record.reason}")
+        print(f"{record.id}  {record.status}: {' '.join(record.reason.split())}")
     total = sum(sum(counts.values()) for counts in groups.values())
     print(f"{total} runs, {len(troubles)} not ok")
     for folder in options.stores:

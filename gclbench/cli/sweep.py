@@ -10,15 +10,13 @@ from gclbench.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
     from gclbench.paper.columns import Column, Condition
-    from gclbench.paper.definition import Definition
-
-SEEDS = 10
-"""Of every table, unless the command says otherwise."""
+    from gclbench.paper.tables.definition import Definition
 
 EXAMPLES = """examples:
   gclbench sweep paper=dmat table=1                                  every run of that table, ten seeds
   gclbench sweep paper=dmat table=1 --dry-run                        what that is, and what is recorded
   gclbench sweep paper=dmat table=1 dataset=cora,acm method=dmat_i   these rows and columns only
+  gclbench sweep table=dmat/1 'column=untrained encoder'             a column by its heading, where a method has several
   gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
   gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
 
@@ -40,15 +38,20 @@ def main(argv: list[str], detached: bool = False) -> int:
 
     from gclbench.cli.run import launch, wrong
     from gclbench.config import ConfigErrors, sweep
+    from gclbench.paper.missing import SEEDS
     from gclbench.paper.tables import UnknownTable, find_table
 
     asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}
-    rest = [word for word in options.words if word.partition("=")[0] not in ("paper", "table", "method", "dataset")]
+    rest = [word for word in options.words if word.partition("=")[0] not in ("paper", "table", "method", "dataset", "column")]
     try:
         definition = find_table(_table_id(asked))
+        if not definition.task:
+            raise ValueError(
+                f"table {definition.id} holds no results of runs; `gclbench table {definition.id}` shows what it holds"
+            )
         if "task" in asked:
             raise ValueError(f"table {definition.id} has one task, {definition.task}; leave task={asked['task']} out")
-        cells, absent = _cells(definition, _chosen(asked, "method"), _chosen(asked, "dataset"))
+        cells, absent = _cells(definition, _chosen(asked, "method"), _chosen(asked, "dataset"), _chosen(asked, "column"))
     except (UnknownTable, ValueError) as error:
         return wrong([str(error)])
     for text in absent:
@@ -79,39 +82,41 @@ def _chosen(asked: dict[str, str], kind: str) -> list[str]:
     return [name for name in asked.get(kind, "").split(",") if name]
 
 
-def _cells(definition: Definition, methods: list[str], datasets: list[str]) -> tuple[list[list[str]], list[str]]:
+def _cells(
+    definition: Definition, methods: list[str], datasets: list[str], headings: list[str]
+) -> tuple[list[list[str]], list[str]]:
     """The command of every column and dataset that can be run, and a sentence for what cannot.
 
     Raises:
-        ValueError: when a method or dataset is asked for that the table does not hold.
+        ValueError: when a method, dataset or column is asked for that the table does not hold.
     """
-    by_method = {column: _named(column) for column in definition.columns}
-    for kind, asked, known in (("method", methods, list(by_method.values())), ("dataset", datasets, list(definition.datasets))):
+    for kind, asked, known in (
+        ("method", methods, [column.method_name for column in definition.columns]),
+        ("dataset", datasets, list(definition.datasets)),
+        ("column", headings, [column.label for column in definition.columns]),
+    ):
         strange = [name for name in asked if name not in known]
         if strange:
             raise ValueError(f"table {definition.id} has no {kind} {', '.join(strange)}. It has: {', '.join(dict.fromkeys(known))}")
+    columns = [
+        column
+        for column in definition.columns
+        if (not methods or column.method_name in methods) and (not headings or column.label in headings)
+    ]
     absent = [
         f"method {name} is not in gclbench yet"
-        for name in dict.fromkeys(by_method.values())
-        if name not in METHODS.entries and (not methods or name in methods)
+        for name in dict.fromkeys(column.method_name for column in columns)
+        if name not in METHODS.entries
     ]
-    absent += [
-        f"dataset {name} is not in gclbench yet"
-        for name in definition.datasets
-        if name not in DATASETS.entries and (not datasets or name in datasets)
+    chosen = [name for name in definition.datasets if not datasets or name in datasets]
+    absent += [f"dataset {name} is not in gclbench yet" for name in chosen if name not in DATASETS.entries]
+    cells = [
+        _command(definition, column, column.method_name, dataset)
+        for dataset in chosen
+        for column in columns
+        if column.method_name in METHODS.entries and dataset in DATASETS.entries
     ]
-    cells = []
-    for dataset in definition.datasets:
-        for column, method in by_method.items():
-            there = method in METHODS.entries and dataset in DATASETS.entries
-            if there and (not methods or method in methods) and (not datasets or dataset in datasets):
-                cells.append(_command(definition, column, method, dataset))
     return cells, absent
-
-
-def _named(column: Column) -> str:
-    """The method that a column's conditions ask for."""
-    return next(str(condition.values[0]) for condition in column.where if condition.key == "method.name")
 
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   gclbench table                                   the ids
   gclbench table dmat/1                            from results/ and runs/, those that exist
-  gclbench table dmat/1 --dataset cora acm --metric acc nmi
+  gclbench table dmat/1 --dataset cora acm --metric acc nmi --method dmat_i agc
+  gclbench table dmat/1 --only paper
   gclbench table dmat/1 --runs results --format markdown --output results/tables/dmat-1.md
-  gclbench table dmat/3 --output dmat-3.csv
+  gclbench table dmat/3 --output dmat-3.tex        or .csv, .html
+  gclbench table dmat/1 --dataset cora --command   what runs each cell
+  gclbench table dmat/1 --missing                  what would fill the table: ten seeds in every cell
+  gclbench table dmat/1 --missing --seeds 3
   gclbench table matrix --dataset cora             base method × strategy for negatives
+
+How to read a table: docs/tables.md.
 """
 
-FORMATS = ("terminal", "markdown", "csv")
-SUFFIXES = {".md": "markdown", ".csv": "csv"}
+FORMATS = ("terminal", "markdown", "latex", "csv", "html")
+SUFFIXES = {".md": "markdown", ".csv": "csv", ".tex": "latex", ".html": "html"}
 
 
 def main(argv: list[str]) -> int:
@@ -43,39 +49,35 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--output", type=Path, metavar="FILE", help="write there instead of printing")
     parser.add_argument("--dataset", nargs="+", action="extend", default=[], metavar="NAME", help="these datasets only")
     parser.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME", help="these metrics only")
+    parser.add_argument(
+        "--method", nargs="+", action="extend", default=[], metavar="NAME", help="these methods only, or columns by their headings"
+    )
+    parser.add_argument("--only", choices=("ours", "paper"), default="", help="one of the two numbers only")
+    parser.add_argument("--command", action="store_true", help="print the command of every cell instead")
+    parser.add_argument("--missing", action="store_true", help="print the commands that would fill the table instead")
+    parser.add_argument("--seeds", type=_count, default=None, metavar="N", help="with --missing: runs of a full cell (default: 10)")
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
 
-    from gclbench.paper import matrix
-    from gclbench.paper.comparison import NotInTable, compare
-    from gclbench.paper.sources import MissingStore, collect
-    from gclbench.paper.tables import TABLES, UnknownTable, find_table
+    from gclbench.paper.comparison import NotInTable
+    from gclbench.paper.sources import MissingStore
+    from gclbench.paper.tables import UnknownTable
 
     if options.id is None:
-        for name, definition in TABLES.items():
-            print(f"{name:<20}{definition.title}")
-        print(f"{matrix.ID:<20}{matrix.TITLE}")
+        _list()
         return 0
-    chosen = options.format or (SUFFIXES.get(options.output.suffix, "markdown") if options.output else None)
-    chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
-    text = io.StringIO()
     # A terminal is written to directly: rich asks it for its width and colours.
-    target = sys.stdout if options.output is None else text
+    text = io.StringIO()
     try:
-        if options.id == matrix.ID:
-            render = matrix.as_csv if chosen == "csv" else matrix.markdown
-            target.write(render(collect(options.runs), options.dataset or ["cora"]))
-        else:
-            definition = find_table(options.id)
-            _write(compare(definition, collect(options.runs)).restrict(options.dataset, options.metric), chosen, target)
-    except (UnknownTable, MissingStore, NotInTable) as error:
+        _show(options, sys.stdout if options.output is None else text)
+    except (UnknownTable, MissingStore, NotInTable, ValueError) as error:
         print(f"gclbench table: {error}", file=sys.stderr)
         return 2
     if options.output is None:
         return 0
     try:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, text.getvalue().encode())
+        write_atomically(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
         print(f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose another --output", file=sys.stderr)
         return 2
@@ -83,13 +85,94 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _write(comparison: Comparison, format_name: str, file: TextIO) -> None:
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def _list() -> None:
+    from gclbench.paper import matrix
+    from gclbench.paper.tables import NOT_BUILT, TABLES
+
+    for name, definition in TABLES.items():
+        print(f"{name:<20}{definition.title}")
+    print(f"{matrix.ID:<20}{matrix.TITLE}")
+    for name, why in NOT_BUILT.items():
+        print(f"{name:<20}not built: {why}")
+
+
+def _show(options: argparse.Namespace, file: TextIO) -> None:
+    """Writes what was asked for.
+
+    Raises:
+        UnknownTable, MissingStore, NotInTable, ValueError: for a command that is wrong.
+    """
+    from gclbench.paper import matrix
+    from gclbench.paper.comparison import compare
+    from gclbench.paper.missing import SEEDS, missing
+    from gclbench.paper.sources import collect
+    from gclbench.paper.tables import find_table
+
+    if options.command and options.missing:
+        raise ValueError("--command and --missing are two questions; ask one")
+    if options.seeds is not None and not options.missing:
+        raise ValueError("--seeds goes with --missing; a table shows every recorded seed")
+    chosen = options.format or (SUFFIXES.get(options.output.suffix, "markdown") if options.output else None)
+    chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
+    seeds = options.seeds or SEEDS
+    if options.id == matrix.ID:
+        _matrix(options, chosen, seeds, file)
+        return
+    definition = find_table(options.id)
+    comparison = compare(definition, collect(options.runs)).restrict(options.dataset, options.metric, options.method)
+    if options.missing:
+        lines = missing(comparison, seeds) or ["# nothing is missing"]
+        file.write("".join(f"{line}\n" for line in lines))
+    elif options.command:
+        file.write("".join(f"{line}\n" for line in _commands(comparison)))
+    else:
+        _write(comparison, chosen, options.only, file)
+
+
+def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
+    from gclbench.paper import matrix
+    from gclbench.paper.sources import collect
+    from gclbench.registry import DATASETS
+
+    strange = [name for name in options.dataset if name not in DATASETS.entries]
+    if strange:
+        raise ValueError(f"there is no dataset {', '.join(strange)}; `gclbench list datasets` shows those that exist")
+    if options.metric or options.method or options.only:
+        raise ValueError("table matrix is always whole: of --dataset, --metric, --method and --only it takes --dataset")
+    collection, datasets = collect(options.runs), options.dataset or ["cora"]
+    if options.command or options.missing:
+        lines = matrix.commands(collection, datasets, seeds, all_cells=options.command) or ["# nothing is missing"]
+        file.write("".join(f"{line}\n" for line in lines))
+        return
+    if chosen in ("latex", "html"):
+        raise ValueError(f"table matrix is written as markdown or csv, not as {chosen}; `gclbench report` has it in HTML")
+    file.write((matrix.as_csv if chosen == "csv" else matrix.markdown)(collection, datasets))
+
+
+def _commands(comparison: Comparison) -> list[str]:
+    """One line per cell, its metrics together: the command and, as a comment, the cell."""
+    commands = {(entry.dataset, entry.heading): entry.command for entry in comparison.entries}
+    widest = max(map(len, commands.values()), default=0)
+    return [
+        f"{command:<{widest}}  # {', '.join(cell)}{'' if command else ': not built here'}" for cell, command in commands.items()
+    ]
+
+
+def _write(comparison: Comparison, format_name: str, only: str, file: TextIO) -> None:
     from gclbench.paper import render
 
     if format_name == "terminal":
         from rich.console import Console
 
         # A pipe has no width; this one fits six metrics.
-        render.terminal(comparison, Console(file=file) if file.isatty() else Console(file=file, width=180))
-    else:
-        file.write(render.markdown(comparison) if format_name == "markdown" else render.as_csv(comparison))
+        render.terminal(comparison, Console(file=file) if file.isatty() else Console(file=file, width=190), only)
+        return
+    writers = {"markdown": render.markdown, "latex": render.latex, "csv": render.as_csv, "html": render.html}
+    file.write(writers[format_name](comparison, only))

@@ -121,6 +121,7 @@ def _unit(
         time_limit=experiment.time_limit,
         memory_limit=experiment.memory_limit,
         checkpoint_every=experiment.checkpoint_every,
+        tracking=experiment.tracking,
     )
 
 

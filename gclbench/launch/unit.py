@@ -44,6 +44,7 @@ class Unit:
         device: `auto`, `cpu`, `cuda` or `cuda:1`, looked up where the unit runs.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit, no checkpoint.
         threads: of torch; None leaves them as they are.
+        tracking: name of the tracker that is told of the runs, or None.
     """
 
     method: str
@@ -59,6 +60,7 @@ class Unit:
     memory_limit: float | None = None
     checkpoint_every: float | None = None
     threads: int | None = None
+    tracking: str | None = None
 
     @property
     def title(self) -> str:
@@ -188,6 +190,7 @@ def _run(
     from gclbench.graph import GraphError
     from gclbench.launch.presence import announced
     from gclbench.runner import Job, run
+    from gclbench.tracking import Tracking
     from gclbench.watch import Preempted
 
     names = {unit.tasks[place]: spec for place, spec in specs.items()}
@@ -210,11 +213,20 @@ def _run(
         memory_limit=unit.memory_limit,
         checkpoint_every=unit.checkpoint_every,
     )
+    tracking = Tracking(unit.tracking, store.root, names.values())
+    records: list[Record] = []
+    otherwise = "interrupted"
     try:
-        with announced(store, next(iter(names.values())).id, unit.title, report) as heard:
-            return run(job, loaded, store, heard, stop)
+        with announced(store, next(iter(names.values())).id, unit.title, tracking.hearing(report)) as heard:
+            records = run(job, loaded, store, heard, stop)
     except Preempted as preempted:
-        return preempted.records
+        records, otherwise = preempted.records, PREEMPTED
+    except KeyboardInterrupt:
+        records = [record for spec in names.values() if (record := store.read(spec.id)) is not None]
+        raise
+    finally:
+        tracking.end(records, otherwise)
+    return records
 
 
 def _status(store: Store, run_id: str) -> str:

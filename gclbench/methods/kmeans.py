@@ -8,10 +8,14 @@ from typing import ClassVar
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Contrast, Embedding
 from gclbench.registry import METHODS
 from gclbench.streams import Streams
 from gclbench.watch import Watch
+
+ENTRIES_FOR_ANALYSES = 1 << 25
+"""Largest N·F of which unit rows are kept for analyses: 128 MiB in float32."""
 
 
 @METHODS.register("kmeans")
@@ -20,7 +24,8 @@ class Features:
     """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone.
 
     task=clustering does the k-means. Of fewer different points than clusters each is one cluster and the others stay empty
-    (`clusters_found` says how many are not); features that are all the same are one cluster.
+    (`clusters_found` says how many are not); features that are all the same are one cluster. For task=contrast the features'
+    unit rows stand in for both views, at τ = 1: its hardness is that of raw and of smoothed features (paper 000, Figure 6a, b).
     """
 
     version: ClassVar[str] = "1"
@@ -30,4 +35,5 @@ class Features:
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """x (N×F), not trained on anything."""
-        return Embedding(graph.x)
+        rows = unit_rows(graph.x) if graph.x.numel() <= ENTRIES_FOR_ANALYSES else None
+        return Embedding(graph.x, contrast=None if rows is None else Contrast(rows, rows, tau=1.0))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from gclbench.records import STATUSES, Record, digest
 MISSING_METRIC = "no value"
 NOT_FINITE = "not finite"
 NOT_RUN = "not run"
+NOT_COUNTED = "not counted"
 SHOWN_STATUS = {"oom": "OOM"}
 
 
@@ -63,6 +65,27 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Fact(Cell):
+    """What is no result of runs: a count of a dataset, a setting.
+
+    Attributes:
+        text: as shown; "" where it is not known. number: its value where it has one.
+    """
+
+    text: str = ""
+    number: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """The number."""
+        return self.number
+
+    def show(self, factor: float = 100) -> str:
+        """The text; `not counted` without one."""
+        return self.text or NOT_COUNTED
+
+
+@dataclass(frozen=True)
 class Group:
     """The runs of one setting: specs that agree in everything but the seed.
 
@@ -86,19 +109,28 @@ class Group:
         """Names of the metrics that some run recorded, in the order of the records."""
         return list(dict.fromkeys(metric for record in self.records if record.ok for metric in record.metrics))
 
-    def cell(self, metric: str) -> Cell:
-        """The metric over seeds; a run without a finite value is counted by reason, never averaged or dropped."""
+    @functools.cached_property
+    def flat(self) -> dict[str, Any]:
+        """The settings, flattened."""
+        return flatten(self.settings)
+
+    def cell(self, metric: str, read: Callable[[Record], float | None] | None = None) -> Cell:
+        """The metric, or what `read` makes of a record, over seeds.
+
+        A run without a finite value is counted by reason, never averaged or dropped.
+        """
         values: dict[int, float] = {}
         absent: dict[str, list[int]] = {}
         for record in self.records:
+            value = record.metrics.get(metric) if read is None else read(record)
             if not record.ok:
                 absent.setdefault(record.status, []).append(record.seed)
-            elif metric not in record.metrics:
+            elif value is None:
                 absent.setdefault(MISSING_METRIC, []).append(record.seed)
-            elif not math.isfinite(record.metrics[metric]):
+            elif not math.isfinite(value):
                 absent.setdefault(NOT_FINITE, []).append(record.seed)
             else:
-                values[record.seed] = record.metrics[metric]
+                values[record.seed] = value
         order = (*STATUSES, NOT_FINITE, MISSING_METRIC)
         return Cell(values, {reason: tuple(absent[reason]) for reason in order if reason in absent})
 

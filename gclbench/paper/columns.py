@@ -8,6 +8,7 @@ from typing import Any
 
 from gclbench.paper.aggregate import flatten
 from gclbench.paper.reference import printed_settings
+from gclbench.paper.shipped import shipped_settings
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,10 @@ class Column:
     Attributes:
         label: heading. where: conditions on the spec, all of which hold.
         method, variant: whose printed values stand beside ours; no method for a control of ours.
-        tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a setting can be held against them.
+        tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a setting can be held against them. Settings
+            of other columns are held against those shipped here, which are the papers' or their official codes'.
+        ranked: takes part in the comparison of our own columns; one that reads labels does not.
+        footnote: on the printed values, where they are in the table.
     """
 
     label: str
@@ -54,21 +58,33 @@ class Column:
     method: str | None = None
     variant: str = ""
     tuned: bool = False
+    ranked: bool = True
+    footnote: str = ""
+
+    @property
+    def method_name(self) -> str:
+        """The method that the column's conditions ask for (the first, where several do); "" for a column of no runs."""
+        return next((str(condition.values[0]) for condition in self.where if condition.key == "method.name"), "")
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec belongs in the column."""
-        flat = flatten(settings)
+        return self.matches(flatten(settings))
+
+    def matches(self, flat: Mapping[str, Any]) -> bool:
+        """Whether a flattened spec belongs in the column."""
         return all(condition.holds(flat) for condition in self.where)
 
     def departures(self, settings: Mapping[str, Any]) -> list[str]:
-        """Settings that differ from the printed ones: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared."""
-        if not self.tuned:
-            return []
+        """Settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
+
+        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`.
+        """
         flat = flatten(settings)
         fixed = {condition.key for condition in self.where if not condition.excluded}
-        expected = printed_settings(str(flat["dataset.name"]))
+        whose = "paper" if self.tuned else "shipped"
+        expected = printed_settings(str(flat["dataset.name"])) if self.tuned else shipped_settings(flat)
         return [
-            f"{key}={_typed(flat[key])} (paper: {_typed(value)})"
+            f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
             for key, value in expected.items()
             if key in flat and key not in fixed and not _same(flat[key], value)
         ]
@@ -82,7 +98,8 @@ def _same(ours: Any, theirs: Any) -> bool:
     )
 
 
-def _typed(value: Any) -> str:
+def typed(value: Any) -> str:
+    """A setting as on the command line."""
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(_typed(item) for item in value) + "]"
+        return "[" + ",".join(typed(item) for item in value) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)

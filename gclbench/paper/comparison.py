@@ -2,155 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from gclbench.paper.aggregate import Cell, Group, differences, group_records
-from gclbench.paper.columns import Column
+from gclbench.paper.aggregate import Cell, Fact, Group, differences
+from gclbench.paper.columns import Column, typed
+from gclbench.paper.counts import counted, remark_on
+from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
+from gclbench.paper.ranking import ranked
 from gclbench.paper.reference import OWN_PAPERS, PrintedValue, printed
-from gclbench.paper.significance import holm, mark, welch
+from gclbench.paper.shipped import shipped_settings
+from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, Definition, column_of
 from gclbench.records import Record
 
+__all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside"]
 
-class NotInTable(LookupError):
-    """A dataset or metric that the table does not have; the text lists those it has."""
+PLAIN = ("uniform", "none")
+"""Strategies that a method's own name stands for."""
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One cell: ours, the printed value, and how they compare.
-
-    Attributes:
-        column: heading. ours: over seeds. printed: None where the paper has no such cell.
-        p_value: Welch's t-test after Holm's correction over the whole table, None where nothing could be tested.
-        mark: of `significance.mark`, or "".
-    """
-
-    dataset: str
-    metric: str
-    column: str
-    ours: Cell
-    printed: PrintedValue | None
-    p_value: float | None = None
-    mark: str = ""
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the paper's, in fractions."""
-        if self.ours.mean is None or self.printed is None or self.printed.mean is None:
-            return None
-        return self.ours.mean - self.printed.mean
-
-    def show_ours(self) -> str:
-        """`70.57 ± 1.28 (10) ✓`."""
-        return f"{self.ours.show()} {self.mark}".rstrip()
-
-    def show_printed(self) -> str:
-        """`70.57 ± 1.28`, empty for a control."""
-        return "" if self.printed is None else self.printed.show()
-
-
-@dataclass(frozen=True)
-class Block:
-    """The cells of one dataset: `columns` in order of the definition, `entries` by (metric, column)."""
-
-    dataset: str
-    columns: tuple[str, ...]
-    entries: Mapping[tuple[str, str], Entry]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A filled table.
-
-    Attributes:
-        definition: what it is. metrics: rows shown. blocks: one per dataset shown.
-        records: those that its cells are of. collection: all that were read.
-        tests: number of tests that Holm's correction was over. notes: sentences on settings and records that are not shown.
-    """
-
-    definition: Definition
-    metrics: tuple[str, ...]
-    blocks: tuple[Block, ...]
-    records: tuple[Record, ...]
-    collection: Collection
-    tests: int
-    notes: tuple[str, ...]
-
-    @property
-    def entries(self) -> list[Entry]:
-        """Every cell shown, by dataset, metric, column."""
-        return [block.entries[metric, column] for block in self.blocks for metric in self.metrics for column in block.columns]
-
-    @property
-    def commits(self) -> list[str]:
-        """Git commits that the records were made with."""
-        return sorted({record.environment.get("commit", "unknown") for record in self.records})
-
-    def restrict(self, datasets: Sequence[str] = (), metrics: Sequence[str] = ()) -> Comparison:
-        """Some datasets and metrics only; tests and marks stay those of the whole table.
-
-        Raises:
-            NotInTable: for one that the table does not have.
-        """
-        for kind, asked, known in (("dataset", datasets, self.definition.datasets), ("metric", metrics, self.definition.metrics)):
-            for name in asked:
-                if name not in known:
-                    raise NotInTable(f"table {self.definition.id} has no {kind} '{name}'; it has {', '.join(known)}")
-        blocks = tuple(block for block in self.blocks if not datasets or block.dataset in datasets)
-        shown = {block.dataset for block in blocks}
-        return replace(
-            self,
-            metrics=tuple(metric for metric in self.metrics if not metrics or metric in metrics),
-            blocks=blocks,
-            records=tuple(record for record in self.records if record.name("dataset") in shown),
-            notes=tuple(note for note in self.notes if note.partition(":")[0] in shown),
-        )
+TOLD = 5
+"""So many settings of a column that are left out are named."""
 
 
 def compare(definition: Definition, collection: Collection) -> Comparison:
     """Fills a table.
 
-    Settings of one column and dataset that are recorded more than once are never mixed: those with the printed hyper-parameters
-    are shown where there are some, else all, each as a column of its own named by what differs; the notes say what is not shown.
+    Settings of one column and dataset that are recorded more than once are never mixed: those at the paper's settings are shown where
+    there are some, else all, each as a column of its own named by what differs; the notes say what is not shown.
     """
-    groups = [group for group in group_records(collection.records) if definition.holds(group.settings)]
+    groups: dict[str, list[Group]] = {}
+    for recorded in collection.groups:
+        if definition.matches(recorded.flat):
+            groups.setdefault(recorded.name("dataset"), []).append(recorded)
     blocks: list[tuple[str, list[str], list[Entry]]] = []
-    used: list[Record] = []
+    used: dict[str, Record] = {}
     notes: list[str] = []
     for dataset in definition.datasets:
-        here = [group for group in groups if group.name("dataset") == dataset]
+        here = groups.get(dataset, [])
         labels: list[str] = []
         entries: list[Entry] = []
         for column in definition.columns:
-            shown, hidden = _choose(column, [group for group in here if column.holds(group.settings)])
-            if not shown:
-                labels.append(column.label)
-                entries += [_entry(definition, dataset, column, column.label, metric, None) for metric in definition.metrics]
-            for label, group in shown:
+            shown, hidden = _choose(column, [group for group in here if column.matches(group.flat)])
+            cells: list[tuple[str, Group | None]] = [*shown] or [(column.label, None)]
+            for label, group in cells:
                 labels.append(label)
                 entries += [_entry(definition, dataset, column, label, metric, group) for metric in definition.metrics]
-                used += group.records
-                departures = column.departures(group.settings)
-                if departures:
-                    notes.append(f"{dataset}: {label} was not run at the paper's settings: {', '.join(departures)}.")
-            for group in hidden:
-                departs = ", ".join(column.departures(group.settings))
-                notes.append(
-                    f"{dataset}: runs of {column.label} at other settings are not shown ({len(group.records)}): {departs}."
-                )
-        notes += _outside(dataset, definition, here)
-        blocks.append((dataset, labels, entries))
-    adjusted = iter(_tested([entry for _, _, entries in blocks for entry in entries]))
+                if group is not None:
+                    used.update({record.id: record for record in group.records})
+                    notes += _departure(dataset, label, column, group) if definition.source == "runs" else []
+            notes += _hidden(dataset, column, hidden)
+        # Of a table of results; that of times, say, leaves controls out on purpose.
+        notes += _outside(dataset, definition, here) if definition.compared else []
+        if definition.source == "catalog" and remark_on(definition.id, dataset):
+            notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
+        blocks.append((dataset, labels, _relative(definition, entries)))
+    whole = [entry for _, _, entries in blocks for entry in entries]
+    pairs = 0
+    if definition.compared:
+        whole, pairs = ranked(_tested(whole), {column.label for column in definition.columns if not column.ranked})
+    elif definition.source != "runs":
+        whole = [replace(entry, mark=WITHIN if _agree(entry) else "") for entry in whole]
+    finished = iter(whole)
     filled = tuple(
-        Block(dataset, tuple(labels), {(entry.metric, entry.column): next(adjusted) for entry in entries})
+        Block(dataset, tuple(labels), {(entry.metric, entry.column): next(finished) for entry in entries})
         for dataset, labels, entries in blocks
     )
-    tests = sum(entry.p_value is not None for block in filled for entry in block.entries.values())
-    return Comparison(definition, definition.metrics, filled, tuple(used), collection, tests, tuple(notes))
+    tests = sum(entry.p_value is not None for entry in whole)
+    return Comparison(definition, definition.metrics, filled, tuple(used.values()), collection, tests, tuple(notes), pairs)
 
 
 def _choose(column: Column, groups: list[Group]) -> tuple[list[tuple[str, Group]], list[Group]]:
@@ -164,20 +85,113 @@ def _choose(column: Column, groups: list[Group]) -> tuple[list[tuple[str, Group]
     return sorted(told_apart, key=lambda pair: pair[0]), hidden
 
 
+def _hidden(dataset: str, column: Column, groups: list[Group]) -> list[str]:
+    """Notes on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more."""
+    told = sorted((", ".join(column.departures(group.settings)), len(group.records)) for group in groups)
+    notes = [
+        f"{dataset}: runs of {column.label} at other settings are not shown ({count}): {departs}." for departs, count in told[:TOLD]
+    ]
+    if len(told) > TOLD:
+        runs = sum(count for _, count in told[TOLD:])
+        notes.append(f"{dataset}: nor are runs of {column.label} at {len(told) - TOLD} further settings ({runs}).")
+    return notes
+
+
 def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[str]:
     """Notes on runs of the table's methods at settings that no column is for."""
     methods = {condition.values[0] for column in definition.columns for condition in column.where if condition.key == "method.name"}
     counts: dict[str, int] = {}
     for group in groups:
-        if group.name("method") in methods and column_of(group.settings, definition) is None:
+        if group.name("method") in methods and not any(column.matches(group.flat) for column in definition.columns):
             name = f"{group.name('method')} with filter {group.name('filter')}"
+            if group.name("negatives") not in PLAIN:
+                name += f" and negatives {group.name('negatives')}"
             counts[name] = counts.get(name, 0) + len(group.records)
-    return [f"{dataset}: {count} runs of {name} are in no column of this table." for name, count in counts.items()]
+    # In order of name: groups are sorted by a hash, which a new setting changes.
+    return [
+        f"{dataset}: {count} {'run' if count == 1 else 'runs'} of {name} {'is' if count == 1 else 'are'} in no column of this table."
+        for name, count in sorted(counts.items())
+    ]
+
+
+def _departure(dataset: str, label: str, column: Column, group: Group) -> list[str]:
+    departures = column.departures(group.settings)
+    return [f"{dataset}: {label} was not run at the paper's settings: {', '.join(departures)}."] if departures else []
 
 
 def _entry(definition: Definition, dataset: str, column: Column, label: str, metric: str, group: Group | None) -> Entry:
-    cell = group.cell(metric) if group else Cell()
-    return Entry(dataset, metric, label, cell, definition.printed(dataset, column, metric))
+    measure = definition.measure(metric)
+    ours: Cell
+    if definition.source == "catalog":
+        ours = counted(dataset, metric)
+    elif definition.source == "settings":
+        ours = _setting(measure.setting, column, dataset, group)
+    else:
+        ours = measure.cell(group)
+    return Entry(
+        dataset,
+        metric,
+        label,
+        ours,
+        definition.printed(dataset, column, metric),
+        method=column.method_name,
+        heading=column.label,
+        records=group.records if group else (),
+        command=definition.command(dataset, column),
+        factor=measure.factor,
+        faithful=group is None or definition.source == "settings" or not column.departures(group.settings),
+        comparable=measure.comparable,
+    )
+
+
+def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fact:
+    """What a setting was in the runs, or is in the configs."""
+    asked = {condition.key: condition.values[0] for condition in column.where if not condition.excluded}
+    flat = group.flat if group else shipped_settings({"dataset.name": dataset, **asked})
+    value = flat.get(key)
+    if value is None:
+        return Fact()
+    if isinstance(value, (list, tuple)):
+        return Fact(text="-".join(typed(item) for item in value))
+    return Fact(text=typed(value), number=float(value) if isinstance(value, (int, float)) else None)
+
+
+def _agree(entry: Entry) -> bool:
+    """Whether a fact is what the paper prints: the same number, or the same text where there is none."""
+    if not isinstance(entry.ours, Fact) or entry.printed is None:
+        return False
+    if entry.ours.number is None or entry.printed.mean is None:
+        return bool(entry.ours.text) and entry.ours.text == entry.printed.text
+    return entry.ours.number == entry.printed.mean
+
+
+def _relative(definition: Definition, entries: list[Entry]) -> list[Entry]:
+    """The entries of a dataset with numbers that are relative to another column divided by that one's mean on the same device."""
+    found = []
+    for entry in entries:
+        measure = definition.measure(entry.metric)
+        if measure.relative_to and entry.ours.values:
+            base: dict[str, list[float]] = {}
+            for record in _records_of(measure.relative_to, entries):
+                value = measure.read(record)
+                if record.ok and value:
+                    base.setdefault(record.device, []).append(value)
+            device = {record.seed: record.device for record in entry.records}
+            ratios = {
+                seed: value * len(base[device[seed]]) / sum(base[device[seed]])
+                for seed, value in entry.ours.values.items()
+                if device[seed] in base
+            }
+            other = tuple(seed for seed in entry.ours.values if seed not in ratios)
+            absent = {**entry.ours.absent, **({f"no {measure.relative_to} on this device": other} if other else {})}
+            entry = replace(entry, ours=Cell(ratios, absent))
+        found.append(entry)
+    return found
+
+
+def _records_of(heading: str, entries: Iterable[Entry]) -> list[Record]:
+    """The runs of a column, each once."""
+    return list({record.id: record for entry in entries if entry.heading == heading for record in entry.records}.values())
 
 
 def _tested(entries: list[Entry]) -> list[Entry]:
@@ -217,10 +231,7 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
             if column is not None and (column.method, column.variant) == (value.method, value.variant):
                 return value, column.departures(settings)
             continue
-        plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in (
-            "uniform",
-            "none",
-        )
+        plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in PLAIN
         if plain or value.paper in OWN_PAPERS.get(method, ()):
             return value, []
     return None, []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.aggregate import Cell, Group, differences, group_records
+from gclbench.paper.aggregate import Cell, differences
 from gclbench.paper.columns import Column, is_, is_not
+from gclbench.paper.measure import Measure, fit_seconds, peak_memory
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 from gclbench.registry import NEGATIVES
@@ -30,42 +32,24 @@ BASES = (
     Column("cca_ssg", (is_("method.name", "cca_ssg"), PLAIN, TRAINED)),
 )
 
-GIB = 1 << 30
-
 
 @dataclass(frozen=True)
-class Measure:
+class Grid(Measure):
     """One grid of the table.
 
     Attributes:
-        name: heading. task: whose records. metric: read from these; `value` when the number is no metric. factor: shown times this.
+        name: heading. task: whose records.
     """
 
-    name: str
-    task: str
-    metric: str
-    value: Callable[[Record], float | None] | None = None
-    factor: float = 100
-
-    def cell(self, group: Group) -> Cell:
-        """Over the group's seeds."""
-        cell = group.cell(self.metric)
-        if self.value is None:
-            return cell
-        found = {record.seed: self.value(record) for record in group.records if record.ok}
-        return Cell({seed: value for seed, value in found.items() if value is not None}, cell.absent)
-
-
-def _memory(record: Record) -> float | None:
-    peak = record.memory.get("gpu_allocated", record.memory.get("rss_peak"))
-    return None if peak is None else peak / GIB
+    name: str = ""
+    task: str = ""
 
 
 MEASURES = (
-    Measure("accuracy (10/10/80), %", "classification", "accuracy"),
-    Measure("NMI of k-means, %", "clustering", "nmi"),
-    Measure("seconds of training", "classification", "accuracy", lambda record: record.seconds.get("fit"), 1),
-    Measure("peak memory of the process (on a GPU: allocated there), GiB", "classification", "accuracy", _memory, 1),
+    Grid("accuracy", name="accuracy (10/10/80), %", task="classification"),
+    Grid("nmi", name="NMI of k-means, %", task="clustering"),
+    Grid("seconds", fit_seconds, 1, name="seconds of training", task="classification"),
+    Grid("memory", peak_memory, 1, name="peak memory of the process (on a GPU: allocated there), GiB", task="classification"),
 )
 
 
@@ -74,7 +58,7 @@ class Field:
     """A base and a strategy on one dataset: a cell per setting that was recorded, with what tells the settings apart."""
 
     dataset: str
-    measure: Measure
+    measure: Grid
     base: str
     strategy: str
     cells: tuple[tuple[str, Cell], ...]
@@ -93,7 +77,7 @@ def strategies() -> list[str]:
 
 def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field], list[Record]]:
     """The matrix of each dataset by measure, base and strategy, and the records that are in it."""
-    groups = group_records(collection.records)
+    groups = collection.groups
     found: list[Field] = []
     used: dict[str, Record] = {}
     for dataset in datasets:
@@ -108,6 +92,33 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
                     found.append(Field(dataset, measure, base.label, strategy, cells))
                     used.update({record.id: record for group in chosen for record in group.records})
     return found, list(used.values())
+
+
+def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:
+    """What runs a base method with strategies on datasets."""
+    column = next(item for item in BASES if item.label == base)
+    settings = [f"{item.key}={item.values[0]}" for item in column.where if item.key.startswith("method.") and not item.excluded]
+    words = [text.replace("method.name=", "method=") for text in settings]
+    words += [
+        f"negatives={','.join(negatives)}",
+        f"dataset={','.join(datasets)}",
+        "task=[classification,clustering]",
+        f"seeds={seeds}",
+    ]
+    return " ".join(map(shlex.quote, ["gclbench", "-m", *words]))
+
+
+def commands(collection: Collection, datasets: Sequence[str], seeds: int, all_cells: bool) -> list[str]:
+    """One line per base method, dataset and set of strategies: of every cell, or of those with fewer runs than seeds, whatever their end."""
+    lacking: dict[tuple[str, str], set[str]] = {}
+    for item in fields(collection, datasets)[0]:
+        recorded = max((cell.n + sum(cell.statuses.values()) for _, cell in item.cells), default=0)
+        if all_cells or recorded < seeds:
+            lacking.setdefault((item.base, item.dataset), set()).add(item.strategy)
+    merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (base, dataset), names in lacking.items():
+        merged.setdefault((base, tuple(name for name in strategies() if name in names)), []).append(dataset)
+    return [command(base, names, where, seeds) for (base, names), where in merged.items()]
 
 
 def markdown(collection: Collection, datasets: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import csv
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,11 +109,20 @@ class PrintedValue:
         """`dmat Table 1`."""
         return f"{self.paper} Table {self.table}"
 
+    def relative_to(self, base: PrintedValue | None) -> PrintedValue | None:
+        """This number divided by another printed one of the same dataset, two decimals, without a spread; None where either is missing."""
+        if self.mean is None or base is None or not base.mean:
+            return None
+        ratio = self.mean / base.mean
+        return replace(self, mean=ratio, std=None, scale="none", runs=None, text=f"{ratio:.2f}", variant=f"per {base.method}")
+
     def show(self) -> str:
         """As the paper prints it, fractions as percent: `70.57 ± 1.28`, `*` not converged, `(?)` doubtful.
 
         `–` is printed as missing, `?` is not legible in the text we have.
         """
+        if self.scale == "none" and self.text and self.std is None:
+            return f"{'*' * self.note.startswith('asterisk')}{self.text}{' (?)' * self.doubtful}"
         if self.mean is None:
             return "OOM" if self.note.startswith("out of memory") else "–" if self.note.startswith("printed as missing") else "?"
         digits = len(self.text.partition(".")[2])

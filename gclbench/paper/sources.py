@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import logging
+import contextlib
+import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from gclbench.records import Record, Store
-
-log = logging.getLogger(__name__)
+from gclbench.paper.aggregate import Group, group_records
+from gclbench.records import Findings, Record, Store, differ
 
 DEFAULT_STORES = ("results", "runs")
+
+BETWEEN = "runs differ between stores; the newer one that is ok is used"
 
 
 class MissingStore(LookupError):
@@ -25,11 +28,18 @@ class Collection:
 
     Attributes:
         records: in order of id. origin: id of a record to the store it came from. stores: folders read, as given.
+        warnings: one line on each file, line or record of the stores that is not what it should be, in order.
     """
 
     records: tuple[Record, ...] = ()
     origin: Mapping[str, str] = field(default_factory=dict)
     stores: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The records by setting, as `group_records` gives them; made once, however many tables are filled."""
+        return group_records(self.records)
 
     def per_store(self, records: Iterable[Record]) -> Counter[str]:
         """How many of `records` came from each store."""
@@ -56,13 +66,27 @@ def collect(folders: Iterable[str] | None = None) -> Collection:
                 raise MissingStore(f"there is no folder '{name}'; name folders of records with --runs, such as --runs results runs")
     kept: dict[str, Record] = {}
     origin: dict[str, str] = {}
-    for name in names:
-        for record in Store(name).scan():
-            earlier = kept.get(record.id)
-            if earlier is not None and (earlier.status, earlier.metrics) != (record.status, record.metrics):
-                log.warning(
-                    "run %s differs between %s and %s; the newer one that is ok is used", record.id, origin[record.id], name
-                )
-            if earlier is None or (record.ok, record.created) > (earlier.ok, earlier.created):
-                kept[record.id], origin[record.id] = record, name
-    return Collection(tuple(kept[key] for key in sorted(kept)), origin, tuple(names))
+    findings = Findings()
+    with _no_garbage():
+        for name in names:
+            for record in Store(name).scan(findings):
+                earlier = kept.get(record.id)
+                if earlier is not None and differ(earlier, record):
+                    text = f"run {record.id} differs between {origin[record.id]} and {name}; the newer one that is ok is used"
+                    findings.add(BETWEEN, text)
+                if earlier is None or (record.ok, record.created) > (earlier.ok, earlier.created):
+                    kept[record.id], origin[record.id] = record, name
+        findings.sum_up(", ".join(names))
+    return Collection(tuple(kept[key] for key in sorted(kept)), origin, tuple(names), tuple(findings.texts))
+
+
+@contextlib.contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Millions of loss curves' numbers are made and all are kept: looking for garbage among them takes longer than reading them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

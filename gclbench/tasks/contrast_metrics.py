@@ -151,7 +151,8 @@ def false_negative_effect(u: Tensor, v: Tensor, labels: Tensor, tau: float, tupl
 
     Returns:
         τ⁰ of the anchors for which it is defined: of known class, with a false negative in the tuple and one outside it, and with
-        nodes of other classes. float64, in no particular order.
+        nodes of other classes; an anchor of zeros is as far from all nodes, so that its differences are rounding. float64, in no
+        particular order.
     """
     u, v = u.to(torch.float64), v.to(torch.float64)
     known = labels >= 0
@@ -168,7 +169,7 @@ def false_negative_effect(u: Tensor, v: Tensor, labels: Tensor, tau: float, tupl
             same, other = same_and_other(labels, anchors)
             near = same & inside
             tuple_mean, class_mean, other_mean = ((h * mask).sum(dim=1) / mask.sum(dim=1) for mask in (near, same, other))
-            defined = near.any(dim=1) & (same & ~inside).any(dim=1) & other.any(dim=1)
+            defined = near.any(dim=1) & (same & ~inside).any(dim=1) & other.any(dim=1) & u[anchors].any(dim=1)
             effect = size[labels[anchors]] * (tuple_mean - other_mean).abs() / (tuple_mean - class_mean).abs()
             effects.append(effect[defined])
     return torch.cat(effects)

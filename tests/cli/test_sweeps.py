@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -23,6 +24,9 @@ from gclbench.launch.plan import expand
 from gclbench.launch.sweep import Sweep, UnknownSweep, find
 from gclbench.launch.unit import give_up, perform, specification
 from gclbench.paper.columns import Column
+from gclbench.paper.comparison import compare
+from gclbench.paper.missing import missing
+from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of
 from gclbench.records import Store
 from gclbench.registry import DATASETS, METHODS
@@ -124,7 +128,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("name", sorted(name for name, definition in TABLES.items() if definition.task))
 def test_a_tables_sweep_is_exactly_its_cells(name: str, launched: list[list[str]], capsys: Printed) -> None:
     definition = TABLES[name]
     paper, number = name.split("/")
@@ -148,6 +152,27 @@ def _method(column: Column) -> str:
     return next(condition.values[0] for condition in column.where if condition.key == "method.name")
 
 
+def test_a_column_of_a_table_is_chosen_by_its_heading(launched: list[list[str]]) -> None:
+    assert main(["sweep", "table=nml/1", "dataset=cora,wiki_cs", "column=nml_gcl w/o M,grace + mmix", "seeds=[3,4]"]) == 0
+    experiments = load_all(launched)
+    assert [(experiment.settings["method"]["name"], experiment.seeds) for experiment in experiments] == 2 * [
+        ("nml_gcl", (3, 4)),
+        ("grace", (3, 4)),
+    ]
+    assert [experiment.settings["negatives"].get("metric") for experiment in experiments] == 2 * ["uniform", None]
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_what_is_missing_from_an_empty_table_is_all_of_it_and_runs_as_it_stands(name: str, launched: list[list[str]]) -> None:
+    comparison = compare(TABLES[name], Collection())
+    lines = missing(comparison)
+    assert len(lines) == (0 if TABLES[name].source != "runs" else 1)
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0
+    there = {entry.command for entry in comparison.entries if entry.command and TABLES[name].source == "runs"}
+    assert len(launched) == len(there), "one run per cell of a dataset and column"
+
+
 def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(launched: list[list[str]]) -> None:
     assert (
         main(["sweep", "table=dmat/1", "method=dmat_i", "dataset=acm,cora", "seeds=2", "method.tau=1,2", "launcher.workers=2"]) == 0
@@ -166,6 +191,8 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(launched: list
         (["paper=dmat", "table=99"], "there is no table 'dmat/99'"),
         (["paper=dmat", "table=1", "task=clustering"], "table dmat/1 has one task, clustering; leave task=clustering out"),
         (["paper=dmat", "table=1", "method=grate"], "table dmat/1 has no method grate. It has: kmeans, "),
+        (["table=dmat/7"], "table dmat/7 holds no results of runs; `gclbench table dmat/7` shows what it holds"),
+        (["table=dmat/1", "column=untrained"], "table dmat/1 has no column untrained. It has: kmeans, deepwalk"),
         (["paper=dmat", "table=1", "dataset=digits"], "table dmat/1 has no dataset digits. It has: acm, dblp"),
         (["paper=dmat", "table=1", "method=dmat_i", "method.taau=1"], "'method.taau' does not exist. Did you mean 'method.tau'?"),
     ],

@@ -100,6 +100,12 @@ def test_the_paper_setting_is_shown_and_others_are_named(record) -> None:
     assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown (1): method.epochs=3 (paper: 300).",)
 
 
+def test_of_a_sweep_the_first_settings_are_named_and_the_others_counted(record) -> None:
+    notes = of([record(), *[record(epochs=epochs, seed=seed) for epochs in range(1, 9) for seed in range(2)]]).notes
+    assert notes[0] == "cora: runs of dmat_i at other settings are not shown (2): method.epochs=1 (paper: 300)."
+    assert len(notes) == 6 and notes[5] == "cora: nor are runs of dmat_i at 3 further settings (6)."
+
+
 def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
     comparison = of([record(epochs=3, lr=1e-3)])
     assert comparison.notes == (

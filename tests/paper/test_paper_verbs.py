@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gclbench.cli import export, table
-from gclbench.paper.tables import TABLES
+from gclbench.paper.tables import NOT_BUILT, TABLES
 from gclbench.records import Store
 
 
@@ -25,14 +25,20 @@ def here(record, tmp_path: Path, monkeypatch) -> Path:
 
 def test_without_an_id_the_tables_are_listed(capsys) -> None:
     assert table.main([]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*TABLES, "matrix"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [*TABLES, "matrix", *NOT_BUILT]
+    assert all("not built: " in line for line in lines[-len(NOT_BUILT) :])
     assert {"dmat/1", "mmix/2", "nml/1", "contrast/10_10_80"} <= set(TABLES)
 
 
 def test_table_is_markdown_in_a_pipe(here, capsys) -> None:
     assert table.main(["dmat/1", "--dataset", "cora", "--metric", "acc"]) == 0
     out = capsys.readouterr().out
-    assert "| acc | ours | OOM ×1 |" in out and "71.00 ± 1.00 (3) ✓" in out and "4 of runs" in out
+    assert (
+        "| kmeans | OOM ×1 / 35.37 ± 3.72 |" in out
+        and "| 71.00 ± 1.00 (3) ✓ / 70.57 ± 1.28 (+0.43) |" in out
+        and "4 of runs" in out
+    )
 
 
 def test_table_for_the_terminal(here, capsys) -> None:
@@ -40,7 +46,16 @@ def test_table_for_the_terminal(here, capsys) -> None:
     assert "71.00 ± 1.00 (3) ✓" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "begins"), [("t.csv", "table,dataset,metric"), ("t.md", "# dmat/1"), ("deep/t", "# dmat/1")])
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("t.csv", "table,dataset,metric"),
+        ("t.md", "# dmat/1"),
+        ("deep/t", "# dmat/1"),
+        ("t.tex", "\\documentclass"),
+        ("t.html", "<section"),
+    ],
+)
 def test_output_takes_its_format_from_the_suffix(here, capsys, name: str, begins: str) -> None:
     assert table.main(["dmat/1", "--output", name]) == 0
     assert Path(name).read_text(encoding="utf-8").startswith(begins)
@@ -65,10 +80,52 @@ def test_export_keeps_what_is_there(here, record, capsys) -> None:
     assert len(Path("results/dmat_i/cora.jsonl").read_text(encoding="utf-8").splitlines()) == 4
 
 
+def test_only_one_of_the_two_numbers(here, capsys) -> None:
+    question = ["dmat/1", "--dataset", "cora", "--metric", "acc", "--method", "dmat_i"]
+    assert table.main([*question, "--only", "ours"]) == 0
+    out = capsys.readouterr().out
+    assert "71.00 ± 1.00 (3) ✓" in out and "70.57" not in out and "kmeans" not in out
+    for format_name in ("markdown", "latex", "html", "csv", "terminal"):
+        assert table.main([*question, "--only", "paper", "--format", format_name]) == 0
+        out = capsys.readouterr().out
+        assert "71.00" not in out and "70.57" in out
+
+
+def test_commands_of_cells(here, capsys) -> None:
+    assert table.main(["dmat/1", "--dataset", "cora", "--method", "dmat_i", "deepwalk", "--command"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "gclbench sweep table=dmat/1 dataset=cora method=deepwalk                           # cora, deepwalk",
+        "gclbench sweep table=dmat/1 dataset=cora method=dmat_i column=dmat_i               # cora, dmat_i",
+        "gclbench sweep table=dmat/1 dataset=cora method=dmat_i 'column=untrained encoder'  # cora, untrained encoder",
+    ]
+    assert table.main(["nml/1", "--dataset", "cora", "--method", "grape", "--command"]) == 0
+    assert capsys.readouterr().out == "  # cora, grape: not built here\n"
+
+
+def test_missing_runs(here, capsys) -> None:
+    question = ["dmat/1", "--dataset", "cora", "--method", "dmat_i", "kmeans"]
+    assert table.main([*question, "--missing", "--seeds", "3"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "gclbench sweep table=dmat/1 dataset=cora 'column=k-means on filtered,untrained encoder' seeds=3",
+        "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[1,2]'",
+    ]
+    assert table.main(["dmat/1", "--dataset", "cora", "--method", "untrained encoder", "--missing"]) == 0
+    assert capsys.readouterr().out == "gclbench sweep table=dmat/1 dataset=cora 'column=untrained encoder'\n"
+    assert table.main(["dmat/7", "--missing"]) == 0
+    assert capsys.readouterr().out == "# nothing is missing\n"
+
+
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
         (table, ["dmat/9"], "gclbench table: there is no table 'dmat/9'. Did you mean 'dmat/"),
+        (table, ["mmix/3"], "gclbench table: table mmix/3 is not built: graph classification"),
+        (table, ["dmat/1", "--method", "grace"], "gclbench table: table dmat/1 has no method 'grace'; it has kmeans, deepwalk"),
+        (table, ["dmat/1", "--command", "--missing"], "gclbench table: --command and --missing are two questions"),
+        (table, ["dmat/1", "--seeds", "3"], "gclbench table: --seeds goes with --missing"),
+        (table, ["matrix", "--format", "latex"], "gclbench table: table matrix is written as markdown or csv"),
+        (table, ["matrix", "--only", "ours"], "gclbench table: table matrix is always whole"),
+        (table, ["matrix", "--dataset", "corra"], "gclbench table: there is no dataset corra"),
         (table, ["dmat/1", "--runs", "nowhere"], "gclbench table: there is no folder 'nowhere'"),
         (table, ["dmat/1", "--dataset", "digits"], "gclbench table: table dmat/1 has no dataset 'digits'"),
         (table, ["dmat/1", "--output", "file/t.md"], "gclbench table: cannot write file/t.md"),
@@ -101,7 +158,9 @@ def test_help_has_examples(verb, capsys) -> None:
 
 def test_no_torch_is_imported() -> None:
     code = (
-        "import sys; from gclbench.cli import table; table.main(['dmat/1', '--runs', 'tests/paper']); import gclbench.paper.closing; "
+        "import sys; from gclbench.cli import table; "
+        "[table.main([*words, '--runs', 'tests/paper']) for words in (['dmat/1'], ['dmat/7'], ['dmat/8'], ['nml/1', '--missing'], ['matrix'])]; "
+        "import gclbench.paper.closing, gclbench.paper.summary; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True).returncode == 0

@@ -111,6 +111,22 @@ def test_the_own_paper_comes_first() -> None:
     assert [value.paper for value in printed("cora", "mmix_mp", "classification", "accuracy")] == ["mmix", "mmix_iclr"]
 
 
+def test_doubtful_cells_are_those_of_the_transcription() -> None:
+    """TABLES.md, "Suspicious or damaged cells": two of 000, MVGRL's Cora value, op and wp rows equal to the main table's, one AUC."""
+    found = {(v.paper, v.table, v.dataset, v.method, v.metric) for v in printed_values() if v.doubtful}
+    both = {("mmix", "7", "2", "10"), ("mmix_iclr", "3", "1", "6")}
+    assert found == {
+        ("dmat", "1", "citeseer", "kmeans", "nmi"),
+        ("dmat", "1", "citeseer", "kmeans", "ari"),
+        ("dmat", "7", "dblp", "", "nodes"),
+        ("dmat", "7", "amazon_photo", "", "edges"),
+        *((paper, mixing, name, f"mvgrl_mo_mix_{scope}", "accuracy")
+          for paper, mixing, _, _ in both for name in ("cora", "citeseer", "pubmed") for scope in ("op", "wp")),
+        *((paper, main, "cora", "mvgrl", "accuracy") for paper, _, main, _ in both),
+        *((paper, similarity, "coil_del", "mvgrl", "pair_auc") for paper, _, _, similarity in both),
+    }  # fmt: skip
+
+
 def test_doubtful_and_quoted_values_come_last() -> None:
     values = [value for value in printed("cora", "mvgrl", "classification", "accuracy") if value.paper == "mmix"]
     assert [(value.variant, value.doubtful) for value in values] == [("reproduced", False), ("as published", True)]

@@ -192,6 +192,19 @@ def test_tau0_at_the_smallest_temperature_is_finite() -> None:
     assert bool(false_negative_effect(u, unit(1), LABELS, 1e-3, list(torch.arange(NODES).split(9))).isfinite().all())
 
 
+def test_anchors_without_a_direction_have_no_tau0() -> None:
+    """A node of zeros is as far from every class: its τ⁰ would be a quotient of rounding errors."""
+    u, v = unit(0), unit(1)
+    tuples = list(torch.arange(NODES).split(9))
+    u[3] *= 1e-13
+    nearly = false_negative_effect(u, v, LABELS, 0.5, tuples).tolist()
+    u[3] = 0
+    found = false_negative_effect(u, v, LABELS, 0.5, tuples).tolist()
+    assert len(found) == len(nearly) - 1
+    # Anchors keep their order: up to node 3 the first ones are the same, from there on the next ones.
+    assert found[:3] == pytest.approx(nearly[:3]) and found[3:] == pytest.approx(nearly[4:])
+
+
 def contrast(**changes: object) -> Contrast:
     return Contrast(**{"u": unit(0), "v": unit(1), "tau": 0.5, "weights": rows_of(noisy_weights()), **changes})  # type: ignore[arg-type]
 

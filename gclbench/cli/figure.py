@@ -1,0 +1,81 @@
+"""`gclbench figure`: a figure of a paper, from records."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from gclbench.records import write_atomically
+
+EXAMPLES = """examples:
+  gclbench figure                                  the ids
+  gclbench figure dmat/3                           writes dmat-3.svg, from results/ and runs/, those that exist
+  gclbench figure dmat/4 --dataset cora --output training.png
+  gclbench figure dmat/5 --runs results /scratch/runs
+  gclbench figure nml/4 --command                  what has to be run for it
+"""
+
+FORMATS = (".svg", ".png")
+
+
+def main(argv: list[str]) -> int:
+    """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="gclbench figure",
+        description="Draws a paper's figure from records, without training anything; what was not run says so in its place.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="such as dmat/3; without it the ids are listed")
+    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="FILE.svg or FILE.png (default: the id, as in dmat-3.svg)")
+    parser.add_argument("--dataset", nargs="+", action="extend", default=[], metavar="NAME", help="instead of the figure's own")
+    parser.add_argument("--command", action="store_true", help="print the commands whose runs the figure needs; draw nothing")
+    options = parser.parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+
+    from gclbench.paper import figures
+    from gclbench.paper.sources import MissingStore, collect
+    from gclbench.registry import DATASETS, UnknownName
+
+    if options.id is None:
+        for name, figure in figures.FIGURES.items():
+            print(f"{name:<10}{figure.title}")
+        return 0
+    try:
+        figure = figures.find_figure(options.id)
+        for name in options.dataset:
+            DATASETS.check(name)
+    except (figures.UnknownFigure, UnknownName) as error:
+        return _wrong(str(error))
+    if figure.of_one_dataset and len(options.dataset) > 1:
+        return _wrong(f"figure {figure.id} shows one dataset, and {len(options.dataset)} were named; give one --dataset")
+    if figure.of_one_dataset and not figure.stand_ins and not {*options.dataset} <= {*figure.datasets}:
+        return _wrong(f"figure {figure.id} shows {figure.datasets[0]} only; leave --dataset out")
+    if options.command:
+        print("\n".join(figures.command(figure, options.dataset)))
+        return 0
+    output = options.output or Path(f"{figures.stem(figure)}.svg")
+    if output.suffix not in FORMATS:
+        return _wrong(f"a figure is written as .svg or .png, not '{output.suffix or output.name}'; name such a file with --output")
+    try:
+        collection = collect(options.runs)
+        if output.suffix == ".svg":
+            data = figures.svg(figure, collection, options.dataset, captioned=True).encode()
+        else:
+            data = figures.png(figure, collection, options.dataset, captioned=True)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(output, data)
+    except (MissingStore, figures.MissingMatplotlib) as error:
+        return _wrong(str(error))
+    except OSError as error:
+        return _wrong(f"cannot write {output}: {error.strerror or error}; choose another --output")
+    print(f"wrote {output}\n\n{figures.caption(figure, collection, options.dataset)}")
+    return 0
+
+
+def _wrong(text: str) -> int:
+    print(f"gclbench figure: {text}", file=sys.stderr)
+    return 2

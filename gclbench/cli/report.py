@@ -1,0 +1,47 @@
+"""`gclbench report`: every table, figure and cell as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+EXAMPLES = """examples:
+  gclbench report                                        report.html, from results and runs
+  gclbench report --runs results /scratch/runs --output /tmp/report.html
+
+The file needs no network and no scripts: open it in any browser, send it along, put it on a web server.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Exit code 0 when the report was written, without records too; 2 for a command that is wrong or a file that cannot be written."""
+    parser = argparse.ArgumentParser(
+        prog="gclbench report",
+        description="Writes one HTML file with every table and figure of the papers from records: sortable, filterable, with the runs, settings, "
+        "environment, cost and command behind every cell.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
+    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")
+    options = parser.parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+
+    from gclbench.paper.report import write
+    from gclbench.paper.sources import MissingStore, collect
+
+    try:
+        collection = collect(options.runs)
+        size = write(collection, options.output)
+    except MissingStore as error:
+        print(f"gclbench report: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(
+            f"gclbench report: cannot write {options.output}: {error.strerror or error}; choose another --output", file=sys.stderr
+        )
+        return 2
+    print(f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records")
+    return 0

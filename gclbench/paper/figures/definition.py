@@ -1,0 +1,36 @@
+"""What a figure is: data, which the modules beside this one fill and `drawing` draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gclbench.paper.figures.panels import Content
+from gclbench.paper.sources import Collection
+
+Build = Callable[[Collection, Sequence[str]], Content]
+"""(records, datasets asked for, none for the figure's own) → what is shown."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper.
+
+    Attributes:
+        id: `dmat/3`. title: one line. says: one or two sentences on what is to be seen and how ours differs from the printed one.
+        datasets: the paper's. stand_ins: shown when the paper's has no run, the first that has one; for figures of one dataset.
+        build: its content. commands: the runs that it needs, of some datasets.
+    """
+
+    id: str
+    title: str
+    says: str
+    datasets: tuple[str, ...]
+    build: Build
+    commands: Callable[[Sequence[str]], list[str]]
+    stand_ins: tuple[str, ...] = ()
+
+    @property
+    def of_one_dataset(self) -> bool:
+        """Whether it shows a single dataset."""
+        return len(self.datasets) == 1

@@ -1,0 +1,143 @@
+"""Negatives (paper 000, Figures 5 and 6): τ⁰, and how similar nodes of different classes are, from runs of task=contrast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gclbench.paper.aggregate import Group, flatten
+from gclbench.paper.columns import Condition, is_, is_not
+from gclbench.paper.figures.definition import Figure
+from gclbench.paper.figures.panels import Box, Content, Panel, Series
+from gclbench.paper.figures.selection import DMAT_I, GNNBP, RAW, TRAINED, groups_of, holding, most, on
+from gclbench.paper.reference import printed_values
+from gclbench.paper.sources import Collection
+from gclbench.records import Record
+
+TASK = "contrast"
+DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
+QUARTILES = {"q1": "tau0_q1", "median": "tau0_median", "q3": "tau0_q3"}
+"""Printed name to ours."""
+
+BINS = 20
+KMEANS = is_("method.name", "kmeans")
+STAGES: dict[str, tuple[Condition, ...]] = {
+    "(a) raw features": (KMEANS, RAW),
+    "(b) filtered features": (KMEANS, GNNBP),
+    "(c) embedding (DMAT-i)": (*DMAT_I, TRAINED),
+}
+
+
+def tau0(collection: Collection, datasets: Sequence[str]) -> Content:
+    """Quartiles of τ⁰ per dataset: means over runs, beside Table 5."""
+    shown = tuple(datasets) or DATASETS
+    found = groups_of(collection, TASK, *DMAT_I, TRAINED, datasets=shown)
+    boxes: list[Box] = []
+    used: list[Record] = []
+    remarks = []
+    for dataset in shown:
+        group = most(on(found, dataset))
+        if group is not None:
+            used += group.records
+            quartiles = [group.cell(metric).mean for metric in QUARTILES.values()]
+            box = _box(dataset, "ours", quartiles)
+            boxes += box
+            if not box and any(record.ok for record in group.records):
+                remarks.append(f"{dataset}: a quartile is not finite, so there is no box.")
+        boxes += _box(dataset, "paper (Table 5)", [_printed(dataset, name) for name in QUARTILES])
+    panel = Panel("τ⁰ by dataset: quartiles over nodes", "", "τ⁰", boxes=tuple(boxes), y_log=True)
+    return Content((panel,), tuple(used), remarks=tuple(remarks))
+
+
+def _box(dataset: str, source: str, quartiles: Sequence[float | None]) -> list[Box]:
+    """A box where all three are there and can be drawn on a logarithmic axis."""
+    low, middle, high = quartiles
+    if low is None or middle is None or high is None or not 0 < low <= middle <= high:
+        return []
+    return [Box(dataset, source, low, middle, high)]
+
+
+def _printed(dataset: str, name: str) -> float | None:
+    for value in printed_values():
+        if (value.paper, value.table, value.dataset, value.metric) == ("dmat", "5", dataset, name):
+            return value.mean
+    return None
+
+
+def hardness(collection: Collection, datasets: Sequence[str]) -> Content:
+    """The three stages, a line per dataset, and the contrastive methods on the dataset that has the most of them."""
+    shown = tuple(datasets) or DATASETS
+    found = groups_of(collection, TASK, datasets=shown)
+    panels: list[Panel] = []
+    used: list[Record] = []
+    for title, conditions in STAGES.items():
+        lines = []
+        for dataset in shown:
+            group = most(holding(on(found, dataset), *conditions))
+            if group is not None:
+                lines += histogram(dataset, group)
+                used += group.records
+        panels.append(_panel(title, lines))
+    methods = {dataset: _methods(on(found, dataset)) for dataset in shown}
+    dataset = max(shown, key=lambda name: (len(methods[name]), name == "cora"))
+    lines = []
+    for label, group in methods[dataset].items():
+        lines += histogram(label, group)
+        used += group.records
+    panels.append(_panel(f"methods on {dataset} (not in the paper)" if lines else "methods", lines))
+    return Content(tuple(panels), tuple({record.id: record for record in used}.values()))
+
+
+def _panel(title: str, lines: Sequence[Series]) -> Panel:
+    return Panel(title, "cosine of pairs of different classes", "share of pairs, percent", steps=tuple(lines))
+
+
+def histogram(label: str, group: Group) -> list[Series]:
+    """Shares of the pairs per bin, in percent, means over runs; nothing where a bin has no value."""
+    shares = [group.cell(f"hardness_{number:02d}").mean for number in range(1, BINS + 1)]
+    if any(share is None for share in shares):
+        return []
+    centres = tuple(round(-1 + (2 * number + 1) / BINS, 6) for number in range(BINS))
+    return [Series(label, centres, tuple(100 * share for share in shares if share is not None))]
+
+
+def _methods(groups: Sequence[Group]) -> dict[str, Group]:
+    """Method, and strategy where it is not the method's own, to the setting with the most runs; the features are no method."""
+    by_label: dict[str, list[Group]] = {}
+    for group in holding(groups, is_not("method.name", "kmeans"), TRAINED):
+        method, negatives = group.name("method"), str(flatten(group.settings).get("negatives.name", "uniform"))
+        own = {"nml_gcl": "nml", "progcl": "progcl_weight", "augcl": "augcl", "mmix_mp": "mmix", "mmix_mo": "mmix"}.get(
+            method, "uniform"
+        )
+        by_label.setdefault(method if negatives == own else f"{method} + {negatives}", []).append(group)
+    chosen = {label: most(by_label[label]) for label in sorted(by_label)}
+    return {label: group for label, group in chosen.items() if group is not None and histogram(label, group)}
+
+
+FIGURES = (
+    Figure(
+        id="dmat/5",
+        title="τ⁰ of DMAT-i (DMT / DMAT / DMAT-i paper, Figure 5 and Table 5)",
+        says=(
+            "Boxes reach from the lower to the upper quartile over nodes, the line in them is the median; ours are means over runs. How "
+            "the paper draws its tuples is not said (docs/choices.md)."
+        ),
+        datasets=DATASETS,
+        build=tau0,
+        commands=lambda datasets: [f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3"],
+    ),
+    Figure(
+        id="dmat/6",
+        title="Negative hardness (DMT / DMAT / DMAT-i paper, Figure 6)",
+        says=(
+            "Share of the pairs of nodes of different classes by their cosine, in twenty bins, means over runs. (a) and (b) of the "
+            "features, (c) and the methods of the last two views of the training."
+        ),
+        datasets=DATASETS,
+        build=hardness,
+        commands=lambda datasets: [
+            f"gclbench -m method=kmeans filter=none,gnnbp dataset={','.join(datasets)} task=contrast",
+            f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3",
+            "gclbench -m method=grace,progcl,nml_gcl,augcl dataset=cora task=contrast seeds=3",
+        ],
+    ),
+)

@@ -1,0 +1,123 @@
+"""t-SNE maps side by side (paper 000, Figure 3; paper 003, Figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gclbench.paper.columns import Condition, is_
+from gclbench.paper.figures.definition import Build, Figure
+from gclbench.paper.figures.panels import Cloud, Content, Panel
+from gclbench.paper.figures.selection import (
+    DMAT_I,
+    GNNBP,
+    RAW,
+    TRAINED,
+    dataset_of,
+    groups_of,
+    holding,
+    most,
+    number,
+    on,
+    shown_dataset,
+)
+from gclbench.paper.sources import Collection
+from gclbench.records import Record
+
+TASK = "tsne"
+
+KMEANS = is_("method.name", "kmeans")
+STAGES: dict[str, tuple[Condition, ...]] = {
+    "raw features": (KMEANS, RAW),
+    "filtered features": (KMEANS, GNNBP),
+    "embedding (DMAT-i)": (*DMAT_I, TRAINED),
+}
+RIVALS: dict[str, tuple[Condition, ...]] = {
+    "GRACE": (is_("method.name", "grace"), RAW, is_("negatives.name", "uniform", default="uniform")),
+    "NML-GCL": (is_("method.name", "nml_gcl"), is_("negatives.name", "nml")),
+}
+
+
+class NoMap(ValueError):
+    """A record's data is no map; the text says why."""
+
+
+def cloud(record: Record) -> Cloud:
+    """The map that a run of task=tsne recorded.
+
+    Raises:
+        NoMap: parts are missing, of different lengths, or no numbers.
+    """
+    parts = [record.data.get(name) if isinstance(record.data, Mapping) else None for name in ("x", "y", "classes")]
+    lists = [part for part in parts if isinstance(part, list)]
+    if len(lists) < len(parts) or not lists[0]:
+        raise NoMap("it holds no coordinates")
+    if len({len(part) for part in lists}) > 1:
+        raise NoMap(f"it holds {len(lists[0])} x, {len(lists[1])} y and {len(lists[2])} classes")
+    x, y, classes = (tuple(value for item in part if (value := number(item)) is not None) for part in lists)
+    if not len(x) == len(y) == len(classes) == len(lists[0]):
+        raise NoMap("a coordinate or class is no number")
+    return Cloud(x, y, tuple(int(value) for value in classes))
+
+
+def side_by_side(panels: Mapping[str, tuple[Condition, ...]], preferred: Sequence[str]) -> Build:
+    """A figure with one map per entry of `panels`, of the lowest seed that has one."""
+
+    def content(collection: Collection, datasets: Sequence[str]) -> Content:
+        found = groups_of(collection, TASK, datasets=datasets or preferred)
+        fitting = [group for conditions in panels.values() for group in holding(found, *conditions)]
+        dataset = dataset_of(fitting, datasets, preferred)
+        here = on(found, dataset)
+        shown, used, remarks = [], [], []
+        for title, conditions in panels.items():
+            group = most(holding(here, *conditions))
+            panel, record, remark = _panel(title, group.records if group else ())
+            shown.append(panel)
+            used += [record] if record else []
+            remarks += remark
+        return Content(tuple(shown), tuple(used), remarks=(shown_dataset(dataset, preferred[0]), *remarks))
+
+    return content
+
+
+def _panel(title: str, records: Sequence[Record]) -> tuple[Panel, Record | None, list[str]]:
+    """The map of the first record that has one."""
+    remarks = []
+    for record in records:
+        if not record.ok:
+            remarks.append(f"{title}, seed {record.seed}: {record.status}.")
+            continue
+        try:
+            places = cloud(record)
+        except NoMap as error:
+            remarks.append(f"{title}: run {record.id} has no map that could be drawn: {error}.")
+            continue
+        scores = [("", number(record.metrics.get("silhouette"))), ("on the map ", number(record.data.get("silhouette")))]
+        told = [f"{where}{value:.2f}" for where, value in scores if value is not None]
+        return Panel(title, f"silhouette of classes {', '.join(told)}" if told else "", cloud=places), record, remarks
+    return Panel(title, missing="no usable map" if remarks else "not run"), None, remarks
+
+
+def _commands(*methods: str) -> Callable[[Sequence[str]], list[str]]:
+    return lambda datasets: [f"gclbench {method} dataset={datasets[0]} task=tsne" for method in methods]
+
+
+FIGURES = (
+    Figure(
+        id="dmat/3",
+        title="t-SNE maps of raw features, filtered features and embedding (DMT / DMAT / DMAT-i paper, Figure 3)",
+        says="Colours and numbers are classes, numbers at the median of each. Positions in a t-SNE map have no scale.",
+        datasets=("cora",),
+        stand_ins=("citeseer", "acm", "dblp", "digits"),
+        build=side_by_side(STAGES, ("cora", "citeseer", "acm", "dblp", "digits")),
+        commands=_commands("method=kmeans filter=none", "method=kmeans filter=gnnbp", "method=dmat_i"),
+    ),
+    Figure(
+        id="nml/3",
+        title="t-SNE maps of GRACE and NML-GCL (NML-GCL paper, Figure 3)",
+        says="Colours and numbers are classes, numbers at the median of each. The same nodes in both maps, 3,000 of larger graphs.",
+        datasets=("amazon_computers",),
+        stand_ins=("cora", "citeseer"),
+        build=side_by_side(RIVALS, ("amazon_computers", "cora", "citeseer")),
+        commands=_commands("method=grace", "method=nml_gcl"),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Accuracy against a setting (paper 002, Figure 2; paper 003, Figure 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gclbench.paper.columns import Condition, is_
+from gclbench.paper.figures.definition import Figure
+from gclbench.paper.figures.panels import Content, Panel
+from gclbench.paper.figures.selection import RAW, TRAINED, dataset_of, groups_of, holding, line, on, shown_dataset, swept
+from gclbench.paper.sources import Collection
+
+MMIX = (
+    *(is_("method.name", "mmix_mp"), RAW, TRAINED, is_("negatives.name", "mmix"), is_("negatives.variant", "mp", default="mp")),
+    is_("task.protocol", "public"),
+)
+MMIX_DATASETS = ("pubmed", "cora", "citeseer")
+DIVERSITY: dict[str, Condition] = {
+    "without diversity loss": is_("negatives.diversity", False),
+    "with diversity loss": is_("negatives.diversity", True, default=True),
+}
+WIDTHS = (32, 64, 128, 256, 512, 1024, 2048)
+
+NML = (is_("method.name", "nml_gcl"), RAW, TRAINED, is_("negatives.name", "nml"), is_("negatives.metric", "separable"))
+NML_DATASETS = ("amazon_photo", "cora", "citeseer")
+ALPHAS = (0, 0.05, 0.1, 0.2, 0.4, 0.8)
+STEPS = (1, 5, 10, 15, 20, 25)
+
+
+def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
+    """Accuracy over the output dimension, without and with the diversity loss."""
+    found = groups_of(collection, "classification", *MMIX, datasets=datasets or MMIX_DATASETS)
+    dataset = dataset_of(found, datasets, MMIX_DATASETS)
+    panels, used = [], []
+    for title, condition in DIVERSITY.items():
+        members = [(values[0], group) for values, group in swept(holding(on(found, dataset), condition), "method.hidden")]
+        series = line("all nodes", members, "accuracy")
+        used += [record for _, group in members for record in group.records]
+        panels.append(
+            Panel(
+                title,
+                "output dimension d",
+                "accuracy, percent",
+                series=(series,) if series else (),
+                x_scale="values",
+                alike="accuracy",
+            )
+        )
+    return Content(tuple(panels), tuple(used), remarks=(shown_dataset(dataset, MMIX_DATASETS[0]),))
+
+
+def nml(collection: Collection, datasets: Sequence[str]) -> Content:
+    """Accuracy over the weight α of the regulariser, and over the steps T_M of the metric per step of the encoder."""
+    found = groups_of(collection, "classification", *NML, datasets=datasets or NML_DATASETS)
+    dataset = dataset_of(found, datasets, NML_DATASETS)
+    panels, used = [], []
+    for key, title, label in (
+        ("negatives.alpha", "(a) weight of the regulariser", "α"),
+        ("negatives.inner_steps", "(b) steps of the metric", "T_M"),
+    ):
+        members = [(values[0], group) for values, group in swept(on(found, dataset), key)]
+        series = line("NML-GCL", members, "accuracy")
+        used += [record for _, group in members for record in group.records]
+        panels.append(Panel(title, label, "accuracy, percent", series=(series,) if series else (), x_scale="values"))
+    records = tuple({record.id: record for record in used}.values())
+    protocols = sorted({str(record.spec["task"].get("protocol", "unknown")) for record in records})
+    told = [f"Splits: {', '.join(protocols)}."] if protocols else []
+    return Content(tuple(panels), records, remarks=(shown_dataset(dataset, NML_DATASETS[0]), *told))
+
+
+def mmix_commands(datasets: Sequence[str]) -> list[str]:
+    """A sweep over dimensions, with and without the diversity loss."""
+    return [
+        f"gclbench -m method=mmix_mp dataset={datasets[0]} task=classification_public seeds=3 "
+        f"method.hidden={','.join(map(str, WIDTHS))} negatives.diversity=true,false"
+    ]
+
+
+def nml_commands(datasets: Sequence[str]) -> list[str]:
+    """Two sweeps."""
+    start = f"gclbench -m method=nml_gcl dataset={datasets[0]} task=classification seeds=3"
+    alphas, steps = (",".join(map(str, values)) for values in (ALPHAS, STEPS))
+    return [f"{start} negatives.alpha={alphas}", f"{start} negatives.inner_steps={steps}"]
+
+
+FIGURES = (
+    Figure(
+        id="mmix/2",
+        title="Accuracy of M-Mix (mp) by output dimension (M-Mix paper, KDD 2022, Figure 2)",
+        says=(
+            "Node classification on the public split, means over seeds, bars one standard deviation. The paper has a curve per size of the "
+            "sampled subgraph as well; here every node is in every batch."
+        ),
+        datasets=MMIX_DATASETS[:1],
+        stand_ins=MMIX_DATASETS[1:],
+        build=mmix,
+        commands=mmix_commands,
+    ),
+    Figure(
+        id="nml/4",
+        title="Hyper-parameters of NML-GCL (NML-GCL paper, Figure 4)",
+        says="Node classification, means over seeds, bars one standard deviation; everything else at the settings of the dataset.",
+        datasets=NML_DATASETS[:1],
+        stand_ins=NML_DATASETS[1:],
+        build=nml,
+        commands=nml_commands,
+    ),
+)

@@ -1,0 +1,58 @@
+"""How a number of a table is read from a record, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gclbench.paper.aggregate import Cell, Group
+from gclbench.records import Record
+
+GIB = 1 << 30
+
+Reading = Callable[[Record], "float | None"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A row of a table.
+
+    Attributes:
+        metric: its name, and that of the record's metric where `value` is None. value: reads the number of a run that is ok; None for no value.
+        factor: shown times this. printed_as: what the printed values are filed under, when that is not `metric`.
+        relative_to: label of the column of the same dataset that the number is divided by; "" for none.
+        comparable: ours minus the printed number says something. setting: key of a run's settings (`method.lr`) that is shown in place of a result.
+    """
+
+    metric: str
+    value: Reading | None = None
+    factor: float = 100
+    printed_as: str = ""
+    relative_to: str = ""
+    setting: str = ""
+    comparable: bool = True
+
+    def read(self, record: Record) -> float | None:
+        """The number of one run, None where it has none."""
+        return record.metrics.get(self.metric) if self.value is None else self.value(record)
+
+    def cell(self, group: Group | None) -> Cell:
+        """Over the group's seeds."""
+        return Cell() if group is None else group.cell(self.metric, self.value)
+
+
+def training_seconds(record: Record) -> float | None:
+    """Seconds of the filter and of the method's training, without loading and evaluation."""
+    fit = record.seconds.get("fit")
+    return None if fit is None else fit + record.seconds.get("filter", 0.0)
+
+
+def fit_seconds(record: Record) -> float | None:
+    """Seconds of the method's training."""
+    return record.seconds.get("fit")
+
+
+def peak_memory(record: Record) -> float | None:
+    """GiB: allocated on the GPU, else the peak of the process."""
+    peak = record.memory.get("gpu_allocated", record.memory.get("rss_peak"))
+    return None if peak is None else peak / GIB

@@ -1,0 +1,99 @@
+"""Our own columns against each other: paired t-tests over equal seeds, and who is best and second in a row."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from gclbench.paper.aggregate import Cell
+from gclbench.paper.entry import Entry
+from gclbench.paper.significance import LEVEL, LOWER_IS_BETTER, holm
+
+ROUNDING = 1e-12
+"""Differences that vary by less are the same in every seed."""
+
+SETTINGS = 10
+"""With more settings of one column in a row, the column is a sweep: its pairs would drown those of the others."""
+
+
+def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | None:
+    """Two-sided p-value of the paired t-test (Student 1908) over the seeds that both have.
+
+    Returns:
+        None with fewer than two common seeds, and where the difference is the same in all of them but not zero: without a spread
+        there is nothing to test with. 1 where it is zero in all of them.
+    """
+    gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
+    if len(gaps) < 2:
+        return None
+    # Not statistics.stdev: its exact fractions take longer than everything else, and a table has thousands of pairs.
+    mean = math.fsum(gaps) / len(gaps)
+    spread = math.sqrt(math.fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1))
+    if spread <= ROUNDING:
+        return 1.0 if abs(mean) <= ROUNDING else None
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(len(gaps) - 1, -abs(mean) / (spread / math.sqrt(len(gaps)))))
+
+
+def ranked(entries: Sequence[Entry], without: Collection[str] = ()) -> tuple[list[Entry], int]:
+    """The entries with their ranks, and the number of pairs that were tested.
+
+    All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is the cell with the best mean, and the
+    next leader the best of those that are significantly worse. Rank 1 have the leader and the cells that are not significantly worse than
+    it but significantly better than the next leader; rank 2 likewise from the next leader on, of those significantly worse than the first.
+    Without a next leader there is no such rank: a row of which nothing can be told apart has none. A cell that cannot be told from either
+    side has none; nor has a row, from the first cell on, whose best mean cannot be tested against any other.
+
+    Args:
+        without: headings of columns that take no part; nor do cells that are not at the paper's settings, and
+            columns of which a dataset has a whole sweep of settings.
+    """
+    settings = Counter((entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values)
+    crowded = {key for key, count in settings.items() if count > SETTINGS}
+    rows: dict[tuple[str, str], list[int]] = {}
+    for place, entry in enumerate(entries):
+        key = (entry.dataset, entry.metric, entry.heading)
+        if entry.ours.values and entry.faithful and entry.heading not in without and key not in crowded:
+            rows.setdefault((entry.dataset, entry.metric), []).append(place)
+    pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
+    tested = holm([paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs])
+    p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
+    ranks: dict[int, int] = {}
+    for (_, metric), places in rows.items():
+        ordered = sorted(places, key=lambda place: (_loss(metric, entries[place].ours), place))
+        ranks.update(_ranks(ordered, p_values))
+    return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(p_values)
+
+
+def _loss(metric: str, cell: Cell) -> float:
+    mean = cell.mean or 0.0
+    return mean if metric in LOWER_IS_BETTER else -mean
+
+
+def _ranks(ordered: list[int], p_values: Mapping[tuple[int, int], float]) -> dict[int, int]:
+    """Ranks of a row's places, which are in order of their means, the best first."""
+
+    def separated(better: int, worse: int) -> bool:
+        return p_values.get(_key(better, worse), 1.0) < LEVEL
+
+    found: dict[int, int] = {}
+    left = ordered
+    for rank in (1, 2):
+        if len(left) < 2:
+            break
+        leader = left[0]
+        worse = [place for place in left[1:] if separated(leader, place)]
+        if not worse:
+            break
+        tied = [place for place in left[1 : left.index(worse[0])] if _key(leader, place) in p_values and separated(place, worse[0])]
+        found.update(dict.fromkeys((leader, *tied), rank))
+        left = worse
+    return found
+
+
+def _key(one: int, other: int) -> tuple[int, int]:
+    return (min(one, other), max(one, other))

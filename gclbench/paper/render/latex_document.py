@@ -1,0 +1,120 @@
+"""LaTeX: a document that compiles as it stands, with packages of Debian's texlive-latex-recommended."""
+
+from __future__ import annotations
+
+from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.render.layout import Grid, grids, printed_with_difference
+from gclbench.paper.render.legend import footer
+
+HEAD = r"""\documentclass[10pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}
+\usepackage{amssymb}
+\usepackage{booktabs}
+\usepackage{graphicx}
+\usepackage[a4paper,landscape,margin=15mm]{geometry}
+\pagestyle{empty}
+\setlength{\parindent}{0pt}
+\begin{document}
+"""
+TAIL = "\\end{document}\n"
+FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Its content at its own width, or that of the line where it is wider."""
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "−": r"$-$",
+    "–": "--",
+    "✓": r"$\checkmark$",
+    "▲": r"$\blacktriangle$",
+    "▼": r"$\blacktriangledown$",
+    "†": r"\textdagger{}",
+    "τ": r"$\tau$",
+    "α": r"$\alpha$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "…": r"\ldots{}",
+    "’": "'",
+    "⁰": r"$^0$",
+}
+
+
+def latex(comparison: Comparison, only: str = "") -> str:
+    """A document: title, a tabular per grid between comments that name it, footer.
+
+    Args:
+        only: `ours` or `paper`; "" for both, the paper's and the difference below ours.
+    """
+    definition = comparison.definition
+    lines = [rf"\section*{{{_escaped(f'{definition.id}: {definition.title}')}}}"]
+    for grid in grids(comparison):
+        name = f"{definition.id} {grid.title}".strip()
+        lines += ["", f"% tabular of {_comment(name)}"]
+        lines += [rf"\subsection*{{{_escaped(grid.title)}}}"] if grid.title else []
+        lines += [FITTED, *_tabular(grid, only), "}", f"% end of {_comment(name)}", r"\par\medskip"]
+    lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
+    lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
+    return HEAD + "\n".join([*lines, r"\end{itemize}"]) + "\n" + TAIL
+
+
+def _tabular(grid: Grid, only: str) -> list[str]:
+    columns = "l" * len(grid.corner) + "r" * len(grid.columns)
+    heading = " & ".join(map(_escaped, (*grid.corner, *grid.columns)))
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{heading} \\", r"\midrule"]
+    for row in grid.rows:
+        head = [*map(_escaped, row.head)]
+        ours = [_ours(entry) for entry in row.entries]
+        theirs = [_escaped(printed_with_difference(entry)) if entry is not None else "" for entry in row.entries]
+        if only == "paper":
+            theirs = [_escaped(entry.show_printed()) if entry is not None else "" for entry in row.entries]
+        lines.append(_line([*head, *(theirs if only == "paper" else ours)]))
+        if not only and any(theirs):
+            lines += [
+                _line([*[""] * len(head), *(rf"\textit{{{text}}}" if text else "" for text in theirs)]),
+                r"\addlinespace[2pt]",
+            ]
+    return [*lines, r"\bottomrule", r"\end{tabular}%"]
+
+
+def _line(cells: list[str]) -> str:
+    # An opening bracket at the start of a line would be taken for an argument of the \\ before it.
+    return ("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\"
+
+
+def _ours(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    ours = _escaped(entry.show_ours())
+    return rf"\textbf{{{ours}}}" if entry.rank == 1 else rf"\underline{{{ours}}}" if entry.rank == 2 else ours
+
+
+def _escaped(text: str) -> str:
+    """Text for LaTeX; a character that its fonts here do not have becomes a question mark."""
+    return "".join(SPECIAL.get(character) or _known(character) for character in text)
+
+
+def _known(character: str) -> str:
+    if character.isspace():
+        return " "
+    return character if " " <= character <= "~" or "À" <= character <= "ÿ" else "?"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

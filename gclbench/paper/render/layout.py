@@ -1,0 +1,78 @@
+"""Where cells stand: the grids of a table, whatever the format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gclbench.paper.entry import Comparison, Entry
+
+NARROW_COLUMNS = 5
+"""Up to so many columns, a table is one grid with a row per dataset and metric."""
+
+ONLY = ("ours", "paper")
+"""What can be asked for in place of both."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: the texts of its head, and its cells, None where there is none."""
+
+    head: tuple[str, ...]
+    entries: tuple[Entry | None, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One grid.
+
+    Attributes:
+        title: the dataset, where a table has several grids; else "". corner: headings of the rows' heads. columns: headings of the cells.
+    """
+
+    title: str
+    corner: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def grids(comparison: Comparison) -> list[Grid]:
+    """One grid for a table of one column (a row per dataset), of few, and for one of one metric (a row per column); else one per dataset, with a row per column."""
+    blocks, metrics = comparison.blocks, comparison.metrics
+    widest = max((len(block.columns) for block in blocks), default=0)
+    alike = len({block.columns for block in blocks}) <= 1
+    if widest == 1 and alike and len(metrics) > 1:
+        rows = [Row((block.dataset,), tuple(block.entries[metric, block.columns[0]] for metric in metrics)) for block in blocks]
+        return [Grid("", ("dataset",), metrics, tuple(rows))]
+    if widest <= NARROW_COLUMNS and alike:
+        columns = blocks[0].columns if blocks else ()
+        rows = [
+            Row((block.dataset, metric), tuple(block.entries[metric, column] for column in columns))
+            for block in blocks
+            for metric in metrics
+        ]
+        return [Grid("", ("dataset", "metric"), columns, tuple(rows))]
+    if len(metrics) == 1:
+        rows = [Row((label,), tuple(block.entries.get((metrics[0], label)) for block in blocks)) for label in _labels(comparison)]
+        return [Grid("", (metrics[0],), tuple(block.dataset for block in blocks), tuple(rows))]
+    return [
+        Grid(
+            block.dataset,
+            (block.dataset,),
+            metrics,
+            tuple(Row((label,), tuple(block.entries[metric, label] for metric in metrics)) for label in block.columns),
+        )
+        for block in blocks
+    ]
+
+
+def _labels(comparison: Comparison) -> list[str]:
+    """All headings once, in order of the definition; settings that only some datasets have stand behind their column's own."""
+    found = {(entry.heading, entry.column): None for entry in comparison.entries}
+    order = {column.label: place for place, column in enumerate(comparison.definition.columns)}
+    return [label for _, label in sorted(found, key=lambda pair: (order[pair[0]], pair[0] != pair[1], pair[1]))]
+
+
+def printed_with_difference(entry: Entry) -> str:
+    """`70.57 ± 1.28 (−0.12)`."""
+    difference = entry.show_difference()
+    return f"{entry.show_printed()} ({difference})" if difference else entry.show_printed()

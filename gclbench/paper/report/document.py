@@ -1,0 +1,102 @@
+"""The report as one HTML document."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+
+from gclbench.paper.comparison import compare
+from gclbench.paper.report import crossing, drawings, grids, overview, pages
+from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import NOT_BUILT, TABLES
+
+TITLE = "gclbench report"
+
+
+def document(collection: Collection) -> str:
+    """The whole file."""
+    anchors = Anchors()
+    comparisons = [compare(definition, collection) for definition in TABLES.values()]
+    listed = element(
+        "nav",
+        element(
+            "ul",
+            [
+                element("li", element("a", item.definition.id, href=f"#{anchors.of('table', item.definition.id)}"))
+                for item in comparisons
+            ],
+        ),
+        class_="contents",
+        aria_label="tables",
+    )
+    tables = element(
+        "section",
+        "\n",
+        lines(
+            element("h2", "Tables"),
+            element("p", "Ours above, the paper's and the difference below it. A value leads to the runs behind it."),
+            listed,
+            element("div", id="tables-filter"),
+            [join(grids.section(item, anchors), "\n") for item in comparisons],
+        ),
+        id="tables",
+    )
+    articles = [pages.article(page, anchors) for item in comparisons for page in pages.pages(item, anchors)]
+    cells = element("section", "\n", lines(element("h2", "Cells"), articles), id="cells")
+    body = lines(
+        element("header", element("h1", TITLE), overview.notes(collection), _navigation()),
+        element(
+            "main",
+            "\n",
+            lines(
+                overview.section(comparisons),
+                tables,
+                drawings.section(collection, anchors),
+                crossing.section(collection, anchors),
+                _not_built(),
+                cells if articles else None,
+            ),
+            "\n",
+        ),
+    )
+    return f"<!DOCTYPE html>\n{element('html', _head(), body, lang='en')}\n"
+
+
+def _head() -> Markup:
+    style, script = (Markup(files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8")) for kind in ("css", "js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # Nothing is loaded, and no script runs but this file's own, whatever a record might hold.
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return element(
+        "head",
+        "\n",
+        lines(
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=policy),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("title", TITLE),
+            element("style", style),
+            element("script", script),
+        ),
+        "\n",
+    )
+
+
+def _navigation() -> Markup:
+    places = {
+        "summary": "Summary",
+        "tables": "Tables",
+        "figures": "Figures",
+        "matrix": "Bases × strategies",
+        "not-built": "Not built",
+    }
+    links = [element("li", element("a", title, href=f"#{place}")) for place, title in places.items()]
+    return element("nav", element("ul", links), aria_label="sections")
+
+
+def _not_built() -> Markup:
+    rows = [element("div", element("dt", name), element("dd", why)) for name, why in NOT_BUILT.items()]
+    told = element("dl", rows, class_="pairs") if rows else element("p", "Every table of the papers is built.")
+    return element("section", "\n", element("h2", "Not built"), "\n", told, id="not-built")

@@ -1,0 +1,173 @@
+"""The papers' tables as HTML tables: a row per method, ours above the paper's in every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gclbench.paper.aggregate import Fact
+from gclbench.paper.entry import DAGGER, Block, Comparison, Entry
+from gclbench.paper.missing import missing
+from gclbench.paper.render import footer
+from gclbench.paper.report.markup import Anchors, Markup, element, join, label, lines
+from gclbench.paper.report.quantities import count
+from gclbench.paper.significance import BETTER, LOWER_IS_BETTER, WITHIN, WORSE
+
+MEANINGS = {
+    WITHIN: "within the paper's spread or above",
+    BETTER: "significantly above the paper",
+    WORSE: "significantly below the paper",
+}
+CLASSES = {WITHIN: "within", BETTER: "above", WORSE: "below"}
+RANKS = {1: "best", 2: "second"}
+
+
+def section(comparison: Comparison, anchors: Anchors) -> Markup:
+    """A table with its heading, how it is read, and what would fill it."""
+    definition = comparison.definition
+    across = len(comparison.metrics) == 1 and len(comparison.blocks) > 1
+    head, bodies = _by_method(comparison, anchors) if across else _by_dataset(comparison, anchors)
+    table = element(
+        "table",
+        "\n",
+        element("caption", element("span", definition.title)),
+        "\n",
+        element("thead", element("tr", head)),
+        "\n",
+        lines(bodies),
+        class_="paper sortable",
+    )
+    heading = anchors.of("table", definition.id)
+    return element(
+        "section",
+        "\n",
+        element("h3", definition.id, id=f"{heading}-title"),
+        "\n",
+        element("div", table, class_="scroll", role="region", aria_labelledby=f"{heading}-title", tabindex="0"),
+        "\n",
+        element("details", element("summary", "How to read it, notes, records"), element("ul", _items(footer(comparison)))),
+        _missing(comparison),
+        id=heading,
+        class_="table",
+    )
+
+
+def page_anchor(comparison: Comparison, dataset: str, column: str, anchors: Anchors) -> str:
+    """The id of the page on a dataset and column of a table."""
+    return anchors.of("cell", comparison.definition.id, dataset, column)
+
+
+def meaning_of(entry: Entry) -> str:
+    """What the mark of a cell says; "" without one."""
+    if isinstance(entry.ours, Fact):
+        return "as the paper prints it" if entry.mark else ""
+    return MEANINGS.get(entry.mark, "")
+
+
+def mark(entry: Entry) -> Markup | None:
+    """The mark, with its meaning for who cannot see it."""
+    if entry.mark not in MEANINGS:
+        return None
+    meaning = meaning_of(entry)
+    return element("span", entry.mark, class_=CLASSES[entry.mark], role="img", aria_label=meaning, title=meaning)
+
+
+def _by_dataset(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[Markup]]:
+    """Columns are metrics, and each dataset has a body of its own: methods are sorted within it."""
+    head = [_heading(metric, data_metric=metric, data_lower=metric in LOWER_IS_BETTER) for metric in comparison.metrics]
+    bodies = []
+    for block in comparison.blocks:
+        title = element("th", element("span", block.dataset), scope="rowgroup", colspan=len(comparison.metrics) + 1)
+        rows = [
+            _row(comparison, column, [(block, block.entries[metric, column]) for metric in comparison.metrics], anchors)
+            for column in block.columns
+        ]
+        group = element("tr", title, class_="group")
+        bodies.append(element("tbody", lines(group, *rows), data_dataset=block.dataset))
+    return join(element("th", "method", scope="col", data_sort="text"), head), bodies
+
+
+def _by_method(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[Markup]]:
+    """Columns are datasets, of the only metric."""
+    (metric,) = comparison.metrics
+    lower = metric in LOWER_IS_BETTER
+    head = [
+        _heading(block.dataset, data_dataset=block.dataset, data_metric=metric, data_lower=lower) for block in comparison.blocks
+    ]
+    labels = dict.fromkeys(column for block in comparison.blocks for column in block.columns)
+    known = [column.label for column in comparison.definition.columns]
+    # A setting that only one dataset has stands below the column that it is a setting of.
+    order = sorted(labels, key=lambda label: known.index(label) if label in known else known.index(label.partition(" [")[0]))
+    rows = [
+        _row(comparison, column, [(block, block.entries.get((metric, column))) for block in comparison.blocks], anchors)
+        for column in order
+    ]
+    corner = element("th", f"method ({metric})", scope="col", data_sort="text")
+    return join(corner, head), [element("tbody", lines(*rows))]
+
+
+def _heading(title: str, **attributes: object) -> Markup:
+    lower = attributes.get("data_lower")
+    arrow = element("abbr", "↓", title="lower is better") if lower else None
+    return element("th", title, "\N{NO-BREAK SPACE}" if arrow else None, arrow, scope="col", data_sort="number", **attributes)
+
+
+def _row(comparison: Comparison, column: str, cells: list[tuple[Block, Entry | None]], anchors: Anchors) -> Markup:
+    ran = any(entry is not None and (entry.records or entry.ours.mean is not None) for _, entry in cells)
+    return element(
+        "tr",
+        element("th", label(column), scope="row"),
+        [_cell(comparison, block, entry, anchors) for block, entry in cells],
+        data_method=next((entry.method or column for _, entry in cells if entry is not None), column),
+        data_unrun=not ran,
+    )
+
+
+def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: Anchors) -> Markup:
+    if entry is None:
+        return element("td")
+    ours, sign = entry.ours, mark(entry)
+    shown: Markup | str = ours.show(entry.factor) + ("" if entry.faithful else DAGGER)
+    if entry.records:
+        where = page_anchor(comparison, block.dataset, entry.column, anchors)
+        shown = element("a", shown, href=f"#{where}", class_=RANKS.get(entry.rank or 0))
+    elif ours.mean is None and not (isinstance(ours, Fact) and ours.text):
+        shown = element("i", shown)
+    printed, gap = entry.show_printed(), entry.show_difference()
+    paper = element("small", printed, element("b", gap) if gap else None) if printed else None
+    value = None if ours.mean is None else f"{entry.factor * ours.mean:.6g}"
+    return element("td", shown, " " if sign else None, sign, paper, data_value=value)
+
+
+def _missing(comparison: Comparison) -> Markup | None:
+    """The cells without runs, a line with a command for each dataset and column."""
+    commands: dict[str, str] = {}
+    unknown: list[str] = []
+    for entry in comparison.entries:
+        if entry.records or entry.ours.mean is not None:
+            continue
+        if entry.command:
+            commands[entry.command] = f"{entry.column} on {entry.dataset}"
+        else:
+            unknown.append(f"{entry.column} on {entry.dataset}")
+    unknown = list(dict.fromkeys(unknown))
+    together = missing(comparison)
+    if not commands and not unknown:
+        return None
+    pairs = sum(len(block.columns) for block in comparison.blocks)
+    lacking = "runs" if comparison.definition.source == "runs" else "a value"
+    title = f"{len(commands) + len(unknown)} of {count(pairs, 'pair')} of dataset and column without {lacking}"
+    if unknown:
+        title += f", {len(unknown)} of them of methods or datasets that are not built here"
+    return element(
+        "details",
+        element("summary", title),
+        element("p", "Every run that the table lacks, ten seeds of each:") if together else None,
+        element("pre", element("code", "\n".join(together))) if together else None,
+        element("p", "One by one:") if commands else None,
+        element("ul", [element("li", element("code", command)) for command in commands], class_="commands") if commands else None,
+        element("p", "Not built here: ", ", ".join(unknown), ".") if unknown else None,
+    )
+
+
+def _items(sentences: list[str]) -> Iterator[Markup]:
+    return (element("li", sentence) for sentence in sentences)

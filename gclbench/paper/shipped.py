@@ -1,0 +1,66 @@
+"""The settings that the configs here give a method on a dataset, read from their YAML without Hydra."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+CONFIGS = "gclbench.configs"
+KINDS = ("method", "filter", "negatives")
+LOOK_UP = re.compile(r"^\$\{paper:(?P<key>\w+)(?:,(?P<default>.*))?\}$")
+"""`${paper:epochs,300}`: the row of the dataset in `paper`, else its default row, else this."""
+
+
+def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """What the configs give for the method, filter and negatives of flattened settings on their dataset, flattened alike.
+
+    Empty for a method without a config of its own; keys whose values are computed from others are left out.
+    """
+    names = tuple(str(flat.get(f"{kind}.name", "")) for kind in KINDS)
+    return dict(_shipped(names, str(flat["dataset.name"])))
+
+
+@functools.cache
+def _shipped(names: tuple[str, ...], dataset: str) -> dict[str, Any]:
+    if _yaml("method", names[0]) is None:
+        return {}
+    documents = {kind: _yaml(kind, name) or {} for kind, name in zip(KINDS, names, strict=True)}
+    rows: dict[str, dict[str, Any]] = {}
+    for document in documents.values():
+        for name, row in document.get("paper", {}).items():
+            rows.setdefault(name, {}).update(row)
+    row = {**rows.get("default", {}), **rows.get(dataset, {})}
+    found: dict[str, Any] = {}
+    for kind, document in documents.items():
+        for key, value in document.get(kind, document).items():
+            match = LOOK_UP.match(value) if isinstance(value, str) else None
+            if match:
+                value = row.get(match["key"], _parsed(match["default"]))
+            if key not in ("name", "paper", "defaults") and not (isinstance(value, str) and "${" in value):
+                found[f"{kind}.{key}"] = value
+    return found
+
+
+@functools.cache
+def _yaml(kind: str, name: str) -> dict[str, Any] | None:
+    """The YAML of a component as plain values, its interpolations as they are; None without a file."""
+    path = files(CONFIGS).joinpath(kind, f"{name}.yaml")
+    if not re.fullmatch(r"\w+", name) or not path.is_file():
+        return None
+    return _plain(path.read_text(encoding="utf-8"))
+
+
+def _parsed(text: str | None) -> Any:
+    """The default of a look-up, such as `[256,128]` or `1e-3`."""
+    return None if text is None else _plain(f"value: {text}")["value"]
+
+
+def _plain(text: str) -> dict[str, Any]:
+    """A YAML mapping as OmegaConf reads it, for which 1e-3 is a number."""
+    from omegaconf import OmegaConf
+
+    values = OmegaConf.to_container(OmegaConf.create(text), resolve=False)
+    return {str(key): value for key, value in values.items()} if isinstance(values, dict) else {}

@@ -1,0 +1,31 @@
+"""A run's identity, its record, and the store: one JSON file per run, no index, no lock, no torch.
+
+A run is one (dataset, filter, method, negatives, task, seed). Its id is a hash of the resolved
+settings, the dataset's content and the versions of protocol and method, so the same run has the
+same id on every machine and is never repeated by accident. A record is written under a temporary
+name, flushed to disk and renamed, so a reader sees a whole record or none, and any number of
+writers, on NFS too, never disturb each other.
+"""
+
+from gclbench.atomic import write_atomically
+from gclbench.records.findings import Findings
+from gclbench.records.layout import SCHEMA, STATUSES
+from gclbench.records.packed import pack
+from gclbench.records.record import Record, RunSpec, digest, flatten
+from gclbench.records.store import Store, StoreError, differ, unwritable
+
+__all__ = [
+    "SCHEMA",
+    "STATUSES",
+    "Findings",
+    "Record",
+    "RunSpec",
+    "Store",
+    "StoreError",
+    "differ",
+    "digest",
+    "flatten",
+    "pack",
+    "unwritable",
+    "write_atomically",
+]

@@ -1,0 +1,40 @@
+"""Records packed into a few files, for committing or sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gclbench.atomic import write_atomically
+from gclbench.records.files import content
+from gclbench.records.record import Record
+from gclbench.records.store import encoded
+
+
+def pack(records: Iterable[Record], folder: Path) -> list[Path]:
+    """Writes records as one JSON-lines file per method and dataset, `<folder>/<method>/<dataset>.jsonl`, sorted by id.
+
+    Records of the same files that are already there are kept unless replaced by one of the same id.
+
+    Raises:
+        ValueError: when a line that is already there is no record; nothing of that file is changed.
+        OSError: when a file cannot be written.
+    """
+    groups: dict[Path, dict[str, Record]] = {}
+    for record in records:
+        path = folder / record.name("method") / f"{record.name('dataset')}.jsonl"
+        groups.setdefault(path, {})[record.id] = record
+    for path, group in groups.items():
+        kept: dict[str, Record] = {}
+        if path.exists():
+            for number, line in enumerate(content(path).split(b"\n"), start=1):
+                if line.strip():
+                    try:
+                        old = Record.from_json(line.decode())
+                    except ValueError as error:
+                        raise ValueError(f"{error}, in {path} line {number}") from error
+                    kept[old.id] = old
+        merged = {**kept, **group}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged))))
+    return sorted(groups)

@@ -1,0 +1,138 @@
+"""A run's identity and its record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from gclbench.records.layout import SCHEMA, parsed
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """What a run is: small, picklable, hashable by `id`.
+
+    Attributes:
+        dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each component.
+        seed: the run's seed.
+        versions: protocol version of the task and version of the method.
+        dataset_hash: content hash of the graph as loaded.
+    """
+
+    dataset: dict[str, Any]
+    filter: dict[str, Any]
+    method: dict[str, Any]
+    negatives: dict[str, Any]
+    task: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    dataset_hash: str
+
+    @property
+    def id(self) -> str:
+        """16 hexadecimal digits of the sha256 of the canonical JSON of all fields."""
+        return digest(asdict(self))[:16]
+
+
+def digest(value: Any) -> str:
+    """sha256 (hex) of the canonical JSON of a plain value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass
+class Record:
+    """The outcome of one run.
+
+    Attributes:
+        id: the spec's id. spec: the spec as plain values. status: one of `STATUSES`.
+        metrics: name to value; fractions, not percent. Only where status is ok.
+        reason: one line on why the status is not ok. traceback: of a failed run.
+        seconds: wall-clock seconds per phase (load, filter, fit, evaluate); `shared` names the phases
+            that this run shared with other tasks of the same embedding.
+        memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was used.
+        device: name of the device. environment: versions of Python and libraries, platform, git commit.
+        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve.
+        repairs: what was repaired in the graph when it was loaded.
+        limits: those the run was held to: `time` in seconds, `memory` in GiB.
+        data: what a task keeps for a figure besides its metrics, such as the coordinates of a map; of most tasks empty, and then
+            not written.
+        command: the command that repeats the run. created: UTC time, ISO 8601.
+    """
+
+    id: str
+    spec: dict[str, Any]
+    status: str
+    metrics: dict[str, float] = field(default_factory=dict)
+    reason: str = ""
+    traceback: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+    shared: list[str] = field(default_factory=list)
+    memory: dict[str, int] = field(default_factory=dict)
+    device: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    filter_report: dict[str, Any] = field(default_factory=dict)
+    split: dict[str, str] = field(default_factory=dict)
+    fit: dict[str, Any] = field(default_factory=dict)
+    repairs: list[str] = field(default_factory=list)
+    limits: dict[str, float] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    command: str = ""
+    created: str = ""
+    schema: int = SCHEMA
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    def name(self, kind: str) -> str:
+        """The name of the run's component of a kind: `record.name("method")`."""
+        return str(self.spec[kind]["name"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.spec["seed"])
+
+    def to_json(self) -> str:
+        """One line of JSON, keys in the order of declaration, non-finite numbers as strings."""
+        written = {key: value for key, value in asdict(self).items() if value or key != "data"}
+        return json.dumps(finite(written), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """Reads a record of this or an older schema.
+
+        Raises:
+            ValueError: when the text is no record; the message says what is wrong.
+        """
+        data = parsed(text)
+        return cls(**{key: value for key, value in data.items() if key in _FIELDS})
+
+
+_FIELDS = frozenset(item.name for item in fields(Record))
+
+
+def finite(value: Any) -> Any:
+    """Plain values with numbers that JSON does not have as their names: `nan`, `inf`, `-inf`."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(float(value))  # NumPy's own floats have another repr
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return value
+
+
+def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`{"method": {"epochs": 3}}` as `{"method.epochs": 3}`, the form of the command line; empty objects stay."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

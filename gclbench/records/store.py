@@ -1,0 +1,184 @@
+"""The store: one JSON file per run, no index, no lock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from gclbench.atomic import write_atomically, write_unless
+from gclbench.records.files import content, lines
+from gclbench.records.findings import DIFFERENT, NEWER, UNREADABLE, Findings
+from gclbench.records.layout import SCHEMA
+from gclbench.records.record import Record, finite
+
+log = logging.getLogger(__name__)
+
+
+class StoreError(OSError):
+    """The store cannot be written, or not be listed; the text names the path and what to do."""
+
+
+class Store:
+    """The records under a folder: `<root>/<id>/record.json`, and packed `*.jsonl` files at any depth.
+
+    Args:
+        root: the folder; it need not exist for reading.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]):
+        self.root = Path(root)
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.root)!r})"
+
+    def path(self, run_id: str) -> Path:
+        """Where the record of a run is written."""
+        return self.root / run_id / "record.json"
+
+    def ensure_writable(self) -> None:
+        """Writes and removes a small file in the root.
+
+        Raises:
+            StoreError: when the folder cannot be made or written; called before any training starts.
+        """
+        probe = self.root / f".probe-{uuid.uuid4().hex}"
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_atomically(probe, b"gclbench")
+        except OSError as error:
+            raise StoreError(error.errno, unwritable(self.root, error)) from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
+
+    def write(self, record: Record) -> Path:
+        """Writes a record in one step; an earlier one of the same id is replaced, unless it is ok and the new one is not.
+
+        Which of two records stays is not decided by their times: clocks of nodes differ. One that is ok stays when another
+        attempt at the same run, on another node perhaps, ended worse; a warning says so.
+
+        Raises:
+            StoreError: when it cannot be written; what was recorded before stays intact.
+        """
+        path = self.path(record.id)
+        content = encoded(record.to_json() + "\n")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if record.ok:
+                write_atomically(path, content)
+            elif not write_unless(path, content, _holds_ok) and _holds_ok(path):
+                log.warning("run %s is recorded as ok in %s, and stays so: now it is %s", record.id, path, record.status)
+        except OSError as error:
+            theirs = self.read(record.id) if isinstance(error, PermissionError) and _of_another_user(path) else None
+            if theirs is None or (record.ok and not theirs.ok):
+                raise StoreError(error.errno, unwritable(path, error)) from error
+            log.warning("run %s has been recorded by another user meanwhile; that record stays", record.id)
+        return path
+
+    def ids(self) -> set[str]:
+        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many runs are asked about.
+
+        Raises:
+            StoreError: when the root cannot be listed: taken for empty, everything would be run again.
+        """
+        try:
+            with os.scandir(self.root) as entries:
+                return {entry.name for entry in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
+        except OSError as error:
+            text = f"cannot read {self.root}: {error.strerror or error} (runs_dir=FOLDER sets where records are)"
+            raise StoreError(error.errno, text) from error
+
+    def read(self, run_id: str) -> Record | None:
+        """The record of a run from its own file, or None when there is none or it is damaged (a warning names it)."""
+        path = self.path(run_id)
+        try:
+            record = Record.from_json(content(path).decode())
+            if record.id != run_id:
+                raise ValueError(f"it is of run {record.id}, so the folder was copied or renamed")
+            return record
+        except FileNotFoundError:
+            return None
+        except (ValueError, OSError) as error:
+            log.warning("%s is not a readable record: %s; it is treated as missing", path, error)
+            return None
+
+    def scan(self, findings: Findings | None = None) -> Iterator[Record]:
+        """Every readable record, in order of id; what is not readable is named in a warning and left out.
+
+        Of two records with one id the one that is ok, else the newer, is kept; different contents are named in a warning.
+        Of many warnings of a kind the first five are told, and then their number.
+
+        Args:
+            findings: takes every warning, for whoever shows them elsewhere than in the log.
+        """
+        findings = Findings() if findings is None else findings
+        found: dict[str, Record] = {}
+        for source, line in lines(self.root, findings):
+            try:
+                record = Record.from_json(line.decode())
+            except UnicodeDecodeError as error:
+                findings.add(UNREADABLE, f"{source} is not a readable record: not UTF-8 at byte {error.start}; it is left out")
+                continue
+            except ValueError as error:
+                findings.add(UNREADABLE, f"{source} is not a readable record: {error}; it is left out")
+                continue
+            if record.schema > SCHEMA:
+                text = f"{source} was written by a newer gclbench (schema {record.schema}, here {SCHEMA}); fields unknown here are left out"
+                findings.add(NEWER, text)
+            earlier = found.get(record.id)
+            if earlier is None:
+                found[record.id] = record
+                continue
+            if differ(earlier, record):
+                text = f"{source} holds another record of run {record.id} with different content; the newer one that is ok is used"
+                findings.add(DIFFERENT, text)
+            found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
+        findings.sum_up(str(self.root))
+        for run_id in sorted(found):
+            yield found[run_id]
+
+
+def differ(one: Record, other: Record) -> bool:
+    """Whether two records of a run say different things; NaN is as good as NaN."""
+    return (one.status, one.spec, finite(one.metrics)) != (other.status, other.spec, finite(other.metrics))
+
+
+def _holds_ok(path: Path) -> bool:
+    try:
+        return Record.from_json(content(path).decode()).ok
+    except (OSError, ValueError):
+        return False
+
+
+def _of_another_user(path: Path) -> bool:
+    try:
+        return path.stat().st_uid != os.getuid()
+    except OSError:
+        return False
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; what it cannot hold (bytes of a path that are no text) becomes a JSON escape."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """What to tell a user whose file could not be written."""
+    causes = {
+        errno.ENOSPC: "the disk is full; free some space",
+        errno.EDQUOT: "the quota is used up; free some space",
+        errno.EROFS: "the file system is read-only; choose another folder",
+        errno.EACCES: "permission denied; choose another folder",
+        errno.EPERM: "permission denied; choose another folder",
+        errno.ENOTDIR: "a part of the path is a file, not a folder; choose another folder",
+        errno.EEXIST: "a file stands where a folder is needed; choose another folder",
+    }
+    cause = causes.get(error.errno or 0, error.strerror or str(error))
+    return f"cannot write {path}: {cause} (runs_dir=FOLDER sets where records go)"

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from gclbench.paper.comparison import compare
+from gclbench.paper.missing import missing
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import find_table
+
+
+def lacking(records, name: str, datasets=(), methods=(), seeds: int = 2) -> list[str]:
+    comparison = compare(find_table(name), Collection(tuple(records))).restrict(datasets, (), methods)
+    return missing(comparison, seeds)
+
+
+def classified(record, method: str, dataset: str = "cora", seeds: int = 2, **settings):
+    return [
+        record(method=method, dataset=dataset, task="classification", seed=seed, metrics={"accuracy": 0.8}, **settings)
+        for seed in range(seeds)
+    ]
+
+
+def test_a_full_table_lacks_nothing(record) -> None:
+    assert lacking(classified(record, "dmt"), "dmat/2", ["cora"], ["dmt"]) == []
+    assert lacking(classified(record, "dmt"), "dmat/2", ["cora"], ["dmt"], seeds=1) == []
+
+
+def test_runs_that_ended_count_and_interrupted_ones_do_not(record) -> None:
+    runs = [
+        record(method="dmt", task="classification", seed=seed, status=status)
+        for seed, status in enumerate(("oom", "failed", "interrupted"))
+    ]
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[2]'"]
+
+
+def test_other_seeds_count_as_well(record) -> None:
+    runs = [record(method="dmt", task="classification", seed=seed, metrics={"accuracy": 0.8}) for seed in (5, 6)]
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 2) == []
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[0]'"]
+
+
+def test_runs_at_other_settings_do_not_count(record) -> None:
+    runs = classified(record, "dmt", epochs=3)
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"]) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=2"]
+
+
+def test_rows_or_columns_whichever_takes_fewer_lines(record) -> None:
+    """dmt is complete on three datasets: two lines by rows (their other columns, the other datasets), where columns would take as many
+    as there are kinds of columns: two."""
+    runs = [
+        run
+        for dataset in ("cora", "acm", "dblp")
+        for run in classified(record, "dmt", dataset, epochs=EPOCHS[dataset], **PAPER[dataset])
+    ]
+    assert lacking(runs, "dmat/2") == [
+        "gclbench sweep table=dmat/2 dataset=acm,dblp,cora method=dmat,dmat_i seeds=2",
+        "gclbench sweep table=dmat/2 dataset=citeseer,pubmed,amazon_photo,coauthor_cs,coauthor_phy seeds=2",
+    ]
+    # One column that lacks one dataset each: by columns.
+    runs = [
+        run for dataset in ("cora", "acm") for run in classified(record, "dmt", dataset, epochs=EPOCHS[dataset], **PAPER[dataset])
+    ]
+    runs += classified(record, "dmat", "cora") + classified(record, "dmat", "acm", epochs=400, **PAPER["acm"])
+    assert lacking(runs, "dmat/2", ["cora", "acm", "dblp"], ["dmt", "dmat"]) == [
+        "gclbench sweep table=dmat/2 dataset=dblp method=dmt,dmat seeds=2"
+    ]
+
+
+EPOCHS = {"cora": 300, "acm": 400, "dblp": 300}
+PAPER = {
+    "cora": {},
+    "acm": {
+        "lr": 1e-3, "tau": 2.0, "mask_fraction": 0.6, "views": 4,
+        "filter": {"name": "gnnbp", "alpha": 0.4, "rrz": 0.4, "r_max": 1e-5},
+    },
+    "dblp": {
+        "lr": 1e-3, "architecture": [256, 256], "tau": 2.0, "mask_fraction": 0.2, "views": 4, "weight_decay": 0.05,
+        "filter": {"name": "gnnbp", "alpha": 0.6, "rrz": 0.5, "r_max": 1e-4},
+    },
+}  # fmt: skip
+
+
+def test_what_is_not_built_and_what_needs_no_runs_is_left_out() -> None:
+    assert lacking([], "nml/1", ["cora"], ["grape", "local_gcl"]) == []
+    assert lacking([], "dmat/7") == lacking([], "dmat/8") == []
+    assert lacking([], "mmix/6") == ["gclbench sweep table=mmix/6 seeds=2"]

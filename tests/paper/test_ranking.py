@@ -1,0 +1,122 @@
+"""Our own columns against each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from gclbench.paper.aggregate import Cell
+from gclbench.paper.entry import Entry
+from gclbench.paper.ranking import paired, ranked
+from gclbench.paper.significance import holm
+
+NOISE = (0.001, -0.002, 0.003, 0.0, -0.001, 0.002)
+
+
+def entry(column: str, mean: float, spread: float = 1.0, seeds: int = 6, metric: str = "acc", dataset: str = "cora") -> Entry:
+    turn = sum(map(ord, column)) % len(NOISE)
+    values = {seed: mean + spread * NOISE[(seed + turn) % len(NOISE)] for seed in range(seeds)}
+    return Entry(dataset, metric, column, Cell(values), None, heading=column)
+
+
+def ranks(*entries: Entry, without: tuple[str, ...] = ()) -> dict[str, int | None]:
+    return {item.column: item.rank for item in ranked(entries, without)[0]}
+
+
+def test_paired_test_agrees_with_scipy_on_the_common_seeds() -> None:
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.normal(0.7, 0.02, 8), rng.normal(0.69, 0.02, 8)
+    left = dict(enumerate(ours)) | {20: 0.1}
+    right = dict(enumerate(theirs)) | {30: 0.9}
+    assert paired(left, right) == pytest.approx(stats.ttest_rel(ours, theirs).pvalue)
+    assert paired(right, left) == pytest.approx(paired(left, right))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ({0: 0.5}, {0: 0.6}, None),
+        ({0: 0.5, 1: 0.5}, {2: 0.6, 3: 0.6}, None),
+        ({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}, 1.0),
+        ({0: 0.5, 1: 0.5}, {0: 0.6, 1: 0.6}, None),  # the same difference in every seed: no spread to test with
+        ({0: 0.1 + 0.2, 1: 0.3}, {0: 0.3, 1: 0.1 + 0.2}, 1.0),  # rounding is no difference
+    ],
+)
+def test_nothing_to_pair(ours: dict[int, float], theirs: dict[int, float], expected: float | None) -> None:
+    assert paired(ours, theirs) == expected
+
+
+def test_best_second_and_rest() -> None:
+    assert ranks(entry("a", 0.3), entry("b", 0.9), entry("c", 0.6)) == {"a": None, "b": 1, "c": 2}
+    assert ranks(*(entry(name, mean, metric="conductance") for name, mean in (("a", 0.3), ("b", 0.9), ("c", 0.6)))) == {
+        "a": 1,
+        "b": None,
+        "c": 2,
+    }
+
+
+def test_the_last_of_two_is_not_second() -> None:
+    assert ranks(entry("a", 0.9), entry("b", 0.6)) == {"a": 1, "b": None}
+
+
+def test_ties_share_a_rank() -> None:
+    assert ranks(entry("a", 0.9), entry("b", 0.9001), entry("c", 0.6), entry("d", 0.6001), entry("e", 0.2)) == {
+        "a": 1,
+        "b": 1,
+        "c": 2,
+        "d": 2,
+        "e": None,
+    }
+
+
+def test_nothing_that_can_be_told_apart_has_no_ranks() -> None:
+    assert set(ranks(entry("a", 0.9), entry("b", 0.9001), entry("c", 0.9002)).values()) == {None}
+
+
+def test_what_can_be_told_from_neither_side_has_no_rank() -> None:
+    found = ranks(entry("a", 0.9), entry("b", 0.75, spread=80), entry("c", 0.6), entry("d", 0.3))
+    assert found == {"a": 1, "b": None, "c": 2, "d": None}
+
+
+def test_an_untestable_better_cell_leaves_the_row_without_ranks() -> None:
+    assert set(ranks(entry("a", 0.95, seeds=1), entry("b", 0.9), entry("c", 0.6)).values()) == {None}
+    assert ranks(entry("a", 0.1, seeds=1), entry("b", 0.9), entry("c", 0.6)) == {"a": None, "b": 1, "c": None}
+
+
+def test_columns_that_read_labels_take_no_part() -> None:
+    assert ranks(entry("oracle", 0.99), entry("b", 0.9), entry("c", 0.6), without=("oracle",)) == {
+        "oracle": None,
+        "b": 1,
+        "c": None,
+    }
+
+
+def test_cells_not_at_the_papers_settings_take_no_part() -> None:
+    found, pairs = ranked([replace(entry("a", 0.99), faithful=False), entry("b", 0.9), entry("c", 0.6)])
+    assert [item.rank for item in found] == [None, 1, None] and pairs == 1
+
+
+def test_a_sweep_of_settings_takes_no_part() -> None:
+    sweep = [replace(entry(f"d [{number}]", 0.95), heading="d") for number in range(11)]
+    found, pairs = ranked([entry("b", 0.9), entry("c", 0.6), *sweep])
+    assert pairs == 1 and [item.rank for item in found[:3]] == [1, None, None]
+    assert ranked([entry("b", 0.9), entry("c", 0.6), *sweep[:10]])[1] > math.comb(10, 2)
+
+
+def test_holm_is_over_all_pairs_of_the_table() -> None:
+    """A difference that is significant alone is not, among many pairs of which none differ."""
+    one = entry("a", 0.9)
+    gaps = (0.003, 0.001, 0.002, 0.004, 0.0, 0.002)
+    worse = {seed: value - gaps[seed] for seed, value in one.ours.values.items()}
+    other = Entry("cora", "acc", "b", Cell(worse), None, heading="b")
+    alone = paired(one.ours.values, other.ours.values)
+    assert alone is not None and 0.002 < alone < 0.05
+    assert ranks(one, other) == {"a": 1, "b": None}
+    crowd = [entry(name, 0.5, dataset="acm") for name in "abcdefgh"]
+    found, pairs = ranked([one, other, *crowd])
+    assert pairs == 1 + math.comb(8, 2) and found[0].rank is None
+    assert holm([alone, *[1.0] * (pairs - 1)])[0] == pytest.approx(alone * pairs) and alone * pairs > 0.05

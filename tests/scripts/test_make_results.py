@@ -1,0 +1,38 @@
+"""What is made from the committed records, and what should not lie beside it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def script() -> dict[str, object]:
+    return runpy.run_path(str(ROOT / "scripts" / "make_results.py"))
+
+
+def test_files_that_nothing_makes_are_found(script, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in script["MADE"]:
+        folder.mkdir(parents=True)
+        (folder / "kept.md").write_text("")
+    (tmp_path / "results" / "tables" / "old").mkdir()
+    (tmp_path / "results" / "tables" / "old" / "dmat-9.md").write_text("")
+    (tmp_path / "results" / "NOTES.md").write_text("")
+    made = {folder / "kept.md": b"" for folder in script["MADE"]}
+    assert script["unexpected"](made) == [Path("results/tables/old/dmat-9.md")]
+
+
+def test_readme_block_is_a_table_and_a_figure(script, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    from gclbench.paper.sources import Collection
+
+    lines = script["readme_block"](Collection()).splitlines()
+    assert lines[2] == "| acm | not run | 91.60 ± 0.70 | not run | 70.95 ± 1.44 | not run | 76.72 ± 1.75 |"
+    assert lines[-1].startswith("![") and lines[-1].endswith(".svg)")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(text.count(marker) == 1 for marker in script["MARKERS"])
