@@ -25,7 +25,7 @@ MADE = (Path("results/tables"), Path("results/figures"))
 MATRIX_DATASETS = ("cora",)
 README_DATASETS = ("acm", "dblp", "cora", "citeseer")
 README_METRICS = {"acc": "ACC", "nmi": "NMI", "ari": "ARI"}
-README_FIGURE = "dmat/2"
+README_FIGURE = "dmat/5"
 MARKERS = ("<!-- table -->\n", "<!-- /table -->")
 
 

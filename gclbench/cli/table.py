@@ -86,10 +86,9 @@ def main(argv: list[str]) -> int:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return number
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of runs; a whole number from 1, such as --seeds 3")
+    return int(text)
 
 
 def _list() -> None:

@@ -163,11 +163,23 @@ def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(groups: Sequence[Group]) -> list[str]:
-    """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty for a single one."""
+    """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty for a single one.
+
+    Where the name of a component differs, its own settings are told only if two groups of that name differ in them.
+    """
     flat = [flatten(group.settings) for group in groups]
     keys = sorted({key for settings in flat for key in settings})
-    telling = [key for key in keys if len({digest([settings.get(key)]) for settings in flat}) > 1]
+    telling = [key for key in keys if _tells(key, flat)]
     return [", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings) for settings in flat]
+
+
+def _tells(key: str, flat: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether groups differ in a setting, and not only because another component of that kind has no such setting."""
+    name = f"{key.partition('.')[0]}.name"
+    values: dict[Any, set[str]] = {}
+    for settings in flat:
+        values.setdefault(None if key == name else settings.get(name), set()).add(digest([settings.get(key)]))
+    return any(len(found) > 1 for found in values.values())
 
 
 def _short(value: Any) -> str:

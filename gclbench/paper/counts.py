@@ -38,7 +38,7 @@ def printed_count(table: str, dataset: str, name: str) -> PrintedValue | None:
         scale="none",
         runs=None,
         note=found.remark,
-        doubtful="swapped" in found.remark,
+        doubtful=name == "edges" and "swapped" in found.remark,
         text=str(number),
     )
 
@@ -48,6 +48,8 @@ def remark_on(table: str, dataset: str) -> str:
     page = CATALOG.get(dataset)
     if page is None:
         return ""
-    if page.counts is None:
-        return page.notes
-    return next((item.remark for item in page.printed if item.table == table), "")
+    remark = next((item.remark for item in page.printed if item.table == table), "")
+    if page.counts is not None:
+        return remark
+    # Nothing of ours differs yet; a printed number is doubtful all the same.
+    return f"{remark}. {page.notes}" if "swapped" in remark else page.notes

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.aggregate import Cell, differences
+from gclbench.paper.aggregate import Cell, Group, differences
 from gclbench.paper.columns import Column, is_, is_not
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
 from gclbench.paper.sources import Collection
@@ -87,11 +87,19 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
                 here = [group for group in here if group.settings["task"].get("protocol") == "random_10_10_80"]
             for base in BASES:
                 for strategy in strategies():
-                    chosen = [group for group in here if base.holds(group.settings) and group.name("negatives") == strategy]
-                    cells = tuple((what, measure.cell(group)) for what, group in zip(differences(chosen), chosen, strict=True))
+                    chosen = _shown(base, [group for group in here if group.name("negatives") == strategy])
+                    told_apart = sorted(zip(differences(chosen), chosen, strict=True), key=lambda pair: pair[0])
+                    cells = tuple((what, measure.cell(group)) for what, group in told_apart)
                     found.append(Field(dataset, measure, base.label, strategy, cells))
                     used.update({record.id: record for group in chosen for record in group.records})
     return found, list(used.values())
+
+
+def _shown(base: Column, groups: Sequence[Group]) -> list[Group]:
+    """A base method's groups at its shipped settings (the strategy's are not looked at); where there are none, all of them."""
+    held = [group for group in groups if base.holds(group.settings)]
+    shipped = [group for group in held if all(text.startswith("negatives.") for text in base.departures(group.settings))]
+    return shipped or held
 
 
 def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:
@@ -137,6 +145,7 @@ def markdown(collection: Collection, datasets: Sequence[str]) -> str:
     where = ", ".join(collection.stores) or "no folder; there is neither results/ nor runs/ here"
     lines += [
         "- mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by status).",
+        "- Where runs at a base method's shipped settings are recorded, those at others are not shown; several settings of a strategy stand side by side.",
         "- unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record says why.",
         "- Seconds and memory are of the machine in the records; compare them within a row or column only.",
         f"- Records: {len(used)} (read: {where})." + (f" Commits: {', '.join(commits)}." if commits else ""),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import replace
 
 from gclbench.paper.aggregate import Cell
@@ -46,7 +46,8 @@ def ranked(entries: Sequence[Entry], without: Collection[str] = ()) -> tuple[lis
     next leader the best of those that are significantly worse. Rank 1 have the leader and the cells that are not significantly worse than
     it but significantly better than the next leader; rank 2 likewise from the next leader on, of those significantly worse than the first.
     Without a next leader there is no such rank: a row of which nothing can be told apart has none. A cell that cannot be told from either
-    side has none; nor has a row, from the first cell on, whose best mean cannot be tested against any other.
+    side has none, nor one than which a cell of no better rank is significantly better (few common seeds tell less: what cannot be told
+    from the leader may be worse than a third); nor has a row, from the first cell on, whose best mean cannot be tested against any other.
 
     Args:
         without: headings of columns that take no part; nor do cells that are not at the paper's settings, and
@@ -62,10 +63,11 @@ def ranked(entries: Sequence[Entry], without: Collection[str] = ()) -> tuple[lis
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
     tested = holm([paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs])
     p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
+    beats = {_in_order(entries, pair) for pair, value in p_values.items() if value < LEVEL}
     ranks: dict[int, int] = {}
     for (_, metric), places in rows.items():
         ordered = sorted(places, key=lambda place: (_loss(metric, entries[place].ours), place))
-        ranks.update(_ranks(ordered, p_values))
+        ranks.update(_ranks(ordered, p_values, beats))
     return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(p_values)
 
 
@@ -74,22 +76,30 @@ def _loss(metric: str, cell: Cell) -> float:
     return mean if metric in LOWER_IS_BETTER else -mean
 
 
-def _ranks(ordered: list[int], p_values: Mapping[tuple[int, int], float]) -> dict[int, int]:
+def _in_order(entries: Sequence[Entry], pair: tuple[int, int]) -> tuple[int, int]:
+    """A pair that was told apart, the better one first: over the seeds of the test, which may not be all that the means are over."""
+    one, other = (entries[place].ours.values for place in pair)
+    gap = math.fsum(one[seed] - other[seed] for seed in set(one) & set(other))
+    return pair if (gap > 0) != (entries[pair[0]].metric in LOWER_IS_BETTER) else pair[::-1]
+
+
+def _ranks(ordered: list[int], tested: Container[tuple[int, int]], beats: Container[tuple[int, int]]) -> dict[int, int]:
     """Ranks of a row's places, which are in order of their means, the best first."""
-
-    def separated(better: int, worse: int) -> bool:
-        return p_values.get(_key(better, worse), 1.0) < LEVEL
-
     found: dict[int, int] = {}
     left = ordered
     for rank in (1, 2):
         if len(left) < 2:
             break
         leader = left[0]
-        worse = [place for place in left[1:] if separated(leader, place)]
-        if not worse:
+        worse = [place for place in left[1:] if (leader, place) in beats]
+        beaten = {place for place in left if any((other, place) in beats for other in ordered if other not in found)}
+        if not worse or leader in beaten:
             break
-        tied = [place for place in left[1 : left.index(worse[0])] if _key(leader, place) in p_values and separated(place, worse[0])]
+        tied = [
+            place
+            for place in left[1 : left.index(worse[0])]
+            if _key(leader, place) in tested and place not in beaten and (place, worse[0]) in beats
+        ]
         found.update(dict.fromkeys((leader, *tied), rank))
         left = worse
     return found

@@ -66,10 +66,20 @@ def test_one_run_twice_counts_once(record) -> None:
 def test_what_differs_is_named_as_typed(record) -> None:
     groups = group_records([record(epochs=3), record(filter="none", epochs=300)])
     assert sorted(differences(groups)) == [
-        "filter.alpha=0.1, filter.name=gnnbp, filter.r_max=1e-06, filter.rrz=0.4, method.epochs=3",
+        "filter.name=gnnbp, method.epochs=3",
         "filter.name=none, method.epochs=300",
     ]
     assert differences(groups[:1]) == [""]
+
+
+def test_settings_of_another_component_are_told_where_they_differ_within_it(record) -> None:
+    one, two = record(epochs=3), record(epochs=3)
+    two.spec = {**two.spec, "filter": {**two.spec["filter"], "alpha": 0.7}}
+    assert sorted(differences(group_records([one, two, record(filter="none", epochs=3)]))) == [
+        "filter.alpha=0.1, filter.name=gnnbp",
+        "filter.alpha=0.7, filter.name=gnnbp",
+        "filter.name=none",
+    ]
 
 
 def test_flatten() -> None:

@@ -111,7 +111,7 @@ def test_what_a_command_records_is_in_the_table_of_its_name(record, command: str
 
 
 def matrix_runs(record) -> list[object]:
-    def run(negatives: str, seed: int, **changes: object):
+    def run(negatives: str | dict[str, object], seed: int, **changes: object):
         made = record(
             **{
                 "method": "grace",
@@ -129,8 +129,10 @@ def matrix_runs(record) -> list[object]:
     return [
         run("uniform", 0),
         run("uniform", 1),
-        run("nml", 0),
-        run("nml", 0, epochs=3),
+        run({"name": "nml", "alpha": 0.1}, 0),
+        run({"name": "nml", "alpha": 0.7}, 0, metrics={"accuracy": 0.6}),
+        run({"name": "nml", "alpha": 0.1}, 0, epochs=3, metrics={"accuracy": 0.2}),
+        run("nml", 0, method="gca", epochs=3, metrics={"accuracy": 0.3}),
         run("uniform", 0, task="clustering", metrics={"nmi": 0.5}),
         run("uniform", 0, task_settings=PUBLIC, metrics={"accuracy": 0.1}),
         run("nml", 0, method="bgrl", status="unsupported", metrics={}),
@@ -147,10 +149,9 @@ def test_matrix(record) -> None:
         if item.measure.metric in ("accuracy", "nmi")
     }
     assert shown["accuracy", "grace", "uniform", 100] == "80.50 ± 0.71 (2)"
-    assert (
-        shown["accuracy", "grace", "nml", 100].count("80.00 (1) [") == 1
-        and "method.epochs=3" in shown["accuracy", "grace", "nml", 100]
-    )
+    # Not at the base method's own settings: not beside those that are; alone, it is shown.
+    assert shown["accuracy", "grace", "nml", 100] == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
+    assert shown["accuracy", "gca", "nml", 100] == "30.00 (1)"
     assert shown["accuracy", "mvgrl (nodes)", "uniform", 100] == "80.00 (1)"
     assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
     assert shown["accuracy", "gca", "uniform", 100] == "not run"
@@ -161,7 +162,7 @@ def test_matrix(record) -> None:
     assert other["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
     assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
     assert other["peak", "bgrl", "nml"] == "unsupported ×1"
-    assert len(used) == len(runs) - 1, "all but the public split"
+    assert len(used) == len(runs) - 2, "all but the public split and the epochs that are not the base method's"
 
 
 def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> None:

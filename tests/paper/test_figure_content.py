@@ -91,6 +91,7 @@ def test_scale_takes_a_store_that_holds_the_bench_folder_itself_and_tells_files_
         ("{", "it cannot be read (JSONDecodeError)"),
         ("[]", "it is not of scripts/bench_scale.py"),
         ('{"benchmark": "bench_scale", "rows": 3}', "it is not of scripts/bench_scale.py"),
+        ("[" * 100_000, "it cannot be read (RecursionError)"),
     ],
 )
 def test_a_damaged_benchmark_is_named(tmp_path: Path, text: str, reason: str) -> None:
@@ -159,6 +160,8 @@ def test_a_map_of_another_dataset_stands_in_and_the_caption_says_so() -> None:
         ({"y": [1.0, "nan", 2.0]}, "a coordinate or class is no number"),
         ({"y": [1.0, math.nan, 2.0]}, "a coordinate or class is no number"),
         ({"classes": [0, None, True]}, "a coordinate or class is no number"),
+        ({"x": [10**400, 1.0, 2.0]}, "a coordinate or class is no number"),
+        ({"classes": [0, 0.5, 1]}, "a class is no whole number"),
         ({"x": [], "y": [], "classes": []}, "it holds no coordinates"),
         ({"x": "abc"}, "it holds no coordinates"),
     ],
@@ -245,6 +248,12 @@ def test_tau0_boxes_are_means_over_runs_beside_the_printed_ones() -> None:
     boxes = found.panels[0].boxes
     assert Box("cora", "ours", 1.5, 2.5, 4.5) in boxes and Box("cora", "paper (Table 5)", 1.06, 2.32, 5.88) in boxes
     assert [box.label for box in boxes if box.source == "ours"] == ["cora"] and len(boxes) == 9
+
+
+def test_tau0_without_runs_says_so_beside_the_printed_boxes() -> None:
+    assert {box.source for box in shown("dmat/5").panels[0].boxes} == {"paper (Table 5)"}
+    assert "Ours: not run." in caption(FIGURES["dmat/5"], together())
+    assert "not run" not in caption(FIGURES["dmat/5"], together(hard(0)))
 
 
 def test_a_quartile_that_is_not_finite_draws_no_box_and_is_said() -> None:

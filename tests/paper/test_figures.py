@@ -192,6 +192,12 @@ def test_nan_statuses_and_empty_records_raise_nothing() -> None:
         ElementTree.fromstring(svg(figure, together(*broken), captioned=True))
 
 
+def test_shares_that_are_negative_are_drawn_without_a_warning() -> None:
+    record = hard(0)
+    record.metrics.update(dict.fromkeys(record.metrics, -1.0))
+    ElementTree.fromstring(svg(FIGURES["dmat/6"], together(record)))
+
+
 def test_text_of_records_cannot_break_the_svg() -> None:
     records = [hard(dataset="<b>&amp;"), mapped(commit="</text><script>")]
     for figure in FIGURES.values():

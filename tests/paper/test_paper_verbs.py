@@ -118,7 +118,8 @@ def test_missing_runs(here, capsys) -> None:
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        (table, ["dmat/9"], "gclbench table: there is no table 'dmat/9'. Did you mean 'dmat/"),
+        (table, ["dmat/12"], "gclbench table: there is no table 'dmat/12'. Did you mean 'dmat/"),
+        (table, ["dmat/6"], "gclbench table: table dmat/6 is not built: complexities"),
         (table, ["mmix/3"], "gclbench table: table mmix/3 is not built: graph classification"),
         (table, ["dmat/1", "--method", "grace"], "gclbench table: table dmat/1 has no method 'grace'; it has kmeans, deepwalk"),
         (table, ["dmat/1", "--command", "--missing"], "gclbench table: --command and --missing are two questions"),
@@ -164,3 +165,10 @@ def test_no_torch_is_imported() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1", "2.5"])
+def test_a_number_of_seeds_is_a_whole_one(here, capsys, text) -> None:
+    with pytest.raises(SystemExit):
+        table.main(["dmat/1", "--missing", f"--seeds={text}"])
+    assert f"'{text}' is no number of runs; a whole number from 1" in capsys.readouterr().err

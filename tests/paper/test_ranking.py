@@ -87,6 +87,25 @@ def test_an_untestable_better_cell_leaves_the_row_without_ranks() -> None:
     assert ranks(entry("a", 0.1, seeds=1), entry("b", 0.9), entry("c", 0.6)) == {"a": None, "b": 1, "c": None}
 
 
+def test_what_a_cell_of_no_better_rank_beats_has_no_rank() -> None:
+    """Few seeds tell a leader from almost nothing; that makes no tie of cells that differ among themselves."""
+    few = {0: 0.9, 1: 0.92}
+    a = {0: 0.88, 1: 0.7, 2: 0.8, 3: 0.81, 4: 0.79, 5: 0.8}
+    b = {seed: value - 0.1 - 0.001 * seed for seed, value in a.items()}
+    c = {0: 0.2, 1: 0.2201, 2: 0.2, 3: 0.2, 4: 0.2, 5: 0.2}
+    cells = {"few": few, "a": a, "b": b, "c": c, "d": {seed: value - 0.1 - 0.001 * seed for seed, value in c.items()}}
+    found = ranks(*(Entry("cora", "acc", name, Cell(values), None, heading=name) for name, values in cells.items()))
+    # b is worse than a, and better than c: c is not the second.
+    assert found == {"few": 1, "a": 1, "b": None, "c": None, "d": None}
+
+
+def test_a_difference_counts_in_the_direction_of_the_common_seeds() -> None:
+    """The mean over all seeds is higher, that over the seeds of the test is significantly lower: not the best."""
+    a = Entry("cora", "acc", "a", Cell({0: 0.5, 1: 0.51, 2: 0.502, 9: 5.0}), None, heading="a")
+    b = Entry("cora", "acc", "b", Cell({0: 0.7, 1: 0.7101, 2: 0.7022}), None, heading="b")
+    assert ranks(a, b) == {"a": None, "b": None}
+
+
 def test_columns_that_read_labels_take_no_part() -> None:
     assert ranks(entry("oracle", 0.99), entry("b", 0.9), entry("c", 0.6), without=("oracle",)) == {
         "oracle": None,

@@ -138,7 +138,10 @@ def test_counts_of_mmix_are_printed_with_two_swapped() -> None:
     comparison = of([], "mmix/1")
     edges = cell(comparison, "dblp_citation", "edges", "as loaded")
     assert (edges.show_ours(), edges.show_printed()) == ("52867", "44338 (?)")
-    assert any(note.startswith("dblp_citation: the paper's Pubmed and DBLP edge counts are swapped") for note in comparison.notes)
+    for dataset in ("pubmed", "dblp_citation"):
+        assert any(note.startswith(f"{dataset}: the paper's Pubmed and DBLP edge counts are swapped") for note in comparison.notes)
+    doubtful = {(entry.dataset, entry.metric) for entry in comparison.entries if entry.printed and entry.printed.doubtful}
+    assert doubtful == {("pubmed", "edges"), ("dblp_citation", "edges")}
 
 
 # --- times and quantiles --------------------------------------------------------------------------------------

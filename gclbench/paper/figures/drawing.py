@@ -199,7 +199,9 @@ def _steps(axes: Axes, lines: Sequence[Series]) -> None:
         style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number % len(STYLES)]}
         axes.stairs(series.y, edges, label=series.label, linewidth=1.1, **style)
     if lines:
-        axes.set_ylim(bottom=0)
+        # Shares are positive; of a damaged record's the axis is left as it is.
+        if max(max(series.y) for series in lines) > 0:
+            axes.set_ylim(bottom=0)
         axes.legend(loc="best", borderpad=0.3, labelspacing=0.3)
 
 

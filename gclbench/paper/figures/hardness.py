@@ -44,6 +44,8 @@ def tau0(collection: Collection, datasets: Sequence[str]) -> Content:
             if not box and any(record.ok for record in group.records):
                 remarks.append(f"{dataset}: a quartile is not finite, so there is no box.")
         boxes += _box(dataset, "paper (Table 5)", [_printed(dataset, name) for name in QUARTILES])
+    if not used:
+        remarks.append("Ours: not run.")
     panel = Panel("τ⁰ by dataset: quartiles over nodes", "", "τ⁰", boxes=tuple(boxes), y_log=True)
     return Content((panel,), tuple(used), remarks=tuple(remarks))
 

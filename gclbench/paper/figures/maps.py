@@ -56,6 +56,8 @@ def cloud(record: Record) -> Cloud:
     x, y, classes = (tuple(value for item in part if (value := number(item)) is not None) for part in lists)
     if not len(x) == len(y) == len(classes) == len(lists[0]):
         raise NoMap("a coordinate or class is no number")
+    if not all(value.is_integer() for value in classes):
+        raise NoMap("a class is no whole number")
     return Cloud(x, y, tuple(int(value) for value in classes))
 
 

@@ -62,7 +62,7 @@ def _facts(path: Path) -> dict[str, Any] | str:
     """The benchmark's results, or what is wrong with the file."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return f"it cannot be read ({type(error).__name__})"
     if not isinstance(facts, dict) or facts.get("benchmark") != BENCHMARK or not isinstance(facts.get("rows"), list):
         return "it is not of scripts/bench_scale.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group, flatten
@@ -92,5 +93,7 @@ def line(label: str, members: Sequence[tuple[float, Group]], metric: str, factor
 
 
 def number(value: object) -> float | None:
-    """A number of a file, None for anything else; `true` is none."""
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < float("inf") else None
+    """A finite number of a file, None for anything else; `true` is none, nor is an integer that no float holds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return None
+    return float(value)

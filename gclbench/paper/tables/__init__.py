@@ -21,6 +21,8 @@ TABLES: dict[str, Definition] = {
 }
 
 NOT_BUILT: dict[str, str] = {
+    "dmat/6": "complexities: no numbers that runs could give",
+    "dmat/9": "addresses of code: no numbers",
     "mmix/3": "graph classification: there is no such task, and none of its datasets",
     "mmix/4": "objectives on graph classification: there is no such task",
     "mmix/10": "similarity under graph edit distance on COIL-DEL: there is no such task, nor the dataset",
