@@ -33,6 +33,8 @@ HOSTILE = "<script>window.taken = 1</script><img src=x onerror='window.taken = 2
 LAPTOP, PHONE = (1280, 800), (390, 844)
 SCROLL_BAR = 20
 
+NOT_RUN = ("age", "sdcn")
+
 
 class Browser:
     """A window with what the tests ask of it."""
@@ -112,7 +114,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     read = collect([str(ROOT / "results" / "records")])
     spoiled = [Record(**{**vars(item), "status": "failed", "reason": HOSTILE, "traceback": HOSTILE}) for item in read.records[:1]]
-    report.write(Collection((*spoiled, *read.records[1:]), read.origin, read.stores, (HOSTILE,)), folder / "report.html")
+    # Whatever is run one day: two columns of these tables stay "not run".
+    kept = [item for item in read.records[1:] if item.name("method") not in NOT_RUN]
+    report.write(Collection((*spoiled, *kept), read.origin, read.stores, (HOSTILE,)), folder / "report.html")
     driver = Chrome(options=options, service=ChromeService(found[1]))
     try:
         yield Browser(driver, (folder / "report.html").as_uri())

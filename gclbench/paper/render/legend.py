@@ -41,8 +41,9 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield (
             f"Test against the paper: two-sided Welch t-test, Holm-corrected over the {comparison.tests} tested cells of the whole table, "
             f"level {LEVEL:g}."
-            + (" The paper does not state its number of runs; ten are assumed." if definition.runs_assumed else "")
-        )
+            if comparison.tests
+            else "Test against the paper: none; Welch's t-test takes two runs or more of ours, and a printed spread with its number of runs."
+        ) + (" The paper does not state its number of runs; ten are assumed." if definition.runs_assumed else "")
     if comparison.pairs:
         yield (
             f"Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over the {comparison.pairs} tested pairs of the whole "
