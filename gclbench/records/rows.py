@@ -33,7 +33,7 @@ def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     groups: tuple[dict[str, None], ...] = ({}, {}, {}, {})
     for record in sorted(records, key=lambda item: item.id):
-        parts = (
+        parts: tuple[dict[str, Any], ...] = (
             {f"metric.{name}": value for name, value in record.metrics.items()},
             {f"seconds.{phase}": value for phase, value in record.seconds.items()},
             {f"memory.{kind}": value for kind, value in record.memory.items()},
