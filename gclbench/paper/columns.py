@@ -10,6 +10,9 @@ from gclbench.paper.aggregate import flatten
 from gclbench.paper.reference import printed_settings
 from gclbench.paper.shipped import shipped_settings
 
+READINGS = ("method.epoch_is",)
+"""Settings that say how a printed number is to be read, decided once (docs/choices.md). What a paper leaves open besides is a column of its own."""
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -81,11 +84,13 @@ class Column:
         """
         flat = flatten(settings)
         fixed = {condition.key for condition in self.where if not condition.excluded}
-        whose = "paper" if self.tuned else "shipped"
-        expected = printed_settings(str(flat["dataset.name"])) if self.tuned else shipped_settings(flat)
+        printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
+        expected = {key: ("paper", value) for key, value in printed.items()}
+        shipped = shipped_settings(flat)
+        expected |= {key: ("shipped", shipped[key]) for key in shipped if not self.tuned or key in READINGS}
         return [
             f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
-            for key, value in expected.items()
+            for key, (whose, value) in expected.items()
             if key in flat and key not in fixed and not _same(flat[key], value)
         ]
 

@@ -113,6 +113,12 @@ def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
     )
 
 
+def test_another_reading_of_the_printed_epochs_is_not_the_papers(record) -> None:
+    comparison = of([record(epoch_is="batch"), record(epoch_is="pass", metrics={"acc": 0.5})])
+    assert block(comparison).entries["acc", "dmat_i"].ours.values == {0: 0.7}
+    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown (1): method.epoch_is=pass (shipped: batch).",)
+
+
 def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None:
     comparison = of([record(activation="gelu"), record(activation="selu", metrics={"acc": 0.5})])
     columns = [column for column in block(comparison).columns if column.startswith("dmat_i")]
