@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from example_records import SPEC, full_record, record
 
-from gclbench.records import SCHEMA, STATUSES, Record, RunSpec, digest
+from gclbench.records import SCHEMA, STATUSES, Record, RunSpec, digest, flatten
 
 
 def test_id_is_the_hash_of_canonical_json():
@@ -160,3 +160,7 @@ def test_random_damage_is_a_value_error_or_a_record():
         damaged = whole[:place] + chance.choice('{}[]",:0x\\ ') + whole[place + chance.randrange(3) :]
         with contextlib.suppress(ValueError):
             assert isinstance(Record.from_json(damaged), Record)
+
+
+def test_flatten() -> None:
+    assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}

@@ -135,7 +135,7 @@ def _command(definition: Definition, column: Column, method: str, dataset: str) 
 def _settings(command: list[str], task: str) -> dict[str, object]:
     """A command's settings, flat as a record's are."""
     from gclbench.config import load
-    from gclbench.paper.aggregate import flatten
+    from gclbench.records import flatten
 
     settings = load([*command, "device=cpu"]).settings
     kinds = {kind: values for kind, values in settings.items() if kind != "tasks"}

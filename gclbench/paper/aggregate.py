@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gclbench.records import STATUSES, Record, digest
+from gclbench.records import STATUSES, Record, digest, flatten
 
 MISSING_METRIC = "no value"
 NOT_FINITE = "not finite"
@@ -151,23 +151,12 @@ def group_records(records: Iterable[Record]) -> list[Group]:
     return sorted(found, key=lambda group: (group.name("task"), group.name("dataset"), group.name("method"), group.key))
 
 
-def flatten(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"method": {"epochs": 3}}` as `{"method.epochs": 3}`, the form of the command line."""
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            flat.update({f"{key}.{name}": item for name, item in flatten(value).items()})
-        else:
-            flat[key] = value
-    return flat
-
-
 def differences(groups: Sequence[Group]) -> list[str]:
     """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty for a single one.
 
     Where the name of a component differs, its own settings are told only if two groups of that name differ in them.
     """
-    flat = [flatten(group.settings) for group in groups]
+    flat = [group.flat for group in groups]
     keys = sorted({key for settings in flat for key in settings})
     telling = [key for key in keys if _tells(key, flat)]
     return [", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings) for settings in flat]

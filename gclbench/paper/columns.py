@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.paper.aggregate import flatten
 from gclbench.paper.reference import printed_settings
 from gclbench.paper.shipped import shipped_settings
+from gclbench.records import flatten
 
 READINGS = ("method.epoch_is",)
 """Settings that say how a printed number is to be read, decided once (docs/choices.md). What a paper leaves open besides is a column of its own."""
@@ -41,6 +41,13 @@ def is_(key: str, *values: Any, default: Any = None) -> Condition:
 def is_not(key: str, *values: Any, default: Any = None) -> Condition:
     """`key` is none of `values`."""
     return Condition(key, values, excluded=True, default=default)
+
+
+RAW = is_("filter.name", "none", default="none")
+GNNBP = is_("filter.name", "gnnbp")
+TRAINED = is_not("method.epochs", 0)
+PLAIN = is_("negatives.name", "uniform", "none", default="uniform")
+"""Without a strategy for negatives of its own: what base methods are run with outside the matrix."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +84,11 @@ class Column:
         """Whether a flattened spec belongs in the column."""
         return all(condition.holds(flat) for condition in self.where)
 
-    def departures(self, settings: Mapping[str, Any]) -> list[str]:
-        """Settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
+    def departures(self, flat: Mapping[str, Any]) -> list[str]:
+        """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
 
         Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`.
         """
-        flat = flatten(settings)
         fixed = {condition.key for condition in self.where if not condition.excluded}
         printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}

@@ -16,7 +16,7 @@ from gclbench.paper.shipped import shipped_settings
 from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, Definition, column_of
-from gclbench.records import Record
+from gclbench.records import Record, flatten
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside"]
 
@@ -45,15 +45,16 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         labels: list[str] = []
         entries: list[Entry] = []
         for column in definition.columns:
-            shown, hidden = _choose(column, [group for group in here if column.matches(group.flat)])
+            departures = {group.key: column.departures(group.flat) for group in here if column.matches(group.flat)}
+            shown, hidden = _choose(column, [group for group in here if group.key in departures], departures)
             cells: list[tuple[str, Group | None]] = [*shown] or [(column.label, None)]
             for label, group in cells:
+                departs = departures[group.key] if group is not None and definition.source == "runs" else []
                 labels.append(label)
-                entries += [_entry(definition, dataset, column, label, metric, group) for metric in definition.metrics]
-                if group is not None:
-                    used.update({record.id: record for record in group.records})
-                    notes += _departure(dataset, label, column, group) if definition.source == "runs" else []
-            notes += _hidden(dataset, column, hidden)
+                entries += [_entry(definition, dataset, column, label, metric, group, not departs) for metric in definition.metrics]
+                used.update({record.id: record for record in group.records} if group is not None else {})
+                notes += [f"{dataset}: {label} was not run at the paper's settings: {', '.join(departs)}."] if departs else []
+            notes += _hidden(dataset, column, [(", ".join(departures[group.key]), len(group.records)) for group in hidden])
         # Of a table of results; that of times, say, leaves controls out on purpose.
         notes += _outside(dataset, definition, here) if definition.compared else []
         if definition.source == "catalog" and remark_on(definition.id, dataset):
@@ -74,9 +75,11 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
     return Comparison(definition, definition.metrics, filled, tuple(used.values()), collection, tests, tuple(notes), pairs)
 
 
-def _choose(column: Column, groups: list[Group]) -> tuple[list[tuple[str, Group]], list[Group]]:
+def _choose(
+    column: Column, groups: list[Group], departures: Mapping[str, list[str]]
+) -> tuple[list[tuple[str, Group]], list[Group]]:
     """(the settings to show under their headings, the settings left out)."""
-    faithful = [group for group in groups if not column.departures(group.settings)]
+    faithful = [group for group in groups if not departures[group.key]]
     shown = faithful or groups
     hidden = [group for group in groups if group not in shown]
     if len(shown) == 1:
@@ -85,9 +88,13 @@ def _choose(column: Column, groups: list[Group]) -> tuple[list[tuple[str, Group]
     return sorted(told_apart, key=lambda pair: pair[0]), hidden
 
 
-def _hidden(dataset: str, column: Column, groups: list[Group]) -> list[str]:
-    """Notes on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more."""
-    told = sorted((", ".join(column.departures(group.settings)), len(group.records)) for group in groups)
+def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:
+    """Notes on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more.
+
+    Args:
+        left_out: (what departs, number of runs) of each setting.
+    """
+    told = sorted(left_out)
     notes = [
         f"{dataset}: runs of {column.label} at other settings are not shown ({count}): {departs}." for departs, count in told[:TOLD]
     ]
@@ -114,12 +121,9 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
     ]
 
 
-def _departure(dataset: str, label: str, column: Column, group: Group) -> list[str]:
-    departures = column.departures(group.settings)
-    return [f"{dataset}: {label} was not run at the paper's settings: {', '.join(departures)}."] if departures else []
-
-
-def _entry(definition: Definition, dataset: str, column: Column, label: str, metric: str, group: Group | None) -> Entry:
+def _entry(
+    definition: Definition, dataset: str, column: Column, label: str, metric: str, group: Group | None, faithful: bool
+) -> Entry:
     measure = definition.measure(metric)
     ours: Cell
     if definition.source == "catalog":
@@ -139,7 +143,7 @@ def _entry(definition: Definition, dataset: str, column: Column, label: str, met
         records=group.records if group else (),
         command=definition.command(dataset, column),
         factor=measure.factor,
-        faithful=group is None or definition.source == "settings" or not column.departures(group.settings),
+        faithful=faithful,
         comparable=measure.comparable,
     )
 
@@ -229,7 +233,7 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
         if definition is not None:
             column = column_of(settings, definition)
             if column is not None and (column.method, column.variant) == (value.method, value.variant):
-                return value, column.departures(settings)
+                return value, column.departures(flatten(settings))
             continue
         plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in PLAIN
         if plain or value.paper in OWN_PAPERS.get(method, ()):

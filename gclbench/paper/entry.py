@@ -24,13 +24,15 @@ class Entry:
     """One cell: ours, the printed value, and how they compare.
 
     Attributes:
-        column: heading. method: of the runs. heading: of the definition's column, where several settings of it are shown. ours: over seeds. printed: None where the paper has no such cell.
+        column: heading. method: of the runs. heading: of the definition's column, where several settings of it are shown.
+        ours: over seeds. printed: None where the paper has no such cell.
         p_value: Welch's t-test after Holm's correction over the whole table, None where nothing could be tested.
         mark: of `significance.mark`, or "".
         records: the runs behind the cell, whatever their status. command: what makes the cell, as typed, runs or not; "" where nothing can.
         factor: what the number is shown times: 100 for a fraction in percent, 1 for what is shown as it is.
-        faithful: at the paper's settings, as far as they are known. comparable: the two numbers can be subtracted. rank: 1 for the best of our columns and those that cannot be told
-            from it, 2 for the next such group; None where the cells cannot be separated.
+        faithful: at the paper's settings, as far as they are known. comparable: the two numbers can be subtracted.
+        rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next such group; None where the cells
+            cannot be separated.
     """
 
     dataset: str

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gclbench.paper.aggregate import Cell, Group, differences
-from gclbench.paper.columns import Column, is_, is_not
+from gclbench.paper.columns import GNNBP, RAW, TRAINED, Column, is_
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
@@ -18,18 +18,15 @@ from gclbench.registry import NEGATIVES
 ID = "matrix"
 TITLE = "base method × strategy for negatives: accuracy, NMI, seconds, memory; no paper prints these"
 
-PLAIN = is_("filter.name", "none", default="none")
-TRAINED = is_not("method.epochs", 0)
-
 BASES = (
-    Column("grace", (is_("method.name", "grace"), PLAIN, TRAINED)),
-    Column("gca", (is_("method.name", "gca"), PLAIN, TRAINED)),
-    Column("mvgrl (nodes)", (is_("method.name", "mvgrl"), is_("method.objective", "nodes"), PLAIN, TRAINED)),
-    Column("mvgrl (summary)", (is_("method.name", "mvgrl"), is_("method.objective", "summary"), PLAIN, TRAINED)),
-    Column("dmat_i", (is_("method.name", "dmat_i"), is_("filter.name", "gnnbp"), TRAINED)),
-    Column("dgi", (is_("method.name", "dgi"), PLAIN, TRAINED)),
-    Column("bgrl", (is_("method.name", "bgrl"), PLAIN, TRAINED)),
-    Column("cca_ssg", (is_("method.name", "cca_ssg"), PLAIN, TRAINED)),
+    Column("grace", (is_("method.name", "grace"), RAW, TRAINED)),
+    Column("gca", (is_("method.name", "gca"), RAW, TRAINED)),
+    Column("mvgrl (nodes)", (is_("method.name", "mvgrl"), is_("method.objective", "nodes"), RAW, TRAINED)),
+    Column("mvgrl (summary)", (is_("method.name", "mvgrl"), is_("method.objective", "summary"), RAW, TRAINED)),
+    Column("dmat_i", (is_("method.name", "dmat_i"), GNNBP, TRAINED)),
+    Column("dgi", (is_("method.name", "dgi"), RAW, TRAINED)),
+    Column("bgrl", (is_("method.name", "bgrl"), RAW, TRAINED)),
+    Column("cca_ssg", (is_("method.name", "cca_ssg"), RAW, TRAINED)),
 )
 
 
@@ -97,8 +94,8 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
 
 def _shown(base: Column, groups: Sequence[Group]) -> list[Group]:
     """A base method's groups at its shipped settings (the strategy's are not looked at); where there are none, all of them."""
-    held = [group for group in groups if base.holds(group.settings)]
-    shipped = [group for group in held if all(text.startswith("negatives.") for text in base.departures(group.settings))]
+    held = [group for group in groups if base.matches(group.flat)]
+    shipped = [group for group in held if all(text.startswith("negatives.") for text in base.departures(group.flat))]
     return shipped or held
 
 

@@ -23,6 +23,12 @@ def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_shipped(names, str(flat["dataset.name"])))
 
 
+def own_negatives(method: str) -> str:
+    """The strategy for negatives that a method's config chooses: `nml` of nml_gcl; `uniform` where it names none."""
+    chosen = [item for item in (_yaml("method", method) or {}).get("defaults", []) if isinstance(item, dict)]
+    return str(next((item["override /negatives"] for item in chosen if "override /negatives" in item), "uniform"))
+
+
 @functools.cache
 def _shipped(names: tuple[str, ...], dataset: str) -> dict[str, Any]:
     if _yaml("method", names[0]) is None:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-import torch
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
-from torch import Tensor
 
 from gclbench.data.splits import Split
 from gclbench.graph import Embedding, Graph, Unsupported
@@ -29,11 +27,12 @@ from gclbench.tasks.cluster_metrics import (
     pooled_conductance,
 )
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.whole_graph import WholeGraph
 
 
 @TASKS.register("clustering")
 @dataclass(frozen=True)
-class Clustering:
+class Clustering(WholeGraph):
     """Node clustering by k-means: ACC, NMI, ARI, macro-F1, FMI, modularity, conductance.
 
     Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6). Fewer
@@ -49,7 +48,6 @@ class Clustering:
     """
 
     version: ClassVar[str] = "1"
-    hides: ClassVar[bool] = False
 
     clusters: Annotated[int, Range(least=2)] | None = None
     n_init: Count = 10
@@ -63,14 +61,6 @@ class Clustering:
         """
         self._number_of_clusters(graph)
         return None
-
-    def hide(self, graph: Graph, split: Split | None) -> Graph:
-        """The graph itself."""
-        return graph
-
-    def labels(self, graph: Graph, split: Split | None) -> Tensor:
-        """N times −1: clustering lets no method see a label."""
-        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
 
     def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
         """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the stream `kmeans`.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
-from torch import Tensor
 
 from gclbench.data.splits import Split
 from gclbench.graph import Embedding, Graph, Unsupported
@@ -19,13 +18,14 @@ from gclbench.tasks.contrast_metrics import (
     mixture_scores,
     weight_scores,
 )
+from gclbench.tasks.whole_graph import WholeGraph
 
 BINS = 20
 
 
 @TASKS.register("contrast")
 @dataclass(frozen=True)
-class ContrastAnalysis:
+class ContrastAnalysis(WholeGraph):
     """What a method's negatives were: false negatives that the weights find, hardness, τ⁰, mixtures. No score of the embedding.
 
     Looks at the last two views of the training (`Embedding.contrast`) and at the weights or mixtures that the strategy gave them.
@@ -36,7 +36,6 @@ class ContrastAnalysis:
     """
 
     version: ClassVar[str] = "1"
-    hides: ClassVar[bool] = False
 
     tuple_size: Annotated[int, Range(least=2)] = 512
 
@@ -53,14 +52,6 @@ class ContrastAnalysis:
                 "it needs a dataset with two classes or more"
             )
         return None
-
-    def hide(self, graph: Graph, split: Split | None) -> Graph:
-        """The graph itself."""
-        return graph
-
-    def labels(self, graph: Graph, split: Split | None) -> Tensor:
-        """N times −1: no method sees a label."""
-        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
 
     def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
         """The reports as numbers.

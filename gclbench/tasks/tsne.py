@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
-from torch import Tensor
 
 from gclbench.data.splits import Split
 from gclbench.graph import Embedding, Graph, Unsupported
@@ -18,6 +16,7 @@ from gclbench.hyperparameters import OneOf, Range
 from gclbench.registry import TASKS
 from gclbench.streams import Streams
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.whole_graph import WholeGraph
 
 DECIMALS = 2
 """Of the coordinates in a record: maps are about a hundred wide, and a figure a few hundred points."""
@@ -28,7 +27,7 @@ NEIGHBOURS = 3
 
 @TASKS.register("tsne")
 @dataclass(frozen=True)
-class TsneMap:
+class TsneMap(WholeGraph):
     """A two-dimensional map of the embedding by t-SNE (paper 000, Figure 3; paper 003, Figure 3). No score of it.
 
     scikit-learn's t-SNE (Barnes-Hut, PCA start) of at most `points` nodes, the same ones for every embedding of a seed. The record
@@ -41,7 +40,6 @@ class TsneMap:
     """
 
     version: ClassVar[str] = "1"
-    hides: ClassVar[bool] = False
 
     points: Annotated[int, Range(least=4)] = 3000
     perplexity: Annotated[float, Range(least=1)] = 30.0
@@ -60,14 +58,6 @@ class TsneMap:
                 f"of '{graph.name}'; try task.tsne.perplexity={max(1, (nodes - 1) // (NEIGHBOURS + 1))}"
             )
         return None
-
-    def hide(self, graph: Graph, split: Split | None) -> Graph:
-        """The graph itself."""
-        return graph
-
-    def labels(self, graph: Graph, split: Split | None) -> Tensor:
-        """N times −1: no method sees a label."""
-        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
 
     def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
         """How well the classes stand apart in the embedding, before it is mapped.

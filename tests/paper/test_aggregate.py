@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from gclbench.paper.aggregate import Cell, differences, flatten, group_records
+from gclbench.paper.aggregate import Cell, differences, group_records
 
 
 def test_mean_and_sample_deviation(record) -> None:
@@ -80,7 +80,3 @@ def test_settings_of_another_component_are_told_where_they_differ_within_it(reco
         "filter.alpha=0.7, filter.name=gnnbp",
         "filter.name=none",
     ]
-
-
-def test_flatten() -> None:
-    assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}

@@ -85,7 +85,10 @@ def run_here(folder: Path, *overrides: str) -> tuple[list[Unit], list[Record]]:
 def test_without_a_tracker_nothing_is_between(tmp_path: Path) -> None:
     threads = threading.active_count()
     off = Tracking(None, tmp_path, [SPEC])
-    report = lambda *_: None  # noqa: E731
+
+    def report(*_: object) -> None:
+        pass
+
     assert off.hearing(report) is report and off.hearing(None) is None
     off.end([], "interrupted")
     assert threading.active_count() == threads

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gclbench.paper.aggregate import Group, flatten
-from gclbench.paper.columns import Condition, is_, is_not
+from gclbench.paper.aggregate import Group
+from gclbench.paper.columns import GNNBP, RAW, TRAINED, Condition, is_, is_not
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Box, Content, Panel, Series
-from gclbench.paper.figures.selection import DMAT_I, GNNBP, RAW, TRAINED, groups_of, holding, most, on
+from gclbench.paper.figures.selection import groups_of, holding, most, on
 from gclbench.paper.reference import printed_values
+from gclbench.paper.shipped import own_negatives
 from gclbench.paper.sources import Collection
+from gclbench.paper.tables.dmat import DMAT_I
 from gclbench.records import Record
 
 TASK = "contrast"
@@ -23,14 +25,14 @@ KMEANS = is_("method.name", "kmeans")
 STAGES: dict[str, tuple[Condition, ...]] = {
     "(a) raw features": (KMEANS, RAW),
     "(b) filtered features": (KMEANS, GNNBP),
-    "(c) embedding (DMAT-i)": (*DMAT_I, TRAINED),
+    "(c) embedding (DMAT-i)": DMAT_I.where,
 }
 
 
 def tau0(collection: Collection, datasets: Sequence[str]) -> Content:
     """Quartiles of τ⁰ per dataset: means over runs, beside Table 5."""
     shown = tuple(datasets) or DATASETS
-    found = groups_of(collection, TASK, *DMAT_I, TRAINED, datasets=shown)
+    found = groups_of(collection, TASK, *DMAT_I.where, datasets=shown)
     boxes: list[Box] = []
     used: list[Record] = []
     remarks = []
@@ -106,11 +108,8 @@ def _methods(groups: Sequence[Group]) -> dict[str, Group]:
     """Method, and strategy where it is not the method's own, to the setting with the most runs; the features are no method."""
     by_label: dict[str, list[Group]] = {}
     for group in holding(groups, is_not("method.name", "kmeans"), TRAINED):
-        method, negatives = group.name("method"), str(flatten(group.settings).get("negatives.name", "uniform"))
-        own = {"nml_gcl": "nml", "progcl": "progcl_weight", "augcl": "augcl", "mmix_mp": "mmix", "mmix_mo": "mmix"}.get(
-            method, "uniform"
-        )
-        by_label.setdefault(method if negatives == own else f"{method} + {negatives}", []).append(group)
+        method, negatives = group.name("method"), group.name("negatives")
+        by_label.setdefault(method if negatives == own_negatives(method) else f"{method} + {negatives}", []).append(group)
     chosen = {label: most(by_label[label]) for label in sorted(by_label)}
     return {label: group for label, group in chosen.items() if group is not None and histogram(label, group)}
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gclbench.paper.columns import Condition, is_
+from gclbench.paper.columns import GNNBP, RAW, Condition, is_
 from gclbench.paper.figures.definition import Build, Figure
 from gclbench.paper.figures.panels import Cloud, Content, Panel
 from gclbench.paper.figures.selection import (
-    DMAT_I,
-    GNNBP,
-    RAW,
-    TRAINED,
     dataset_of,
     groups_of,
     holding,
@@ -21,6 +17,8 @@ from gclbench.paper.figures.selection import (
     shown_dataset,
 )
 from gclbench.paper.sources import Collection
+from gclbench.paper.tables.dmat import DMAT_I
+from gclbench.paper.tables.family import GRACE, NML
 from gclbench.records import Record
 
 TASK = "tsne"
@@ -29,11 +27,11 @@ KMEANS = is_("method.name", "kmeans")
 STAGES: dict[str, tuple[Condition, ...]] = {
     "raw features": (KMEANS, RAW),
     "filtered features": (KMEANS, GNNBP),
-    "embedding (DMAT-i)": (*DMAT_I, TRAINED),
+    "embedding (DMAT-i)": DMAT_I.where,
 }
 RIVALS: dict[str, tuple[Condition, ...]] = {
-    "GRACE": (is_("method.name", "grace"), RAW, is_("negatives.name", "uniform", default="uniform")),
-    "NML-GCL": (is_("method.name", "nml_gcl"), is_("negatives.name", "nml")),
+    "GRACE": GRACE.where,
+    "NML-GCL": NML.where,
 }
 
 

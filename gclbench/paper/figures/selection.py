@@ -5,18 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from gclbench.paper.aggregate import Group, flatten
-from gclbench.paper.columns import Condition, is_, is_not
+from gclbench.paper.aggregate import Group
+from gclbench.paper.columns import Condition
 from gclbench.paper.figures.panels import Series
 from gclbench.paper.sources import Collection
 from gclbench.records import digest
-
-RAW = is_("filter.name", "none", default="none")
-GNNBP = is_("filter.name", "gnnbp")
-TRAINED = is_not("method.epochs", 0)
-PLAIN = is_("negatives.name", "uniform", "none", default="uniform")
-DMAT_I = (is_("method.name", "dmat_i"), GNNBP, PLAIN, is_("method.train_on", "all", default="all"))
-"""DMAT-i as in paper 000, trained for however long."""
 
 
 def groups_of(collection: Collection, task: str, *conditions: Condition, datasets: Sequence[str] = ()) -> list[Group]:
@@ -32,7 +25,7 @@ def on(groups: Iterable[Group], dataset: str) -> list[Group]:
 
 def holding(groups: Iterable[Group], *conditions: Condition) -> list[Group]:
     """Those that meet the conditions."""
-    return [group for group in groups if all(condition.holds(flatten(group.settings)) for condition in conditions)]
+    return [group for group in groups if all(condition.holds(group.flat) for condition in conditions)]
 
 
 def dataset_of(groups: Sequence[Group], asked: Sequence[str], preferred: Sequence[str]) -> str:
@@ -66,7 +59,7 @@ def family(groups: Sequence[Group], *keys: str) -> list[tuple[tuple[float, ...],
     """
     families: dict[str, dict[tuple[float, ...], Group]] = {}
     for group in groups:
-        flat = flatten(group.settings)
+        flat = dict(group.flat)
         values = [flat.pop(key, None) for key in keys]
         numbers = tuple(float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
         if len(numbers) == len(keys):

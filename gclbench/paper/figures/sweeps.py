@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from gclbench.paper.columns import Condition, is_
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content, Panel
-from gclbench.paper.figures.selection import RAW, TRAINED, dataset_of, groups_of, holding, line, on, shown_dataset, swept
+from gclbench.paper.figures.selection import dataset_of, groups_of, holding, line, on, shown_dataset, swept
 from gclbench.paper.sources import Collection
+from gclbench.paper.tables.family import NML, runs_of
 
-MMIX = (
-    *(is_("method.name", "mmix_mp"), RAW, TRAINED, is_("negatives.name", "mmix"), is_("negatives.variant", "mp", default="mp")),
-    is_("task.protocol", "public"),
-)
+MMIX = (*runs_of("mmix_mp", "mmix"), is_("negatives.variant", "mp", default="mp"), is_("task.protocol", "public"))
 MMIX_DATASETS = ("pubmed", "cora", "citeseer")
 DIVERSITY: dict[str, Condition] = {
     "without diversity loss": is_("negatives.diversity", False),
@@ -21,7 +19,6 @@ DIVERSITY: dict[str, Condition] = {
 }
 WIDTHS = (32, 64, 128, 256, 512, 1024, 2048)
 
-NML = (is_("method.name", "nml_gcl"), RAW, TRAINED, is_("negatives.name", "nml"), is_("negatives.metric", "separable"))
 NML_DATASETS = ("amazon_photo", "cora", "citeseer")
 ALPHAS = (0, 0.05, 0.1, 0.2, 0.4, 0.8)
 STEPS = (1, 5, 10, 15, 20, 25)
@@ -51,7 +48,7 @@ def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
 
 def nml(collection: Collection, datasets: Sequence[str]) -> Content:
     """Accuracy over the weight α of the regulariser, and over the steps T_M of the metric per step of the encoder."""
-    found = groups_of(collection, "classification", *NML, datasets=datasets or NML_DATASETS)
+    found = groups_of(collection, "classification", *NML.where, datasets=datasets or NML_DATASETS)
     dataset = dataset_of(found, datasets, NML_DATASETS)
     panels, used = [], []
     for key, title, label in (
@@ -99,7 +96,7 @@ FIGURES = (
     Figure(
         id="nml/4",
         title="Hyper-parameters of NML-GCL (NML-GCL paper, Figure 4)",
-        says="Node classification, means over seeds, bars one standard deviation; everything else at the settings of the dataset.",
+        says="Node classification, means over seeds, bars one standard deviation; the runs of a curve differ in that setting alone.",
         datasets=NML_DATASETS[:1],
         stand_ins=NML_DATASETS[1:],
         build=nml,

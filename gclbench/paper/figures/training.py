@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gclbench.paper.aggregate import Group
-from gclbench.paper.columns import is_, is_not
+from gclbench.paper.columns import TRAINED, is_
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content, Panel, Series
 from gclbench.paper.figures.selection import (
-    DMAT_I,
-    PLAIN,
-    RAW,
-    TRAINED,
     dataset_of,
     family,
     groups_of,
     holding,
     line,
     most,
-    number,
     on,
     shown_dataset,
 )
+from gclbench.paper.measure import training_seconds
 from gclbench.paper.sources import Collection
+from gclbench.paper.tables.dmat import AGC, AGE, DGI, DMAT_I, GCA, PROGCL, SDCN, SSGC
+from gclbench.paper.tables.family import runs_of
 
 PREFIX = (
     "Every point is a run of its own: a seed's streams do not depend on the number of epochs, so a run with fewer epochs is the longer "
@@ -33,20 +31,12 @@ PREFIX = (
 DMAT_METRICS = {"acc": "ACC", "nmi": "NMI", "ari": "ARI", "macro_f1": "macro-F1"}
 DMAT_DATASETS = ("coauthor_phy", "cora", "acm", "dblp", "citeseer")
 DMAT_EPOCHS = (0, 3, 10, 30, 60, 100, 150, 200, 300, 400)
-RIVALS = {
-    "AGC": (is_("method.name", "agc"), RAW),
-    "SSGC": (is_("method.name", "ssgc"), RAW),
-    "AGE": (is_("method.name", "age"), is_("filter.name", "laplacian")),
-    "SDCN": (is_("method.name", "sdcn"), RAW),
-    "DGI": (is_("method.name", "dgi"), RAW),
-    "GCA": (is_("method.name", "gca"), RAW, PLAIN),
-    "ProGCL": (is_("method.name", "progcl"), RAW),
-}
+DMAT_PATH = tuple(condition for condition in DMAT_I.where if condition is not TRAINED)
+"""DMAT-i as in paper 000, trained for however long."""
 
-MMIX = (
-    *(is_("method.name", "mmix_mp"), RAW, is_("negatives.name", "mmix"), is_("negatives.diversity", True, default=True)),
-    is_("task.protocol", "public"),
-)
+RIVALS = {"AGC": AGC, "SSGC": SSGC, "AGE": AGE, "SDCN": SDCN, "DGI": DGI, "GCA": GCA, "ProGCL": PROGCL}
+
+MMIX = (*runs_of("mmix_mp", "mmix"), is_("negatives.diversity", True, default=True), is_("task.protocol", "public"))
 MMIX_DATASETS = ("pubmed", "cora", "citeseer")
 MMIX_WIDTHS = (64, 256, 512, 2048)
 MMIX_EPOCHS = (1, 10, 50, 100, 200, 500, 1000, 2000)
@@ -54,16 +44,16 @@ MMIX_EPOCHS = (1, 10, 50, 100, 200, 500, 1000, 2000)
 
 def dmat(collection: Collection, datasets: Sequence[str]) -> Content:
     """Metrics over epochs, and accuracy against the seconds of filter and training."""
-    trained = groups_of(collection, "clustering", *DMAT_I, is_("task.clusters", None), datasets=datasets or DMAT_DATASETS)
+    trained = groups_of(collection, "clustering", *DMAT_PATH, is_("task.clusters", None), datasets=datasets or DMAT_DATASETS)
     several = [name for name in DMAT_DATASETS if len(family(on(trained, name), "method.epochs")) > 1]
     dataset = dataset_of(trained, datasets, [*several, *(name for name in DMAT_DATASETS if name not in several)])
     members = [(values[0], group) for values, group in family(on(trained, dataset), "method.epochs")]
     curves = tuple(series for metric, name in DMAT_METRICS.items() if (series := line(name, members, metric)) is not None)
     used = [record for _, group in members for record in group.records]
     paths = [_against_time("DMAT-i", [group for _, group in members])]
-    others = groups_of(collection, "clustering", is_("task.clusters", None), is_not("method.epochs", 0), datasets=(dataset,))
-    for name, conditions in RIVALS.items():
-        group = most(holding(others, *conditions))
+    others = groups_of(collection, "clustering", is_("task.clusters", None), TRAINED, datasets=(dataset,))
+    for name, column in RIVALS.items():
+        group = most(holding(others, *column.where))
         if group is not None:
             paths.append(_against_time(name, [group]))
             used += group.records
@@ -85,7 +75,7 @@ def _against_time(label: str, groups: Sequence[Group]) -> Series | None:
     points = []
     for group in groups:
         cell = group.cell("acc")
-        taken = [_seconds(record.seconds) for record in group.records if record.ok]
+        taken = [training_seconds(record) for record in group.records if record.ok]
         known = [value for value in taken if value]
         if cell.mean is not None and known:
             points.append((sum(known) / len(known), 100 * cell.mean))
@@ -93,14 +83,9 @@ def _against_time(label: str, groups: Sequence[Group]) -> Series | None:
     return Series(label, tuple(x for x, _ in points), tuple(y for _, y in points)) if points else None
 
 
-def _seconds(seconds: object) -> float:
-    """Of filter and fit, 0 where they are not recorded."""
-    return sum(number(seconds.get(phase)) or 0.0 for phase in ("filter", "fit")) if isinstance(seconds, dict) else 0.0
-
-
 def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
     """Accuracy, and its standard deviation over runs, over epochs; a line per output dimension."""
-    found = groups_of(collection, "classification", *MMIX, TRAINED, datasets=datasets or MMIX_DATASETS)
+    found = groups_of(collection, "classification", *MMIX, datasets=datasets or MMIX_DATASETS)
     dataset = dataset_of(found, datasets, MMIX_DATASETS)
     swept = family(on(found, dataset), "method.hidden", "method.epochs")
     means, spreads = [], []

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.aggregate import flatten
 from gclbench.paper.entry import DAGGER, Comparison, Entry
 from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
-from gclbench.records import Record
+from gclbench.records import Record, flatten
 
 
 @dataclass(frozen=True)

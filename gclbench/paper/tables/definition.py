@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gclbench.paper.aggregate import flatten
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
 from gclbench.paper.measure import Measure
 from gclbench.paper.reference import ASSUMED_RUNS, PrintedValue, printed
+from gclbench.records import flatten
 from gclbench.registry import DATASETS, METHODS
 
 

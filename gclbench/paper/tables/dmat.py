@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gclbench.paper.columns import Column, Condition, is_, is_not
+from gclbench.paper.columns import GNNBP, PLAIN, RAW, TRAINED, Column, Condition, is_
 from gclbench.paper.measure import Measure, training_seconds
 from gclbench.paper.reference import SETTINGS
 from gclbench.paper.tables.definition import Definition
 
 DMAT_DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
 
-RAW = is_("filter.name", "none", default="none")
-GNNBP = is_("filter.name", "gnnbp")
-TRAINED = is_not("method.epochs", 0)
 ON_ALL = is_("method.train_on", "all", default="all")
-
-
-# Of the base methods: runs with another strategy are of the matrix.
-PLAIN = is_("negatives.name", "uniform", "none", default="uniform")
 
 
 def _method(name: str) -> Condition:

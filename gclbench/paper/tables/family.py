@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gclbench.paper.columns import Column, Condition, is_, is_not
+from gclbench.paper.columns import RAW, TRAINED, Column, Condition, is_
 from gclbench.paper.tables.definition import Definition
 
-RAW = is_("filter.name", "none", default="none")
-TRAINED = is_not("method.epochs", 0)
 NODES = is_("method.objective", "nodes")
 
 ONE_PROTOCOL = "Our spread is over trainings; the paper's is over linear classifiers on one encoder (METHODS 1.1)."

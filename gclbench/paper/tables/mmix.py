@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gclbench.paper.columns import Column, is_
+from gclbench.paper.columns import RAW, TRAINED, Column, is_
 from gclbench.paper.measure import Measure
 from gclbench.paper.reference import printed_values
 from gclbench.paper.tables.definition import Definition
-from gclbench.paper.tables.family import CITATION, GRACE, MVGRL, NODES, ONE_PROTOCOL, RAW, TRAINED, not_ours, runs_of
+from gclbench.paper.tables.family import CITATION, GRACE, MVGRL, NODES, ONE_PROTOCOL, not_ours, runs_of
 
 # The rows of paper 002, whose base is MVGRL with the paper's node objective.
 MMIX_MO = Column("mmix_mo", runs_of("mmix_mo", "mmix", variant="mo", scope="wp"), "mmix_mo")
