@@ -16,6 +16,7 @@ from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
 from gclbench.contrast.uniform import Uniform
 from gclbench.graph import Contrast, Embedding, Unsupported
 from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
+from gclbench.methods.subgraphs import edges_among
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 from gclbench.streams import Streams
 from gclbench.watch import Watch
@@ -154,18 +155,6 @@ class MetricLearning:
             x: N×F. views: the stream that masks are drawn from. mixture: of the first view's inputs.
         """
         return None
-
-
-def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
-    """The entries of edge_index whose both ends are in the batch, numbered by their place in it (2×E').
-
-    Args:
-        batch: (M,) different node ids. nodes: N.
-    """
-    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
-    place[batch] = torch.arange(len(batch), device=edge_index.device)
-    among = place[edge_index]
-    return among[:, (among >= 0).all(dim=0)]
 
 
 class Batches:

@@ -17,10 +17,11 @@ from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import Contrast, Embedding, with_features
 from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
 from gclbench.methods.patience import Patience
+from gclbench.methods.subgraphs import Subgraphs, edges_among
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.gcn import GCN_ACTIVATIONS
-from gclbench.nn.sparse import Adjacency, Features, normalised_rows
+from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, normalised_rows
 from gclbench.registry import METHODS
 from gclbench.streams import Streams
 from gclbench.watch import Watch
@@ -37,7 +38,9 @@ class Mvgrl:
     Attributes:
         objective: `summary` is the paper's: nodes of each view against the summary of the other one, shuffled features for
             contrast. `nodes` is InfoNCE between the two views' nodes, against any strategy for negatives (the base of M-Mix).
-        epochs: full-graph steps at most. patience: steps without a new lowest training loss that end the training; 0: all epochs.
+        epochs: steps at most. patience: steps without a new lowest training loss that end the training; 0: all epochs.
+        subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. subgraph_nodes: nodes of each, drawn
+            uniformly; as many as the graph has, or more: the whole graph.
         lr, weight_decay: of Adam.
         hidden: width d of either GCN's one layer. activation: after it.
         alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.
@@ -54,6 +57,8 @@ class Mvgrl:
     objective: Annotated[str, OneOf("summary", "nodes")] = "summary"
     epochs: Annotated[int, Range(least=0)] = 3000
     patience: Annotated[int, Range(least=0)] = 20
+    subgraphs: Annotated[int, Range(least=0)] = 0
+    subgraph_nodes: Annotated[int, Range(least=2)] = 2000
     lr: Positive = 1e-3
     weight_decay: NonNegative = 0.0
     hidden: Count = 512
@@ -79,7 +84,7 @@ class Mvgrl:
             Unsupported: when the graph does not suit the strategy.
         """
         views = Views(graph, self.alpha, self.normalize_features)
-        device = graph.x.device
+        nodes, device = views.features.nodes, graph.x.device
         with rng.seeded("init"):
             first, second = (Convolution(views.features.width, self.hidden, self.activation) for _ in range(2))
             model = nn.ModuleDict({"first": first, "second": second, "discriminator": Discriminator(self.hidden)})
@@ -89,29 +94,37 @@ class Mvgrl:
                 raise ValueError("objective=nodes needs a strategy for negatives; Uniform() is the plain one")
             # Nothing reads the discriminator; it is drawn all the same, so that the encoders start alike under both objectives.
             del model["discriminator"]
-            model["strategy"] = strategy = negatives.build(self.hidden, views.features.nodes, rng, device)
+            model["strategy"] = strategy = negatives.build(self.hidden, nodes, rng, device)
         model.to(device)
         trained = [parameter for name, part in model.items() if name != "strategy" for parameter in part.parameters()]
         trained += [] if strategy is None else strategy.joint_parameters()
         optimiser = torch.optim.Adam(trained, lr=self.lr, weight_decay=self.weight_decay, fused=True)
         patience = Patience(self.patience, model)
         shuffles = rng.torch("shuffles")
+        subgraphs = Subgraphs(nodes, self.subgraphs, self.subgraph_nodes, rng.torch("subgraphs"))
 
-        def pair(iteration: int, mixture: RowMixture | None) -> Pair:
-            u, v = views.nodes(first, second, mixture)
-            return Pair(u, v, self.tau, iteration, self.epochs, self.intra, graph.edge_index, views.features.nodes)
+        def pair(iteration: int, strategy: Negatives, among: Tensor | None) -> Pair:
+            mixture = strategy.mixture(nodes if among is None else len(among), device)
+            u, v = views.nodes(first, second, mixture, among)
+            edges = graph.edge_index if among is None else edges_among(graph.edge_index, among, nodes)
+            return Pair(u, v, self.tau, iteration, self.epochs, self.intra, edges, nodes, batched=subgraphs.drawn)
 
-        def loss_of(iteration: int) -> Tensor:
+        def loss_of(iteration: int, among: Tensor | None, learns: bool) -> tuple[Tensor, dict[str, Tensor]]:
+            """The loss on the graph or a sub-graph, and what it is the sum of."""
             if strategy is None:
-                return views.local_global(first, second, model["discriminator"], shuffles)
-            both = pair(iteration, strategy.mixture(views.features.nodes, device))
-            strategy.update(both.detached())
-            return strategy(both)
+                return views.local_global(first, second, model["discriminator"], shuffles, among), {}
+            both = pair(iteration, strategy, among)
+            if learns:
+                strategy.update(both.detached())
+            return strategy(both), dict(strategy.terms)
 
         state: dict[str, Any] = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles}
-        for epoch in watch.iterations(self.epochs, **state):
-            loss = loss_of(epoch)
-            watch(epoch, self.epochs, loss.detach(), {} if strategy is None else strategy.terms)
+        for epoch in watch.iterations(self.epochs, **state, subgraphs=subgraphs.generator):
+            # The strategy learns once per step, from the first sub-graph.
+            parts = [loss_of(epoch, among, learns=number == 0) for number, among in enumerate(subgraphs.draw(device))]
+            loss = torch.stack([each for each, _ in parts]).mean()
+            terms = {name: torch.stack([each[name] for _, each in parts]).mean() for name in parts[0][1]}
+            watch(epoch, self.epochs, loss.detach(), terms)
             if patience.spent(float(loss.detach())):
                 break
             optimiser.zero_grad(set_to_none=True)
@@ -125,7 +138,7 @@ class Mvgrl:
                 return Embedding(u + v)
             z = strategy.embed(u, graph.edge_index, v)
             # The iteration that patience ended the training with tells the strategy what phase it was in.
-            last = pair(max(1, watch.reached), strategy.mixture(views.features.nodes, device))
+            last = pair(max(1, watch.reached), strategy, None)
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, strategy.weights(last), strategy.shares(last))
             return Embedding(z, geometry="cosine", contrast=contrast)
 
@@ -151,32 +164,55 @@ class Views:
             smoothed = GnnBP(alpha=alpha, rrz=0.5).apply(with_features(graph, x).cpu(), device=str(x.device)).x
             self.smoothed = Features(smoothed.to(x.device))
 
-    def nodes(self, first: Convolution, second: Convolution, mixture: RowMixture | None = None) -> tuple[Tensor, Tensor]:
-        """The nodes' embeddings in either view, each N×d; the first view's inputs mixed where asked."""
-        product = first.product(self.features)
+    def nodes(
+        self, first: Convolution, second: Convolution, mixture: RowMixture | None = None, among: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The nodes' embeddings in either view, each N×d; the first view's inputs mixed where asked.
+
+        Args:
+            among: (M,) the nodes of a sub-graph, for M×d: both views' matrices without the other nodes' rows and columns.
+        """
+        here = _chosen(first.product(self.features), among)
         if mixture is not None:
-            product = mixture.apply(product)
-        return first.activate(self.propagation @ product), second.activate(self._diffused(second))
+            here = mixture.apply(here)
+        return first.activate(self._applied(self.propagation, here, among)), second.activate(self._diffused(second, among))
 
     def local_global(
-        self, first: Convolution, second: Convolution, discriminator: Callable[[Tensor, Tensor], Tensor], shuffles: torch.Generator
+        self,
+        first: Convolution,
+        second: Convolution,
+        discriminator: Callable[[Tensor, Tensor], Tensor],
+        shuffles: torch.Generator,
+        among: Tensor | None = None,
     ) -> Tensor:
         """The paper's loss: nodes of either view, true and with shuffled features, against the summary of the other (Eq. 4)."""
-        order = torch.randperm(self.features.nodes, generator=shuffles).to(self.features.device)
-        here, there = first.product(self.features), second.product(self.features)
-        u = first.activate(self.propagation @ here)
-        v = second.activate(self._diffused(second, there))
+        here, there = (_chosen(layer.product(self.features), among) for layer in (first, second))
+        order = torch.randperm(len(here), generator=shuffles).to(here.device)
+        u = first.activate(self._applied(self.propagation, here, among))
+        v = second.activate(self._diffused(second, among, there))
         # Shuffling the rows of x W is shuffling those of x.
-        shuffled_u = first.activate(self.propagation @ here.index_select(0, order))
-        shuffled_v = second.activate(self.diffusion @ there.index_select(0, order))
+        shuffled_u = first.activate(self._applied(self.propagation, here.index_select(0, order), among))
+        shuffled_v = second.activate(self._applied(self.diffusion, there.index_select(0, order), among))
         of_u, of_v = summary(u), summary(v)
         return true_or_shuffled(
             [discriminator(v, of_u), discriminator(u, of_v)],
             [discriminator(shuffled_v, of_u), discriminator(shuffled_u, of_v)],
         )
 
-    def _diffused(self, convolution: Convolution, product: Tensor | None = None) -> Tensor:
-        """The diffusion of x W, N×d, the cheaper way."""
-        if self.smoothed is not None:
+    def _diffused(self, convolution: Convolution, among: Tensor | None, product: Tensor | None = None) -> Tensor:
+        """The diffusion of x W of the graph or a sub-graph, the cheaper way."""
+        if self.smoothed is not None and among is None:
             return convolution.product(self.smoothed)
-        return self.diffusion @ (convolution.product(self.features) if product is None else product)
+        product = _chosen(convolution.product(self.features), among) if product is None else product
+        return self._applied(self.diffusion, product, among)
+
+    def _applied(self, operator: SparseMatrix | Diffusion, product: Tensor, among: Tensor | None) -> Tensor:
+        """operator·product; of a sub-graph with the operator's sub-matrix, which is never taken out: the other rows are zero."""
+        if among is None:
+            return operator @ product
+        placed = product.new_zeros(self.features.nodes, product.shape[1]).index_copy(0, among, product)
+        return (operator @ placed).index_select(0, among)
+
+
+def _chosen(rows: Tensor, among: Tensor | None) -> Tensor:
+    return rows if among is None else rows.index_select(0, among)

@@ -21,7 +21,18 @@ TITLE = "base method × strategy for negatives: accuracy, NMI, seconds, memory; 
 BASES = (
     Column("grace", (is_("method.name", "grace"), RAW, TRAINED)),
     Column("gca", (is_("method.name", "gca"), RAW, TRAINED)),
-    Column("mvgrl (nodes)", (is_("method.name", "mvgrl"), is_("method.objective", "nodes"), RAW, TRAINED)),
+    # A fixed number of steps, GRACE's on Cora: a strategy whose loss changes its meaning on the way knows no lowest loss to stop at, and
+    # without augmentation this objective overtrains long before 3,000 (results/NOTES.md).
+    Column(
+        "mvgrl (nodes)",
+        (
+            is_("method.name", "mvgrl"),
+            is_("method.objective", "nodes"),
+            is_("method.epochs", 200),
+            is_("method.patience", 0),
+            RAW,
+        ),
+    ),
     Column("mvgrl (summary)", (is_("method.name", "mvgrl"), is_("method.objective", "summary"), RAW, TRAINED)),
     Column("dmat_i", (is_("method.name", "dmat_i"), GNNBP, TRAINED)),
     Column("dgi", (is_("method.name", "dgi"), RAW, TRAINED)),

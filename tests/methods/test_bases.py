@@ -31,6 +31,7 @@ BASES: dict[str, Any] = {
     "dgi": Dgi(epochs=7, hidden=WIDTH, lr=0.01),
     "mvgrl": Mvgrl(epochs=7, hidden=WIDTH, lr=0.01),
     "mvgrl_nodes": Mvgrl(epochs=7, hidden=WIDTH, lr=0.01, objective="nodes"),
+    "mvgrl_subgraphs": Mvgrl(epochs=7, hidden=WIDTH, lr=0.01, subgraphs=2, subgraph_nodes=16),
     "bgrl": Bgrl(epochs=7, architecture=(6, WIDTH), predictor=5, lr=0.01),
     "cca_ssg": CcaSsg(epochs=7, architecture=(6, WIDTH), lr=0.01),
     "cca_ssg_mlp": CcaSsg(epochs=7, architecture=(6, WIDTH), lr=0.01, encoder="mlp"),

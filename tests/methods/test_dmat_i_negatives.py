@@ -17,7 +17,7 @@ from gclbench.contrast.uniform import Uniform, UniformNegatives
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Embedding, Graph, make_graph
 from gclbench.methods.dmat_i import DmatI
-from gclbench.methods.metric_learning import edges_among
+from gclbench.methods.subgraphs import edges_among
 from gclbench.registry import NEGATIVES
 from gclbench.streams import Streams
 from gclbench.watch import Preempted, Watch

@@ -30,6 +30,7 @@ NODES, INPUTS, WIDTH = 24, 12, 4
 BASES: dict[str, Any] = {
     "grace": Grace(epochs=8, architecture=(6, WIDTH), projector=0, lr=0.01),
     "mvgrl": Mvgrl(epochs=8, hidden=WIDTH, lr=0.01, objective="nodes"),
+    "mvgrl_subgraphs": Mvgrl(epochs=8, hidden=WIDTH, lr=0.01, objective="nodes", subgraphs=2, subgraph_nodes=16),
 }
 STRATEGIES: dict[str, Any] = {
     "mp": Mmix(),

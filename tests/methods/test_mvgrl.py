@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
+from gclbench.cli import main
 from gclbench.contrast.imix import Imix
 from gclbench.contrast.negatives import Negatives, Pair
 from gclbench.contrast.uniform import Uniform, UniformNegatives
@@ -19,7 +20,7 @@ from gclbench.methods import mvgrl
 from gclbench.methods.mvgrl import Mvgrl, Views
 from gclbench.nn.convolution import Convolution
 from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.watch import Diverged, Watch
 
 NODES, INPUTS, WIDTH = 14, 7, 5
 
@@ -162,3 +163,111 @@ def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(g
     u = encoder.activation(s @ (shares @ graph.x) @ encoder.weight)
     torch.testing.assert_close(mixed.contrast.u, unit_rows(u.detach()), rtol=1e-3, atol=1e-4)
     assert not torch.allclose(mixed.contrast.u, plain.contrast.u, atol=1e-2)
+
+
+AMONG = torch.tensor([1, 2, 5, 8, 9, 13])
+
+
+def test_the_views_of_a_sub_graph_are_the_dense_sub_matrices(graph, way):
+    s, diffusion = views_of(graph.edge_index)
+    torch.manual_seed(0)
+    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
+    u, v = Views(graph, 0.2, False).nodes(first, second, among=AMONG)
+    x, inside = graph.x[AMONG], (AMONG[:, None], AMONG)
+    torch.testing.assert_close(u, first.activation(s[inside] @ x @ first.weight), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(v, second.activation(diffusion[inside] @ x @ second.weight), rtol=1e-3, atol=1e-4)
+
+
+def test_the_summary_of_a_sub_graph_is_of_its_own_nodes(graph, way):
+    s, diffusion = views_of(graph.edge_index)
+    torch.manual_seed(0)
+    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
+    inside = (AMONG[:, None], AMONG)
+    order = torch.randperm(len(AMONG), generator=torch.Generator().manual_seed(3))
+
+    def dense(layer, matrix, rows):
+        return layer.activation(matrix[inside] @ rows @ layer.weight)
+
+    def score(nodes, c):
+        return nodes @ c
+
+    x = graph.x[AMONG]
+    u, v = dense(first, s, x), dense(second, diffusion, x)
+    of_u, of_v = torch.sigmoid(u.mean(dim=0)), torch.sigmoid(v.mean(dim=0))
+    shuffled = torch.cat([dense(second, diffusion, x[order]) @ of_u, dense(first, s, x[order]) @ of_v])
+    scores = torch.cat([v @ of_u, u @ of_v, shuffled])
+    truth = torch.cat([torch.ones(2 * len(AMONG)), torch.zeros(2 * len(AMONG))])
+    loss = Views(graph, 0.2, False).local_global(first, second, score, torch.Generator().manual_seed(3), AMONG)
+    torch.testing.assert_close(loss, binary_cross_entropy_with_logits(scores, truth), rtol=1e-3, atol=1e-4)
+
+
+class Seen(UniformNegatives):
+    """Notes the pairs that it is handed."""
+
+    def __init__(self):
+        super().__init__()
+        self.learned_from: list[Pair] = []
+        self.given: list[Pair] = []
+
+    def update(self, pair):
+        self.learned_from.append(pair)
+
+    def forward(self, pair):
+        self.given.append(pair)
+        return super().forward(pair)
+
+
+def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_first(graph):
+    strategy, watch = Waits(Seen()), Watch()
+    method = Mvgrl(objective="nodes", epochs=2, hidden=WIDTH, patience=0, subgraphs=3, subgraph_nodes=6)
+    method.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
+    given, learned_from = strategy.made.given, strategy.made.learned_from
+    assert [pair.iteration for pair in given] == [1, 1, 1, 2, 2, 2]
+    assert [pair.u.data_ptr() for pair in learned_from] == [given[0].u.data_ptr(), given[3].u.data_ptr()]
+    assert {pair.u.shape for pair in given} == {(6, WIDTH)} and all(pair.is_batch and pair.nodes == NODES for pair in given)
+    generator, adjacency = Streams(0).torch("subgraphs"), torch.zeros(NODES, NODES)
+    adjacency[graph.edge_index[0], graph.edge_index[1]] = 1
+    for pair in given:
+        among = torch.randperm(NODES, generator=generator)[:6].sort().values
+        found = torch.zeros(6, 6)
+        found[pair.edge_index[0], pair.edge_index[1]] = 1
+        assert torch.equal(found, adjacency[among[:, None], among])
+    losses = [UniformNegatives()(pair).item() for pair in given]
+    assert [loss for _, loss in watch.curve] == pytest.approx([sum(losses[:3]) / 3, sum(losses[3:]) / 3], rel=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["summary", "nodes"])
+def test_sub_graphs_of_all_nodes_are_the_whole_graph(graph, objective):
+    fits = [
+        Mvgrl(objective=objective, epochs=4, hidden=WIDTH, **settings).fit(
+            graph, torch.full((NODES,), -1), Streams(0), Watch(), Uniform()
+        )
+        for settings in ({}, {"subgraphs": 3, "subgraph_nodes": NODES}, {"subgraphs": 3, "subgraph_nodes": NODES - 1})
+    ]
+    assert torch.equal(fits[0].z, fits[1].z)
+    assert not torch.equal(fits[0].z, fits[2].z)
+
+
+class Breaks(UniformNegatives):
+    """A loss whose one term is not finite on the first sub-graph of the second iteration."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, pair):
+        self.calls += 1
+        contrast = super().forward(pair) * (torch.inf if self.calls == 3 else 1)
+        self.terms = {"contrast": contrast.detach(), "other": torch.zeros(())}
+        return contrast
+
+
+def test_a_term_that_breaks_on_any_sub_graph_is_named(graph):
+    method = Mvgrl(objective="nodes", epochs=5, hidden=WIDTH, subgraphs=2, subgraph_nodes=6)
+    with pytest.raises(Diverged, match=r"contrast"):
+        method.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), Waits(Breaks()))
+
+
+def test_a_sub_graph_of_one_node_is_refused(capsys):
+    assert main(["method=mvgrl", "dataset=cora", "method.subgraphs=2", "method.subgraph_nodes=1"]) == 2
+    assert "subgraph_nodes" in (shown := capsys.readouterr().err) and "2" in shown

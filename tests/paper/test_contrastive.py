@@ -136,7 +136,8 @@ def matrix_runs(record) -> list[object]:
         run("uniform", 0, task="clustering", metrics={"nmi": 0.5}),
         run("uniform", 0, task_settings=PUBLIC, metrics={"accuracy": 0.1}),
         run("nml", 0, method="bgrl", status="unsupported", metrics={}),
-        run("uniform", 0, method="mvgrl", objective="nodes"),
+        run("uniform", 0, method="mvgrl", objective="nodes", epochs=200, patience=0),
+        run("imix", 0, method="mvgrl", objective="nodes", epochs=3000, patience=20),
     ]
 
 
@@ -153,6 +154,7 @@ def test_matrix(record) -> None:
     assert shown["accuracy", "grace", "nml", 100] == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
     assert shown["accuracy", "gca", "nml", 100] == "30.00 (1)"
     assert shown["accuracy", "mvgrl (nodes)", "uniform", 100] == "80.00 (1)"
+    assert shown["accuracy", "mvgrl (nodes)", "imix", 100] == "not run", "not trained for the row's number of steps"
     assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
     assert shown["accuracy", "gca", "uniform", 100] == "not run"
     assert shown["nmi", "grace", "uniform", 100] == "50.00 (1)"
@@ -162,7 +164,7 @@ def test_matrix(record) -> None:
     assert other["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
     assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
     assert other["peak", "bgrl", "nml"] == "unsupported ×1"
-    assert len(used) == len(runs) - 2, "all but the public split and the epochs that are not the base method's"
+    assert len(used) == len(runs) - 3, "all but the public split and the epochs that are not the base method's or the row's"
 
 
 def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> None:
@@ -185,6 +187,8 @@ def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> 
     assert table.main(["matrix", "--missing", "--seeds", "1", "--dataset", "cora"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("gclbench -m method=grace negatives=augcl,imix,mmix,nml,progcl_mix,progcl_weight dataset=cora")
-    assert lines[2].startswith("gclbench -m method=mvgrl method.objective=nodes negatives=uniform,augcl,")
+    assert lines[2].startswith(
+        "gclbench -m method=mvgrl method.objective=nodes method.epochs=200 method.patience=0 negatives=uniform,augcl,"
+    )
     assert table.main(["matrix", "--runs", "nowhere"]) == 2
     assert "there is no folder 'nowhere'" in capsys.readouterr().err

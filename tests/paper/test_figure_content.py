@@ -222,22 +222,23 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
             protocol="public",
             negatives=MMIX,
             hidden=hidden,
+            subgraph_nodes=nodes,
             epochs=epochs,
             seed=seed,
             metrics={"accuracy": 0.5 + 0.1 * seed + epochs / 1000},
         )
-        for hidden in (64, 256)
+        for hidden, nodes in ((64, 500), (256, 500), (64, 2000))
         for epochs in (10, 100)
         for seed in (0, 1)
     ]
-    records.append(run("mmix_mp", "classification", negatives=MMIX, hidden=999, metrics={"accuracy": 0.9}))
+    records.append(run("mmix_mp", "classification", negatives=MMIX, hidden=999, subgraph_nodes=500, metrics={"accuracy": 0.9}))
     means, spreads = shown("mmix/3", *records).panels
-    assert [series.label for series in means.series] == ["d = 64", "d = 256"]
+    assert [series.label for series in means.series] == ["(500, 64)", "(500, 256)", "(2000, 64)"]
     assert means.series[0].x == (10, 100) and means.series[0].y == pytest.approx((56, 65))
     assert spreads.series[1].y == pytest.approx([100 * 0.1 / math.sqrt(2)] * 2)
     assert shown("mmix/3", *(record for record in records if record.seed == 0)).panels[1].missing == "one run each"
     less = shown("mmix/3", *(record for record in records if record.seed == 0 or record.spec["method"]["epochs"] == 10))
-    assert [series.x for series in less.panels[1].series] == [(10,), (10,)], "one run has no standard deviation, not one of 0"
+    assert [series.x for series in less.panels[1].series] == [(10,)] * 3, "one run has no standard deviation, not one of 0"
 
 
 # --- negatives ------------------------------------------------------------------------------------------------
@@ -306,14 +307,17 @@ def test_mmix_by_dimension_without_and_with_diversity() -> None:
             protocol="public",
             negatives={**MMIX, "diversity": diversity},
             hidden=hidden,
-            metrics={"accuracy": hidden / 1000 + diversity / 10},
+            subgraph_nodes=nodes,
+            metrics={"accuracy": hidden / 1000 + diversity / 10 + (nodes == 500) / 2},
         )
-        for hidden in (256, 32)
+        for hidden, nodes in ((256, 2000), (32, 2000), (256, 500), (32, 500))
         for diversity in (True, False)
     ]
     without, with_diversity = shown("mmix/2", *records).panels
-    assert without.series[0].x == (32, 256) and without.series[0].y == pytest.approx((3.2, 25.6))
-    assert with_diversity.series[0].y == pytest.approx((13.2, 35.6))
+    assert [series.label for series in without.series] == ["n = 500", "n = 2000"]
+    assert without.series[1].x == (32, 256) and without.series[1].y == pytest.approx((3.2, 25.6))
+    assert without.series[0].y == pytest.approx((53.2, 75.6))
+    assert with_diversity.series[1].y == pytest.approx((13.2, 35.6))
     assert shown("mmix/2", records[0]).panels[1].empty, "one dimension is no sweep"
 
 

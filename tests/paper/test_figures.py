@@ -45,7 +45,9 @@ def everything() -> list[Record]:
     for width in (32, 64):
         for seed in (0, 1):
             metrics = {"accuracy": 0.6 + width / 1000 + seed / 100}
-            records.append(run("mmix_mp", "classification", "cora", seed, metrics, MMIX, protocol="public", hidden=width))
+            records.append(
+                run("mmix_mp", "classification", "cora", seed, metrics, MMIX, protocol="public", hidden=width, subgraph_nodes=2000)
+            )
     records += [
         run("nml_gcl", "classification", metrics={"accuracy": 0.7}, negatives={**NML, "alpha": alpha}) for alpha in (0, 0.05)
     ]

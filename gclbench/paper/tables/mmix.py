@@ -51,7 +51,7 @@ KDD_TABLES = (
             Column("dgi", runs_of("dgi"), "dgi"),
             Column("grace", GRACE.where, "grace", "reproduced"),
             Column("mvgrl", MVGRL.where, "mvgrl", "reproduced"),
-            Column("i-mix", (*runs_of("mvgrl", "imix"), NODES), "i_mix"),
+            Column("i-mix", runs_of("mmix_mp", "imix"), "i_mix"),
             Column("cca_ssg", runs_of("cca_ssg"), "cca_ssg"),
             MMIX_MO,
             Column(

@@ -1,0 +1,43 @@
+"""Random sub-graphs as a training's batches."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class Subgraphs:
+    """Draws the node sets of a step's induced sub-graphs, uniformly.
+
+    Windows of neighbouring ids, which official codes take, would tie the negatives to the order of the file (METHODS 4.3).
+
+    Args:
+        nodes: N. count: sub-graphs per step; 0 for the whole graph. size: nodes of each. generator: what draws.
+
+    Attributes:
+        drawn: whether there is anything to draw: not if a sub-graph would hold every node.
+    """
+
+    def __init__(self, nodes: int, count: int, size: int, generator: torch.Generator):
+        self.drawn = count > 0 and size < nodes
+        self.generator = generator
+        self._nodes, self._count, self._size = nodes, count, size
+
+    def draw(self, device: torch.device) -> list[Tensor | None]:
+        """(size,) node ids in ascending order for each sub-graph; [None] stands for the whole graph."""
+        if not self.drawn:
+            return [None]
+        orders = (torch.randperm(self._nodes, generator=self.generator) for _ in range(self._count))
+        return [order[: self._size].sort().values.to(device) for order in orders]
+
+
+def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
+    """The entries of edge_index whose both ends are in the batch, numbered by their place in it (2×E').
+
+    Args:
+        batch: (M,) different node ids. nodes: N.
+    """
+    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
+    place[batch] = torch.arange(len(batch), device=edge_index.device)
+    among = place[edge_index]
+    return among[:, (among >= 0).all(dim=0)]
