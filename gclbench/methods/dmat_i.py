@@ -70,8 +70,8 @@ class DmatI(MetricLearning):
         if len(x) * width > ENTRIES_FOR_ANALYSES:
             return None
         dropped = [dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)]
-        parts = [encoder.views(rows, dropped) for rows in x.split(ROWS_AT_ONCE)]
+        parts = [encoder.views(self.inputs(rows), dropped) for rows in x.split(ROWS_AT_ONCE)]
         u, v = (unit_rows(torch.cat(rows)) for rows in zip(*parts, strict=True))
         if mixture is not None:
-            u = unit_rows(torch.cat([encoder(rows) for rows in mixture.apply(x).split(ROWS_AT_ONCE)]))
+            u = unit_rows(torch.cat([encoder(rows) for rows in mixture.apply(self.inputs(x)).split(ROWS_AT_ONCE)]))
         return Contrast(u, v, self.tau)

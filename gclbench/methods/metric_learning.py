@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
 from gclbench.contrast.uniform import Uniform
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Contrast, Embedding, Unsupported
 from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
 from gclbench.methods.subgraphs import edges_among
@@ -34,6 +35,7 @@ class MetricLearning:
         epoch_is: what one iteration is: one `batch`, or one `pass` over all batches (docs/choices.md says why `batch`).
         architecture: width of each encoder layer.
         activation: between layers; none after the last.
+        unit_input: scale the filtered features' rows to length 1 first, so that the embedding depends on their directions alone.
         tau: temperature t. lr, weight_decay: of AdamW.
         batch_size: nodes per batch; a batch larger than the graph is the graph.
     """
@@ -45,6 +47,7 @@ class MetricLearning:
     epoch_is: Annotated[str, OneOf("batch", "pass")] = "batch"
     architecture: tuple[Count, ...] = (256, 128)
     activation: Annotated[str, OneOf(*ACTIVATIONS)] = "gelu"
+    unit_input: bool = True
     tau: Positive = 1.0
     lr: Positive = 1e-3
     weight_decay: NonNegative = 0.02
@@ -99,19 +102,19 @@ class MetricLearning:
         for step in watch.iterations(steps, **state):
             batch = batches.next().to(x.device)
             if strategy is None:
-                loss = self.objective(encoder, x.index_select(0, batch), labels[batch], views)
+                loss = self.objective(encoder, self.inputs(x.index_select(0, batch)), labels[batch], views)
             else:
                 # The whole graph as a batch: in the graph's order, as a strategy that knows nodes by their number needs it.
                 batch = batch.sort().values if len(batch) == len(x) else batch
                 among = edges_among(graph.edge_index, batch, len(x))
                 pair = partial(Pair, tau=self.tau, iteration=step, total=steps, edge_index=among, nodes=len(x))
-                loss = self.against(strategy, encoder, x.index_select(0, batch), views, pair)
+                loss = self.against(strategy, encoder, self.inputs(x.index_select(0, batch)), views, pair)
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
             watch(step, steps, loss.detach(), {} if strategy is None else strategy.terms)
         with torch.no_grad():
-            z = torch.cat([encoder(rows) for rows in x.split(ROWS_AT_ONCE)])
+            z = torch.cat([encoder(self.inputs(rows)) for rows in x.split(ROWS_AT_ONCE)])
             contrast = self.last_views(encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device))
             if strategy is not None:
                 strategy.eval()
@@ -129,6 +132,10 @@ class MetricLearning:
                     )
                     contrast = replace(contrast, weights=strategy.weights(last), mixture=strategy.shares(last))
         return Embedding(z, geometry="cosine", contrast=contrast)
+
+    def inputs(self, rows: Tensor) -> Tensor:
+        """What the encoder reads of filtered features, M×F."""
+        return unit_rows(rows) if self.unit_input else rows
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
         """The loss of one batch.
@@ -152,7 +159,7 @@ class MetricLearning:
         """Two views of all nodes by the trained encoder, for analyses; None for methods that contrast no views.
 
         Args:
-            x: N×F. views: the stream that masks are drawn from. mixture: of the first view's inputs.
+            x: N×F, filtered. views: the stream that masks are drawn from. mixture: of the first view's inputs.
         """
         return None
 

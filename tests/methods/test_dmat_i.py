@@ -47,15 +47,18 @@ def of_itself(z: Tensor, labels: Tensor, tau: float) -> Tensor:
     return torch.log(h.sum(dim=1) / (h * (labels[:, None] == labels)).sum(dim=1)).mean()
 
 
+@pytest.mark.parametrize("unit_input", [True, False])
 @pytest.mark.parametrize("method", [DmatI, Dmat, Dmt])
-def test_five_steps_by_hand(method):
+def test_five_steps_by_hand(method, unit_input):
     """Plain autograd, real masked copies and an AdamW of its own arrive at the same embedding."""
     x = torch.randn(NODES, WIDTH, generator=torch.Generator().manual_seed(0))
     y = torch.arange(NODES) % 3
     graph = make_graph(x, torch.empty(2, 0, dtype=torch.long), y, "toy")
-    component = method(**SETTINGS) if method is Dmt else method(**SETTINGS, mask_fraction=0.3, views=2)
+    settings = {**SETTINGS, "unit_input": unit_input}
+    component = method(**settings) if method is Dmt else method(**settings, mask_fraction=0.3, views=2)
     watch = Watch()
     found = component.fit(graph, y, Streams(4), watch).z
+    x = x / x.norm(dim=1, keepdim=True) if unit_input else x
 
     rng = Streams(4)
     with rng.seeded("init"):

@@ -144,7 +144,7 @@ def test_a_mixture_mixes_the_inputs_of_the_unmasked_batch_only(graph):
     spies = [Spy() for _ in range(3)]
     spies[0].mixing = mixture
     for spy, where in zip(spies, (graph, graph, mixed), strict=True):
-        fit(where, Spying(spy), batch_size=NODES, epochs=1)
+        fit(where, Spying(spy), batch_size=NODES, epochs=1, unit_input=False)
     mixing, plain, by_hand = (spy.seen[0] for spy in spies)
     torch.testing.assert_close(mixing.u, by_hand.u, rtol=1e-4, atol=1e-5)
     assert torch.equal(mixing.v, plain.v) and not torch.allclose(mixing.u, plain.u)

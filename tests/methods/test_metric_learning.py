@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.graph import Graph, Unsupported, make_graph, with_features
 from gclbench.methods import metric_learning
 from gclbench.methods.dmat import Dmat
 from gclbench.methods.dmat_i import DmatI
@@ -94,8 +94,18 @@ def test_no_epochs_leave_the_encoder_untrained(method, graph, labels):
     found = fitted(small(method, epochs=0), graph, labels, watch=watch)
     with Streams(0).seeded("init"):
         encoder = Mlp(8, (6, 4), "gelu")
-    assert torch.equal(found, encoder(graph.x).detach())
+    assert torch.equal(found, encoder(unit_rows(graph.x)).detach())
     assert watch.summary() == {"iterations": 0}
+
+
+@pytest.mark.parametrize("method", METHODS_HERE)
+def test_the_length_of_a_features_row_does_not_matter_unless_asked_for(method, graph, labels):
+    lengths = torch.logspace(-1, 2, NODES)[torch.randperm(NODES, generator=torch.Generator().manual_seed(0))]
+    longer = with_features(graph, graph.x * lengths[:, None])
+    for unit_input in (True, False):
+        asked = small(method, unit_input=unit_input, lr=0.01)
+        found, again = fitted(asked, graph, labels), fitted(asked, longer, labels)
+        assert torch.allclose(found, again, rtol=1e-3, atol=1e-4) == unit_input
 
 
 @pytest.mark.parametrize("method", METHODS_HERE)
@@ -146,7 +156,7 @@ def test_a_pass_shows_every_node_once_and_passes_differ(graph, labels, epoch_is)
     fitted(small(Spy, epochs=8 if epoch_is == "batch" else 2, epoch_is=epoch_is), graph, labels)
     assert [len(batch) for batch in seen] == [8, 8, 8, 6] * 2
     passes = [sum(seen[:4], []), sum(seen[4:], [])]
-    assert sorted(passes[0]) == sorted(passes[1]) == sorted(graph.x[:, 0].tolist())
+    assert sorted(passes[0]) == sorted(passes[1]) == sorted(unit_rows(graph.x)[:, 0].tolist())
     assert passes[0] != passes[1]
 
 
