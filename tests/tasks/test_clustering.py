@@ -13,6 +13,7 @@ from gclbench.hyperparameters import bind
 from gclbench.registry import TASKS
 from gclbench.streams import Streams
 from gclbench.tasks import cluster_metrics as cm
+from gclbench.tasks import clustering
 from gclbench.tasks.clustering import Clustering
 
 Toy = Callable[..., Graph]
@@ -160,3 +161,27 @@ def test_settings_bind_with_their_bounds() -> None:
     assert bind(Clustering, {"clusters": None, "n_init": 3, "normalize": "l2"}, "task", errors) == Clustering(None, 3, "l2")
     assert bind(Clustering, {"clusters": 1, "n_init": 0, "normalize": "l1"}, "task", errors) is None
     assert [error.partition(" ")[0] for error in errors] == ["task.clusters=1", "task.n_init=0", "task.normalize='l1'"]
+
+
+@pytest.mark.parametrize("words", [4, 40])
+def test_rows_that_are_mostly_zero_are_clustered_compressed_and_alike(monkeypatch: pytest.MonkeyPatch, words: int) -> None:
+    """Three groups of nodes with words of their own among 300: 1 % or 13 % of the entries are not zero."""
+    given: list[type] = []
+
+    class Spy(KMeans):
+        def fit(self, rows, *rest):
+            given.append(type(rows))
+            return super().fit(rows, *rest)
+
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 20)
+    x = np.zeros((60, 300), dtype=np.float32)
+    for row, mine in zip(x, group, strict=True):
+        row[100 * mine + rng.choice(50, size=words, replace=False)] = 1
+    x[:, [50, 150, 250]] = 3 * np.eye(3)[group]
+    monkeypatch.setattr(clustering, "KMeans", Spy)
+    found, inertia = clustering.kmeans(x, 3, 5, 0)
+    assert (given[0] is np.ndarray) == (words == 40)
+    assert cm.normalized_mutual_information(group, found) == pytest.approx(1)
+    centres = np.stack([x[group == each].mean(axis=0) for each in range(3)])
+    assert inertia == pytest.approx(((x - centres[group]) ** 2).sum(), rel=1e-4)
