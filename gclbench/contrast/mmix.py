@@ -161,7 +161,7 @@ class MmixNegatives(Negatives):
         return AmongAll(len(z), scores, own, allowed, best_only=variant == "binary")
 
     def _neighbourhoods(self, edge_index: Tensor | None, nodes: int) -> Neighbourhoods:
-        """Those of the last edges asked for are kept: a training asks for the same in each iteration."""
+        """Those of the last edges asked for are kept: a training on the whole graph asks for the same in each iteration."""
         if edge_index is None:
             raise Unsupported(
                 "negatives.scope=wp mixes a node with its neighbours, and this method contrasts batches without edges; "

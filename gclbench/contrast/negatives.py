@@ -103,7 +103,7 @@ class Negatives(nn.Module):
         return []
 
     def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
-        """How the first view's inputs are mixed in the coming iteration, or None; called once before `forward`."""
+        """How the first view's inputs are mixed for the coming `forward`, or None; called once before each."""
         return None
 
     def update(self, pair: Pair) -> None:

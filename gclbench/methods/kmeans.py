@@ -28,7 +28,7 @@ class Features:
     unit rows stand in for both views, at τ = 1: its hardness is that of raw and of smoothed features (paper 000, Figure 6a, b).
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing"

@@ -40,7 +40,8 @@ class Mvgrl:
             contrast. `nodes` is InfoNCE between the two views' nodes, against any strategy for negatives (the base of M-Mix).
         epochs: steps at most. patience: steps without a new lowest training loss that end the training; 0: all epochs.
         subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. subgraph_nodes: nodes of each, drawn
-            uniformly; as many as the graph has, or more: the whole graph.
+            uniformly; as many as the graph has, or more: the whole graph. They bound the memory of the loss; propagation still
+            walks all nodes. `patience` then compares losses of different sub-graphs.
         lr, weight_decay: of Adam.
         hidden: width d of either GCN's one layer. activation: after it.
         alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.
@@ -147,7 +148,7 @@ class Views:
     """The two views of one graph: S = D^(−½)(A + I)D^(−½) and its personalised PageRank α (I − (1−α) S)⁻¹.
 
     The second one is never stored. Applied to x W it takes sparse products in every step; where features are few for the number
-    of edges it is applied to the features once, by the filter, and a step takes one dense product.
+    of edges it is applied to the features once, by the filter, and a step on the whole graph takes one dense product.
 
     Args:
         graph: x (N×F), edge_index (2×E). alpha: α. normalise: divide each row of the features by its sum.
@@ -210,7 +211,7 @@ class Views:
         """operator·product; of a sub-graph with the operator's sub-matrix, which is never taken out: the other rows are zero."""
         if among is None:
             return operator @ product
-        placed = product.new_zeros(self.features.nodes, product.shape[1]).index_copy(0, among, product)
+        placed = product.new_zeros(self.features.nodes, product.shape[1]).index_copy_(0, among, product)
         return (operator @ placed).index_select(0, among)
 
 

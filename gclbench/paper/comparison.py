@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gclbench.paper.aggregate import Cell, Fact, Group, differences
-from gclbench.paper.columns import Column, typed
+from gclbench.paper.columns import PLAIN, Column, typed
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
 from gclbench.paper.ranking import ranked
@@ -20,7 +20,6 @@ from gclbench.records import Record, flatten
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside"]
 
-PLAIN = ("uniform", "none")
 """Strategies that a method's own name stands for."""
 
 TOLD = 5
@@ -111,7 +110,7 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
     for group in groups:
         if group.name("method") in methods and not any(column.matches(group.flat) for column in definition.columns):
             name = f"{group.name('method')} with filter {group.name('filter')}"
-            if group.name("negatives") not in PLAIN:
+            if group.name("negatives") not in PLAIN.values:
                 name += f" and negatives {group.name('negatives')}"
             counts[name] = counts.get(name, 0) + len(group.records)
     # In order of name: groups are sorted by a hash, which a new setting changes.
@@ -235,7 +234,7 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
             if column is not None and (column.method, column.variant) == (value.method, value.variant):
                 return value, column.departures(flatten(settings))
             continue
-        plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in PLAIN
+        plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in PLAIN.values
         if plain or value.paper in OWN_PAPERS.get(method, ()):
             return value, []
     return None, []

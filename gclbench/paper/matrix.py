@@ -24,7 +24,7 @@ BASES = (
     # A fixed number of steps, GRACE's on Cora: a strategy whose loss changes its meaning on the way knows no lowest loss to stop at, and
     # without augmentation this objective overtrains long before 3,000 (results/NOTES.md).
     Column(
-        "mvgrl (nodes)",
+        "mvgrl (nodes, 200 steps)",
         (
             is_("method.name", "mvgrl"),
             is_("method.objective", "nodes"),
@@ -154,6 +154,7 @@ def markdown(collection: Collection, datasets: Sequence[str]) -> str:
     lines += [
         "- mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by status).",
         "- Where runs at a base method's shipped settings are recorded, those at others are not shown; several settings of a strategy stand side by side.",
+        "- mvgrl (nodes, 200 steps): GRACE's number of steps on Cora, no early stop (docs/choices.md).",
         "- unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record says why.",
         "- Seconds and memory are of the machine in the records; compare them within a row or column only.",
         f"- Records: {len(used)} (read: {where})." + (f" Commits: {', '.join(commits)}." if commits else ""),

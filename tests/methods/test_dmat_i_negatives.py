@@ -150,6 +150,21 @@ def test_a_mixture_mixes_the_inputs_of_the_unmasked_batch_only(graph):
     assert torch.equal(mixing.v, plain.v) and not torch.allclose(mixing.u, plain.u)
 
 
+def test_mixtures_are_of_unit_rows_in_training_and_in_reports(graph):
+    generator = torch.Generator().manual_seed(1)
+    mixture = RowMixture(torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator))
+    unit = make_graph(unit_rows(graph.x), graph.edge_index, None, "unit")
+    assert not torch.allclose(unit.x, graph.x)
+    found = []
+    for where, unit_input in ((graph, True), (unit, False)):
+        spy = Spy()
+        spy.mixing = mixture
+        embedding = fit(where, Spying(spy), batch_size=NODES, epochs=1, unit_input=unit_input)
+        found.append((spy.seen[0].u, embedding.contrast.u, embedding.z))
+    for ours, by_hand in zip(*found, strict=True):
+        torch.testing.assert_close(ours, by_hand, rtol=1e-4, atol=1e-5)
+
+
 def test_joint_parameters_learn_and_embed_is_asked(graph):
     spy = Spy()
     found = fit(graph, Spying(spy), epochs=60, lr=0.05, views=1, weight_decay=0.0)

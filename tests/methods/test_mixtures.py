@@ -1,4 +1,4 @@
-"""M-Mix, i-Mix and AUGCL in trainings: named methods, reruns, resumed runs, what is embedded, graphs with gaps."""
+"""Strategies for negatives in trainings: named methods, reruns, resumed runs, what is embedded, graphs with gaps."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from gclbench.config import load
 from gclbench.contrast.augcl import Augcl
 from gclbench.contrast.imix import Imix
 from gclbench.contrast.mmix import Mmix
+from gclbench.contrast.nml import Nml
+from gclbench.contrast.progcl import ProgclMix, ProgclWeight
 from gclbench.contrast.uniform import Uniform
 from gclbench.graph import Embedding, make_graph
 from gclbench.methods.dmat_i import DmatI
@@ -43,6 +45,9 @@ STRATEGIES: dict[str, Any] = {
     "imix": Imix(),
     "augcl": Augcl(hardest=5, pairs=4, passes=2, batch_size=32, refresh=3),
     "augcl_distance": Augcl(estimator="distance", refresh=1),
+    "nml": Nml(hidden=6, inner_steps=2),
+    "progcl_weight": ProgclWeight(start_epoch=4, sampled_columns=8),
+    "progcl_mix": ProgclMix(start_epoch=4, sampled_columns=8, selected=5),
 }
 every_pair = pytest.mark.parametrize(
     "base,strategy",
@@ -128,8 +133,11 @@ def test_reports_get_weights_or_shares(graph: Data) -> None:
     for name, strategy in STRATEGIES.items():
         contrast = fit(BASES["grace"], strategy, graph).contrast
         assert contrast is not None
-        assert (contrast.weights is not None) == name.startswith("augcl")
-        assert (contrast.mixture is not None) == (not name.startswith("augcl"))
+        weighs = name.startswith("augcl") or name in ("nml", "progcl_weight")
+        assert (contrast.weights is not None) == weighs
+        assert (contrast.mixture is not None) == (not weighs and name != "progcl_mix")
+        if name == "progcl_mix":
+            continue  # mixes negatives, not nodes: neither
         rows = contrast.weights or contrast.mixture
         assert rows is not None and rows(2, 5).shape == (3, NODES)
 

@@ -13,8 +13,8 @@ from gclbench.watch import Watch
 SMALL = ["dataset=sbm", "dataset.nodes=200", "device=cpu"]
 CASES = [
     ["method=dmat_i", "method.batch_size=64"],
-    ["method=mmix_mp", "method.patience=0", "method.hidden=8"],
-    ["method=mmix_mp", "method.patience=0", "method.hidden=8", "negatives.diversity=false"],
+    ["method=mmix_mp", "method.patience=0", "method.hidden=8", "method.subgraph_nodes=50"],
+    ["method=mmix_mp", "method.patience=0", "method.hidden=8", "method.subgraph_nodes=50", "negatives.diversity=false"],
 ]
 
 

@@ -153,8 +153,8 @@ def test_matrix(record) -> None:
     # Not at the base method's own settings: not beside those that are; alone, it is shown.
     assert shown["accuracy", "grace", "nml", 100] == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
     assert shown["accuracy", "gca", "nml", 100] == "30.00 (1)"
-    assert shown["accuracy", "mvgrl (nodes)", "uniform", 100] == "80.00 (1)"
-    assert shown["accuracy", "mvgrl (nodes)", "imix", 100] == "not run", "not trained for the row's number of steps"
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform", 100] == "80.00 (1)"
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix", 100] == "not run", "not trained for the row's number of steps"
     assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
     assert shown["accuracy", "gca", "uniform", 100] == "not run"
     assert shown["nmi", "grace", "uniform", 100] == "50.00 (1)"

@@ -223,6 +223,7 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
             negatives=MMIX,
             hidden=hidden,
             subgraph_nodes=nodes,
+            patience=0,
             epochs=epochs,
             seed=seed,
             metrics={"accuracy": 0.5 + 0.1 * seed + epochs / 1000},
@@ -231,7 +232,12 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
         for epochs in (10, 100)
         for seed in (0, 1)
     ]
-    records.append(run("mmix_mp", "classification", negatives=MMIX, hidden=999, subgraph_nodes=500, metrics={"accuracy": 0.9}))
+    # Another split, a control, a training that patience may have ended, and one on the whole graph: not of the figure.
+    others = {"protocol": "public", "patience": 0, "hidden": 999, "subgraph_nodes": 500, "metrics": {"accuracy": 0.9}}
+    records.append(run("mmix_mp", "classification", negatives=MMIX, **{**others, "protocol": "random_10_10_80"}))
+    records.append(run("mmix_mp", "classification", negatives={**MMIX, "variant": "adjacency"}, **others))
+    records.append(run("mmix_mp", "classification", negatives=MMIX, **{**others, "patience": 30}))
+    records.append(run("mmix_mp", "classification", negatives=MMIX, subgraphs=0, **others))
     means, spreads = shown("mmix/3", *records).panels
     assert [series.label for series in means.series] == ["(500, 64)", "(500, 256)", "(2000, 64)"]
     assert means.series[0].x == (10, 100) and means.series[0].y == pytest.approx((56, 65))
@@ -313,6 +319,9 @@ def test_mmix_by_dimension_without_and_with_diversity() -> None:
         for hidden, nodes in ((256, 2000), (32, 2000), (256, 500), (32, 500))
         for diversity in (True, False)
     ]
+    control = {"protocol": "public", "hidden": 64, "subgraph_nodes": 500, "metrics": {"accuracy": 0.9}}
+    records += [run("mmix_mp", "classification", negatives={**MMIX, "variant": "adjacency"}, **control)]
+    records += [run("mmix_mp", "classification", negatives=MMIX, subgraphs=0, **control)]
     without, with_diversity = shown("mmix/2", *records).panels
     assert [series.label for series in without.series] == ["n = 500", "n = 2000"]
     assert without.series[1].x == (32, 256) and without.series[1].y == pytest.approx((3.2, 25.6))

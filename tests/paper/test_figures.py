@@ -32,7 +32,7 @@ from gclbench.records import Record, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 NML = {"name": "nml", "metric": "separable", "alpha": 0.1, "inner_steps": 3}
-MMIX = {"name": "mmix", "variant": "mp", "diversity": True}
+MMIX = {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True}
 
 
 def everything() -> list[Record]:
@@ -46,7 +46,18 @@ def everything() -> list[Record]:
         for seed in (0, 1):
             metrics = {"accuracy": 0.6 + width / 1000 + seed / 100}
             records.append(
-                run("mmix_mp", "classification", "cora", seed, metrics, MMIX, protocol="public", hidden=width, subgraph_nodes=2000)
+                run(
+                    "mmix_mp",
+                    "classification",
+                    "cora",
+                    seed,
+                    metrics,
+                    MMIX,
+                    protocol="public",
+                    hidden=width,
+                    subgraph_nodes=2000,
+                    patience=0,
+                )
             )
     records += [
         run("nml_gcl", "classification", metrics={"accuracy": 0.7}, negatives={**NML, "alpha": alpha}) for alpha in (0, 0.05)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gclbench.paper.aggregate import Group
-from gclbench.paper.columns import TRAINED, is_
+from gclbench.paper.columns import TRAINED, is_, is_not
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content, Panel, Series
 from gclbench.paper.figures.selection import (
@@ -36,9 +36,15 @@ DMAT_PATH = tuple(condition for condition in DMAT_I.where if condition is not TR
 
 RIVALS = {"AGC": AGC, "SSGC": SSGC, "AGE": AGE, "SDCN": SDCN, "DGI": DGI, "GCA": GCA, "ProGCL": PROGCL}
 
-MMIX = (*runs_of("mmix_mp", "mmix"), is_("negatives.diversity", True, default=True), is_("task.protocol", "public"))
+MMIX = (
+    *runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True),
+    is_not("method.subgraphs", 0),
+    is_("method.patience", 0),
+    is_("task.protocol", "public"),
+)
 MMIX_DATASETS = ("pubmed", "cora", "citeseer")
 MMIX_WIDTHS = (64, 256, 512, 2048)
+MMIX_SIZES = (2000, 10000)
 MMIX_EPOCHS = (1, 10, 50, 100, 200, 500, 1000, 2000)
 
 
@@ -124,10 +130,10 @@ def dmat_commands(datasets: Sequence[str]) -> list[str]:
 
 def mmix_commands(datasets: Sequence[str]) -> list[str]:
     """A sweep over epochs and dimensions."""
-    widths, epochs = (",".join(map(str, values)) for values in (MMIX_WIDTHS, MMIX_EPOCHS))
+    widths, sizes, epochs = (",".join(map(str, values)) for values in (MMIX_WIDTHS, MMIX_SIZES, MMIX_EPOCHS))
     return [
         f"gclbench -m method=mmix_mp dataset={datasets[0]} task=classification_public seeds=3 method.patience=0 "
-        f"method.hidden={widths} method.epochs={epochs}"
+        f"method.hidden={widths} method.subgraph_nodes={sizes} method.epochs={epochs}"
     ]
 
 

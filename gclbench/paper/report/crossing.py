@@ -6,7 +6,7 @@ from gclbench.paper import matrix
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines, told_apart
 from gclbench.paper.sources import Collection
 
-PLAIN = "uniform"
+NO_STRATEGY = "uniform"
 COMMAND = "gclbench -m method=grace,gca,mvgrl negatives=uniform,progcl_weight,nml dataset=cora task=classification seeds=3"
 
 
@@ -14,7 +14,7 @@ def section(collection: Collection, anchors: Anchors) -> Markup:
     """A table for each dataset with runs of a strategy besides the plain one, a body per measure."""
     datasets = sorted({record.name("dataset") for record in collection.records})
     found, _ = matrix.fields(collection, datasets)
-    mixed = {field.dataset for field in found if field.cells and field.strategy != PLAIN}
+    mixed = {field.dataset for field in found if field.cells and field.strategy != NO_STRATEGY}
     tables = [
         _table([field for field in found if field.dataset == dataset], dataset, anchors) for dataset in datasets if dataset in mixed
     ]
