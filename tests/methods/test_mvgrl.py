@@ -208,9 +208,14 @@ class Seen(UniformNegatives):
         super().__init__()
         self.learned_from: list[Pair] = []
         self.given: list[Pair] = []
+        self.asked: list[Pair] = []
 
     def update(self, pair):
         self.learned_from.append(pair)
+
+    def weights(self, pair):
+        self.asked.append(pair)
+        return super().weights(pair)
 
     def forward(self, pair):
         self.given.append(pair)
@@ -225,6 +230,8 @@ def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_fi
     assert [pair.iteration for pair in given] == [1, 1, 1, 2, 2, 2]
     assert [pair.u.data_ptr() for pair in learned_from] == [given[0].u.data_ptr(), given[3].u.data_ptr()]
     assert {pair.u.shape for pair in given} == {(6, WIDTH)} and all(pair.is_batch and pair.nodes == NODES for pair in given)
+    (last,) = strategy.made.asked
+    assert len(last.u) == NODES and last.is_batch, "reports are on the whole graph, by a strategy that has seen sub-graphs"
     generator, adjacency = Streams(0).torch("subgraphs"), torch.zeros(NODES, NODES)
     adjacency[graph.edge_index[0], graph.edge_index[1]] = 1
     for pair in given:

@@ -232,12 +232,21 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
         for epochs in (10, 100)
         for seed in (0, 1)
     ]
-    # Another split, a control, a training that patience may have ended, and one on the whole graph: not of the figure.
-    others = {"protocol": "public", "patience": 0, "hidden": 999, "subgraph_nodes": 500, "metrics": {"accuracy": 0.9}}
-    records.append(run("mmix_mp", "classification", negatives=MMIX, **{**others, "protocol": "random_10_10_80"}))
-    records.append(run("mmix_mp", "classification", negatives={**MMIX, "variant": "adjacency"}, **others))
-    records.append(run("mmix_mp", "classification", negatives=MMIX, **{**others, "patience": 30}))
-    records.append(run("mmix_mp", "classification", negatives=MMIX, subgraphs=0, **others))
+    assert shown("mmix/3", *records).panels[0].series
+    # Another split, a control, another scope, no diversity loss, trainings that patience may have ended, and on the whole graph: none is of the figure.
+    kept = {"protocol": "public", "patience": 0, "hidden": 64, "subgraph_nodes": 500, "subgraphs": 2, "metrics": {"accuracy": 0.9}}
+    others = (
+        (MMIX, {"protocol": "random_10_10_80"}),
+        ({**MMIX, "variant": "adjacency"}, {}),
+        ({**MMIX, "scope": "all"}, {}),
+        ({**MMIX, "diversity": False}, {}),
+        (MMIX, {"patience": 30}),
+        (MMIX, {"subgraphs": 0}),
+    )
+    assert shown("mmix/3", run("mmix_mp", "classification", negatives=MMIX, **kept)).panels[0].series
+    for negatives, changes in others:
+        alone = run("mmix_mp", "classification", negatives=negatives, **{**kept, **changes})
+        assert not shown("mmix/3", alone).panels[0].series, (negatives, changes)
     means, spreads = shown("mmix/3", *records).panels
     assert [series.label for series in means.series] == ["(500, 64)", "(500, 256)", "(2000, 64)"]
     assert means.series[0].x == (10, 100) and means.series[0].y == pytest.approx((56, 65))
@@ -319,9 +328,22 @@ def test_mmix_by_dimension_without_and_with_diversity() -> None:
         for hidden, nodes in ((256, 2000), (32, 2000), (256, 500), (32, 500))
         for diversity in (True, False)
     ]
-    control = {"protocol": "public", "hidden": 64, "subgraph_nodes": 500, "metrics": {"accuracy": 0.9}}
-    records += [run("mmix_mp", "classification", negatives={**MMIX, "variant": "adjacency"}, **control)]
-    records += [run("mmix_mp", "classification", negatives=MMIX, subgraphs=0, **control)]
+    kept = {"protocol": "public", "subgraph_nodes": 500, "subgraphs": 2, "metrics": {"accuracy": 0.9}}
+
+    def swept(negatives, **changes):
+        return [
+            run("mmix_mp", "classification", negatives=negatives, **{**kept, "hidden": hidden, **changes}) for hidden in (32, 64)
+        ]
+
+    assert shown("mmix/2", *swept(MMIX)).panels[1].series
+    # A control, another scope, another split, the whole graph: none is of the figure.
+    for others in (
+        swept({**MMIX, "variant": "adjacency"}),
+        swept({**MMIX, "scope": "all"}),
+        swept(MMIX, protocol="random_10_10_80"),
+        swept(MMIX, subgraphs=0),
+    ):
+        assert all(panel.empty for panel in shown("mmix/2", *others).panels), others[0].spec
     without, with_diversity = shown("mmix/2", *records).panels
     assert [series.label for series in without.series] == ["n = 500", "n = 2000"]
     assert without.series[1].x == (32, 256) and without.series[1].y == pytest.approx((3.2, 25.6))

@@ -7,7 +7,7 @@ from gclbench.paper.report.markup import Anchors, Markup, element, join, lines, 
 from gclbench.paper.sources import Collection
 
 NO_STRATEGY = "uniform"
-COMMAND = "gclbench -m method=grace,gca,mvgrl negatives=uniform,progcl_weight,nml dataset=cora task=classification seeds=3"
+COMMAND = "gclbench -m method=grace,gca,dmat_i negatives=uniform,progcl_weight,nml dataset=cora task=classification seeds=3"
 
 
 def section(collection: Collection, anchors: Anchors) -> Markup:
