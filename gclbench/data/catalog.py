@@ -304,6 +304,7 @@ _PAGES = (
         ),
         counts=Counts(18333, 81894, 6805, 15, 0, (708, 462, 2050, 429, 1394, 2193, 371, 924, 775, 118, 1444, 2033, 420, 4136, 876)),
         printed=(Printed("dmat/7", 18333, 81894, 15, 6805),),
+        notes="Features are counts of keywords, 1 to 105; dataset.features=binary makes them 0/1, as torch_geometric's reader does.",
     ),
     DatasetInfo(
         name="coauthor_phy",
@@ -318,6 +319,7 @@ _PAGES = (
         ),
         counts=Counts(34493, 247962, 8415, 5, 0, (5750, 5045, 17426, 2753, 3519)),
         printed=(Printed("dmat/7", 34493, 247962, 5, 8415),),
+        notes="Features are counts of keywords, 1 to 98; dataset.features=binary makes them 0/1, as torch_geometric's reader does.",
     ),
     DatasetInfo(
         name="dblp_citation",

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse
@@ -18,16 +18,16 @@ from torch_geometric.data import Data
 
 from gclbench.data import catalog, mirror
 from gclbench.graph import GraphError, make_graph
+from gclbench.hyperparameters import OneOf
 from gclbench.registry import DATASETS
 
 
-def read_npz(path: Path, name: str, repairs: tuple[str, ...] = ()) -> Data:
+def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool = True) -> Data:
     """A graph from an `.npz` with `adj_*` and `attr_*` (data, indices, indptr, shape) and `labels`.
-
-    Positive features become 1, as in torch_geometric's reader: the datasets' papers use 0/1 features.
 
     Args:
         repairs: sentences to record first.
+        binary: positive features become 1, as in torch_geometric's reader; else they stay as the file has them.
 
     Raises:
         GraphError: a damaged file, a missing member, or matrices that do not fit together.
@@ -46,7 +46,8 @@ def read_npz(path: Path, name: str, repairs: tuple[str, ...] = ()) -> Data:
             f"'{name}': an adjacency matrix of shape {adjacency.shape} and features of shape {features.shape} do not fit together"
         )
     features.sum_duplicates()
-    features.data[features.data > 0] = 1.0
+    if binary:
+        features.data[features.data > 0] = 1.0
     return make_graph(features, np.stack([adjacency.row, adjacency.col]), labels, name, repairs=repairs)
 
 
@@ -68,9 +69,9 @@ def csr_of(members: Mapping[str, Any], prefix: str, name: str) -> scipy.sparse.c
     return matrix
 
 
-def _load(name: str) -> Data:
+def _load(name: str, features: str = "binary") -> Data:
     (located,) = mirror.resolve(catalog.info(name))
-    return read_npz(located.path, name, (located.remark,) if located.remark else ())
+    return read_npz(located.path, name, (located.remark,) if located.remark else (), binary=features == "binary")
 
 
 @DATASETS.register("amazon_photo")
@@ -96,21 +97,34 @@ class AmazonComputers:
 @DATASETS.register("coauthor_cs")
 @dataclass(frozen=True)
 class CoauthorCS:
-    """Coauthor CS graph, 18333 authors in 15 fields"""
+    """Coauthor CS graph, 18333 authors in 15 fields
+
+    Attributes:
+        features: `counts` of keywords (1 to 105), as the file has them and paper 000 seems to use them (docs/choices.md); `binary` makes
+            them 0/1, as torch_geometric's reader does.
+    """
+
+    features: Annotated[str, OneOf("counts", "binary")] = "counts"
 
     def load(self) -> Data:
         """The graph. Raises DataUnavailable without the file."""
-        return _load("coauthor_cs")
+        return _load("coauthor_cs", self.features)
 
 
 @DATASETS.register("coauthor_phy")
 @dataclass(frozen=True)
 class CoauthorPhysics:
-    """Coauthor Physics graph, 34493 authors in 5 fields (1.2 GB of features)"""
+    """Coauthor Physics graph, 34493 authors in 5 fields (1.2 GB of features)
+
+    Attributes:
+        features: `counts` of keywords (1 to 98), as the file has them, or `binary`, as torch_geometric's reader makes them.
+    """
+
+    features: Annotated[str, OneOf("counts", "binary")] = "counts"
 
     def load(self) -> Data:
         """The graph. Raises DataUnavailable without the file."""
-        return _load("coauthor_phy")
+        return _load("coauthor_phy", self.features)
 
 
 @DATASETS.register("dblp_citation")

@@ -87,18 +87,23 @@ class Column:
     def departures(self, flat: Mapping[str, Any]) -> list[str]:
         """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
 
-        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`.
+        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`. A record that
+        says nothing of a setting of its dataset is older than the setting, and was not made with the graph that is shipped.
         """
         fixed = {condition.key for condition in self.where if not condition.excluded}
         printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
-        expected |= {key: ("shipped", shipped[key]) for key in shipped if not self.tuned or key in READINGS}
+        expected |= {key: ("shipped", shipped[key]) for key in shipped if not self.tuned or key in READINGS or _of_dataset(key)}
         return [
-            f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
+            f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} ({whose}: {typed(value)})"
             for key, (whose, value) in expected.items()
-            if key in flat and key not in fixed and not _same(flat[key], value)
+            if (key in flat or _of_dataset(key)) and key not in fixed and not _same(flat.get(key), value)
         ]
+
+
+def _of_dataset(key: str) -> bool:
+    return key.startswith("dataset.")
 
 
 def _same(ours: Any, theirs: Any) -> bool:

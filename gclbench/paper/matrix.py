@@ -104,9 +104,9 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
 
 
 def _shown(base: Column, groups: Sequence[Group]) -> list[Group]:
-    """A base method's groups at its shipped settings (the strategy's are not looked at); where there are none, all of them."""
+    """A base method's groups at its shipped settings (the strategy's and the dataset's are not looked at); where there are none, all of them."""
     held = [group for group in groups if base.matches(group.flat)]
-    shipped = [group for group in held if all(text.startswith("negatives.") for text in base.departures(group.flat))]
+    shipped = [group for group in held if all(text.startswith(("negatives.", "dataset.")) for text in base.departures(group.flat))]
     return shipped or held
 
 

@@ -9,18 +9,18 @@ from importlib.resources import files
 from typing import Any
 
 CONFIGS = "gclbench.configs"
-KINDS = ("method", "filter", "negatives")
+KINDS = ("dataset", "method", "filter", "negatives")
 LOOK_UP = re.compile(r"^\$\{paper:(?P<key>\w+)(?:,(?P<default>.*))?\}$")
 """`${paper:epochs,300}`: the row of the dataset in `paper`, else its default row, else this."""
 
 
 def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """What the configs give for the method, filter and negatives of flattened settings on their dataset, flattened alike.
+    """What the configs give for the dataset, method, filter and negatives of flattened settings, flattened alike.
 
-    Empty for a method without a config of its own; keys whose values are computed from others are left out.
+    Empty for a method without a config of its own. Left out are keys whose values are computed from others, and what a dataset needs to
+    be told, such as a path.
     """
-    names = tuple(str(flat.get(f"{kind}.name", "")) for kind in KINDS)
-    return dict(_shipped(names, str(flat["dataset.name"])))
+    return dict(_shipped(tuple(str(flat.get(f"{kind}.name", "")) for kind in KINDS)))
 
 
 def own_negatives(method: str) -> str:
@@ -30,22 +30,25 @@ def own_negatives(method: str) -> str:
 
 
 @functools.cache
-def _shipped(names: tuple[str, ...], dataset: str) -> dict[str, Any]:
-    if _yaml("method", names[0]) is None:
+def _shipped(names: tuple[str, ...]) -> dict[str, Any]:
+    chosen = dict(zip(KINDS, names, strict=True))
+    if _yaml("method", chosen["method"]) is None:
         return {}
-    documents = {kind: _yaml(kind, name) or {} for kind, name in zip(KINDS, names, strict=True)}
+    documents = {kind: _yaml(kind, name) or {} for kind, name in chosen.items()}
     rows: dict[str, dict[str, Any]] = {}
     for document in documents.values():
         for name, row in document.get("paper", {}).items():
             rows.setdefault(name, {}).update(row)
-    row = {**rows.get("default", {}), **rows.get(dataset, {})}
+    row = {**rows.get("default", {}), **rows.get(chosen["dataset"], {})}
     found: dict[str, Any] = {}
     for kind, document in documents.items():
         for key, value in document.get(kind, document).items():
             match = LOOK_UP.match(value) if isinstance(value, str) else None
             if match:
                 value = row.get(match["key"], _parsed(match["default"]))
-            if key not in ("name", "paper", "defaults") and not (isinstance(value, str) and "${" in value):
+            computed = isinstance(value, str) and "${" in value
+            needed = kind == "dataset" and value is None
+            if key not in ("name", "paper", "defaults") and not computed and not needed:
                 found[f"{kind}.{key}"] = value
     return found
 

@@ -30,6 +30,8 @@ def test_features_become_binary_and_edges_undirected(tmp_path: Path) -> None:
     assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
     assert graph.y.tolist() == [0, 1, 1, 0]
     assert graph.repairs == ("Seen.", "1 self-loop(s) dropped.", "1 edge(s) stored in one direction only were made undirected.")
+    counted = read_npz(tmp_path / "g.npz", "g", binary=False)
+    assert torch.equal(counted.x, torch.tensor([[0.2, 0, 3], [0, -1, 0], [0, 0, 0], [1, 1, 0]]))
 
 
 def test_bad_files(tmp_path: Path) -> None:
@@ -53,17 +55,30 @@ def test_bad_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["amazon_photo", "amazon_computers", "dblp_citation", pytest.param("coauthor_cs", marks=pytest.mark.slow)],
+    ("name", "settings"),
+    [
+        ("amazon_photo", {}),
+        ("amazon_computers", {}),
+        ("dblp_citation", {}),
+        pytest.param("coauthor_cs", {"features": "binary"}, marks=pytest.mark.slow),
+    ],
 )
-def test_same_as_torch_geometric(name: str, real_data: Path) -> None:
+def test_same_as_torch_geometric(name: str, settings: dict[str, str], real_data: Path) -> None:
     from torch_geometric.io import read_npz as read_theirs
 
-    ours = DATASETS.load(name)().load()
+    ours = DATASETS.load(name)(**settings).load()
     (path,) = mirror.locate(mirror.info(name)).values()
     theirs = read_theirs(str(path))
     assert torch.equal(ours.x, theirs.x) and torch.equal(ours.y, theirs.y)
     assert torch.equal(ours.edge_index, theirs.edge_index)
+
+
+@pytest.mark.slow
+def test_coauthor_features_are_counts_unless_asked_otherwise(real_data: Path) -> None:
+    dataset = DATASETS.load("coauthor_cs")
+    counts, binary = dataset().load().x, dataset(features="binary").load().x
+    assert float(counts.max()) == 105 and torch.equal(counts, counts.round())
+    assert torch.equal((counts > 0).to(torch.float32), binary)
 
 
 def test_known_repairs_of_amazon_photo(real_data: Path) -> None:

@@ -31,7 +31,7 @@ TASK_SETTINGS: dict[str, dict[str, Any]] = {
 
 def make_record(
     method: str = "dmat_i",
-    dataset: str = "cora",
+    dataset: dict[str, Any] | str = "cora",
     task: str = "clustering",
     seed: int = 0,
     metrics: dict[str, float] | None = None,
@@ -49,7 +49,7 @@ def make_record(
     if filter is None:
         filter = GNNBP_CORA if ours else "none"
     spec = RunSpec(
-        dataset={"name": dataset},
+        dataset={"name": dataset} if isinstance(dataset, str) else dataset,
         filter={"name": filter} if isinstance(filter, str) else filter,
         method={"name": method, **(PAPER_CORA if ours else {}), **settings},
         negatives={"name": negatives} if isinstance(negatives, str) else negatives,

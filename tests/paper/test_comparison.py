@@ -183,3 +183,19 @@ def test_which_printed_value_stands_beside_a_run(record, settings, metric, sourc
 def test_departures_are_told(record) -> None:
     assert printed_beside(record(epochs=3).spec, "acc")[1] == ["method.epochs=3 (paper: 300)"]
     assert printed_beside(record().spec, "acc")[1] == []
+
+
+def test_another_form_of_the_dataset_is_not_the_papers(record) -> None:
+    """Of methods whose settings are printed, of others, and of records from before the dataset had the setting."""
+
+    def departures(method: str, **dataset: str) -> list[str]:
+        return printed_beside(record(method=method, dataset={"name": "coauthor_cs", **dataset}).spec, "acc")[1]
+
+    for method in ("kmeans", "dmat_i"):
+        told = [departures(method, **dataset) for dataset in ({"features": "counts"}, {"features": "binary"}, {})]
+        of_dataset = [[text for text in texts if text.startswith("dataset.")] for texts in told]
+        assert of_dataset == [
+            [],
+            ["dataset.features=binary (shipped: counts)"],
+            ["dataset.features=unrecorded (shipped: counts)"],
+        ]
