@@ -9,6 +9,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links answer."""
@@ -19,7 +20,11 @@ ABANDONED_AFTER = 3600.0
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+Content = bytes | Callable[[BinaryIO], object]
+"""What is to be in a file, or what writes it into an open one."""
+
+
+def write_atomically(path: Path, content: Content) -> None:
     """Writes a file under a temporary name beside `path`, flushes it to disk and renames it.
 
     Raises:
@@ -29,7 +34,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
 
 
-def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
+def write_unless(path: Path, content: Content, stays: Callable[[Path], bool]) -> bool:
     """Writes a file unless what is there stays; two writers at the same moment cannot make one lose what should stay.
 
     What is there and would not stay is taken aside and judged again before it is replaced, so that nobody can put something else in
@@ -62,7 +67,7 @@ def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> b
             if stays(path):
                 # Not even taken aside: a writer that is killed at that moment would have lost it.
                 return False
-            aside = _beside(path)
+            aside = temporary_beside(path)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(aside)
                 kept = stays(aside)
@@ -81,23 +86,30 @@ def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> b
 
 
 @contextlib.contextmanager
-def _written(path: Path, content: bytes) -> Iterator[Path]:
+def _written(path: Path, content: Content) -> Iterator[Path]:
     """The content on disk under another name, which is gone afterwards."""
-    temporary = _beside(path)
+    temporary = temporary_beside(path)
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                content(file)
             file.flush()
             os.fsync(file.fileno())
-        _sweep_away(temporary)
+        sweep_away_abandoned(temporary)
         yield temporary
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
 
 
-def _sweep_away(fresh: Path) -> None:
-    """Removes the temporary files of writers that were killed; their age is told by the file system's clock, those of nodes differ."""
+def sweep_away_abandoned(fresh: Path) -> None:
+    """Removes temporary files of writers that were killed.
+
+    Args:
+        fresh: a file that has just been written in their folder: its time is now, by the file system's clock; those of nodes differ.
+    """
     with contextlib.suppress(OSError):
         now = fresh.stat().st_mtime
         with os.scandir(fresh.parent) as entries:
@@ -108,5 +120,6 @@ def _sweep_away(fresh: Path) -> None:
                             Path(entry.path).unlink()
 
 
-def _beside(path: Path) -> Path:
+def temporary_beside(path: Path) -> Path:
+    """A name that nobody else takes, in the folder of `path`, by which the file is known as temporary."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import uuid
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from gclbench.atomic import sweep_away_abandoned, temporary_beside
 
 SHARE = 8
 """A matrix goes to disk when it is larger than the free memory divided by this: a run holds a few of them."""
@@ -55,11 +56,14 @@ def create(rows: int, columns: int, folder: Path, what: str) -> tuple[Tensor, Pa
         OSError: when the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    needed, free = 4 * rows * columns + 128, shutil.disk_usage(folder).free
-    if needed > free:
-        raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"has {free} bytes free")
-    path = folder / f".{uuid.uuid4().hex}.npy.tmp"
+    path = temporary_beside(folder / "mapped.npy")
     try:
+        path.touch(exist_ok=False)
+        # What killed runs left may be what fills the disk. A map in use is never that old: the system dates what it writes back.
+        sweep_away_abandoned(path)
+        needed, free = 4 * rows * columns + 128, shutil.disk_usage(folder).free
+        if needed > free:
+            raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"has {free} bytes free")
         mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, columns))
         # Claims the blocks: a disk that fills up later would otherwise kill the process in the middle of a write.
         with open(path, "r+b") as file:
@@ -67,7 +71,7 @@ def create(rows: int, columns: int, folder: Path, what: str) -> tuple[Tensor, Pa
     except BaseException as error:
         path.unlink(missing_ok=True)
         # A quota, or somebody else's file in the meantime.
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(error, OSError) and not isinstance(error, DiskTooSmall) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"says: {error.strerror}") from error
         raise
     return torch.from_numpy(mapped), path

@@ -25,13 +25,14 @@ LEAVES = {
     "memory_map",
     "checkpoint",
     "limits",
+    "atomic",
 }
 MAY_IMPORT: dict[str, set[str]] = {
     "registry": set(),
     "hyperparameters": {"registry"},
     "streams": set(),
     "graph": set(),
-    "memory_map": set(),
+    "memory_map": {"atomic"},
     "watch": {"checkpoint"},
     "checkpoint": {"records"},
     "limits": set(),

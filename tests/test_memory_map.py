@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import time
 from collections import namedtuple
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 from gclbench import memory_map
+from gclbench.atomic import ABANDONED_AFTER
 from gclbench.memory_map import DiskTooSmall, available_memory, create, create_unnamed, is_large, opened
 
 
@@ -31,6 +34,20 @@ def test_a_nameless_map_takes_no_name_in_the_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     tensor.fill_(2.5)
     assert float(tensor.sum()) == 1750.0
+
+
+def test_maps_of_killed_runs_are_swept_away_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, abandoned = create(100, 7, tmp_path, "the features")
+    _, in_use = create(100, 7, tmp_path, "the features")
+    entry = tmp_path / "entry.npy"
+    entry.write_bytes(b"kept")
+    hours_ago = time.time() - 2 * ABANDONED_AFTER
+    for path in (abandoned, entry):
+        os.utime(path, (hours_ago, hours_ago))
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**6, 0, 0 if abandoned.exists() else 10**6))
+    _, new = create(100, 7, tmp_path, "the features")
+    assert set(tmp_path.iterdir()) == {in_use, entry, new}, "before the disk is found too small"
 
 
 def test_a_disk_that_is_too_small_is_said_with_both_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

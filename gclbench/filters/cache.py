@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import uuid
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from gclbench.atomic import write_atomically
 from gclbench.filters.result import Filtered
 from gclbench.memory_map import SHARE, available_memory, opened
 
@@ -98,20 +98,9 @@ def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
     if filtered.file is not None:
         # The mapped file becomes the entry. What a power failure makes of it, its sha256 tells.
         os.replace(filtered.file, features)
-    for path, save in (
-        *(((features, lambda file: np.save(file, array, allow_pickle=False)),) if filtered.file is None else ()),
-        (sidecar, lambda file: file.write(facts.encode())),
-    ):
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            with open(temporary, "xb") as file:
-                save(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+    else:
+        write_atomically(features, lambda file: np.save(file, array, allow_pickle=False))
+    write_atomically(sidecar, facts.encode())
 
 
 def _sha256(array: np.ndarray) -> str:

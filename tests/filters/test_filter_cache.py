@@ -232,6 +232,14 @@ def test_a_full_disk_costs_only_the_cache_and_leaves_nothing(graph, tmp_path, ca
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_killed_writers_left_goes_with_the_next_entry(graph, tmp_path):
+    left = tmp_path / f".entry.npy.{'a' * 32}.tmp"
+    left.write_bytes(b"half")
+    os.utime(left, (0, 0))
+    cached(Doubling(), SETTINGS, graph, tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(entry(tmp_path))
+
+
 def test_a_mapped_result_becomes_the_entry_without_a_copy(graph, tmp_path):
     mapping = Mapping()
     first, hit = cached(mapping, SETTINGS, graph, tmp_path, "cuda:1")

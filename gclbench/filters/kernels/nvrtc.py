@@ -16,11 +16,11 @@ import json
 import logging
 import os
 import re
-import uuid
 from collections.abc import Iterator
-from contextlib import suppress
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 from pathlib import Path
+
+from gclbench.atomic import write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -224,20 +224,12 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, code: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "xb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        write_atomically(path, hashlib.sha256(code).digest() + code)
     except OSError as error:
         log.warning(
             "the compiled kernel is not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder",
             path.parent,
             error.strerror,
         )
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
