@@ -60,6 +60,13 @@ class Contrast:
     weights: Callable[[int, int], Tensor] | None = None
     mixture: Callable[[int, int], Tensor] | None = None
 
+    def mean_cosine(self) -> float:
+        """Mean cosine between different rows of v: 1 where all nodes point one way. 0 with fewer than two rows."""
+        nodes = len(self.v)
+        rows = self.v.to(torch.float64)
+        pairs = rows.sum(dim=0).square().sum() - rows.square().sum()
+        return float(pairs) / (nodes * (nodes - 1)) if nodes > 1 else 0.0
+
 
 @dataclass(frozen=True)
 class Embedding:

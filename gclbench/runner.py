@@ -191,7 +191,7 @@ def _record(
         environment=environment.versions(),
         filter_report=facts.get("filter", {}),
         split=facts.get("split", {}),
-        fit=watch.summary(),
+        fit={**watch.summary(), **facts.get("fit", {})},
         repairs=facts["repairs"],
         limits={kind: limit for kind, limit in limits.items() if limit is not None},
         data=facts.get("data", {}) if status == "ok" else {},
@@ -252,6 +252,8 @@ def _embed(
             torch.cuda.synchronize(job.device)
     if not bool(torch.isfinite(embedding.z).all()):
         raise Diverged("the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help")
+    if embedding.contrast is not None:
+        facts["fit"] = {"mean_cosine": embedding.contrast.mean_cosine()}
     return embedding
 
 

@@ -10,6 +10,7 @@ import torch
 
 from gclbench import graph as graphs
 from gclbench.graph import (
+    Contrast,
     Embedding,
     GraphError,
     Unsupported,
@@ -232,6 +233,15 @@ def test_the_number_of_classes_stays_without_labels() -> None:
     changed = copy.copy(graph)
     changed.classes = 9
     assert changed.content_hash == graph.content_hash
+
+
+def test_mean_cosine_is_that_of_different_rows() -> None:
+    rows = torch.nn.functional.normalize(torch.randn(7, 3, generator=torch.Generator().manual_seed(0)), dim=1)
+    pairs = [float(rows[i] @ rows[j]) for i in range(7) for j in range(7) if i != j]
+    other = torch.zeros(7, 3)
+    assert Contrast(other, rows, 1.0).mean_cosine() == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
+    assert Contrast(other, rows[:1].expand(7, 3), 1.0).mean_cosine() == pytest.approx(1)
+    assert Contrast(rows, rows[:1], 1.0).mean_cosine() == 0
 
 
 def test_unsupported_has_a_reason() -> None:

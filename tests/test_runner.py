@@ -321,6 +321,7 @@ def test_a_record_says_how_it_came_to_be(here: Path) -> None:
     assert record.memory["rss_peak"] > 1e7
     assert record.environment["torch"] == torch.__version__ and record.device
     assert record.fit["iterations"] == 2 and math.isfinite(record.fit["loss"])
+    assert -1 <= record.fit["mean_cosine"] <= 1
     assert record.filter_report["solver"]
     assert record.repairs and "one direction" in " ".join(record.repairs)
     assert record.command.endswith("task=classification 'seeds=[4]'")

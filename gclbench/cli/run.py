@@ -178,7 +178,7 @@ def _close(batch: Batch, store: Store) -> int:
         if record is None:
             absent += 1
         else:
-            record.fit = {}  # the table needs no loss curves, and thousands of them fill the memory
+            record.fit.pop("curve", None)  # the table needs no loss curves, and thousands of them fill the memory
             records.append(record)
     if records:
         print_closing_table(records)

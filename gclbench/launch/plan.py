@@ -82,7 +82,7 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
             record = store.read(run_id) if run_id in present else None
             if record is not None and not _repeats(experiment, record):
                 # Thousands of loss curves would cost more than all the rest, and nobody looks at them here.
-                batch.done[run_id] = replace(record, fit={})
+                batch.done[run_id] = replace(record, fit={key: value for key, value in record.fit.items() if key != "curve"})
             else:
                 replaces[name] = fingerprint(record)
         for group in groups.values():

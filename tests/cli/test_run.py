@@ -94,6 +94,21 @@ def test_a_run_is_recorded_printed_and_not_repeated(here: Path, capsys: pytest.C
     assert capsys.readouterr().out == first.out
 
 
+def test_a_collapsed_training_is_told_when_it_ends_and_whenever_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    command = [
+        "method=grace",
+        "negatives=mmix",
+        "dataset=sbm",
+        "dataset.nodes=80",
+        "method.epochs=3",
+        "task=[clustering,link_prediction]",
+    ]
+    for _ in range(2):
+        assert main(command) == 0
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("collapsed")]
+        assert line.startswith("collapsed ×1: grace · sbm · seed 0: after training, what the loss compares points one way")
+
+
 def test_more_seeds_run_only_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     command = [*SMALL, "method=kmeans", "task=clustering"]
     assert main([*command, "seeds=[1]"]) == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -75,3 +76,18 @@ def test_a_grid_per_dataset_method_and_task(record) -> None:
 def test_the_analyses_of_negatives_are_not_all_percent(record) -> None:
     table = closing_table([record(task="contrast", metrics={"tau0_median": 2.32, "weight_auc": 0.61, "hardness_01": 0.2})])
     assert {row.metric: row.cells()[4] for row in table.rows} == {"weight_auc": "61.00 (1)", "tau0_median": "2.32 (1)"}
+
+
+def test_collapsed_trainings_are_told_once_whatever_the_number_of_tasks(record) -> None:
+    def ended(task: str, seed: int, cosine: float, iterations: int = 200):
+        made = record(method="grace", task=task, seed=seed, metrics={"acc": 0.2} if task == "clustering" else {"accuracy": 0.6})
+        return replace(made, fit={"iterations": iterations, "mean_cosine": cosine})
+
+    runs = [ended(task, seed, 0.9996 if seed < 2 else 0.3) for task in ("clustering", "classification") for seed in (0, 1, 2)]
+    (line,) = closing_table(runs).troubles
+    assert line.startswith(
+        "collapsed ×2: grace · cora · seeds 0, 1: after training, what the loss compares points one way for all nodes"
+    )
+    assert "(mean cosine 0.9996); a smaller method.lr, more method.epochs or another strategy may help" in line
+    assert closing_table([ended("clustering", 0, 1.0, iterations=0)]).troubles == (), "an untrained encoder is none"
+    assert closing_table([record(method="grace")]).troubles == (), "nor is a record from before it was measured"
