@@ -104,19 +104,20 @@ def _written(path: Path, content: Content) -> Iterator[Path]:
             temporary.unlink()
 
 
-def sweep_away_abandoned(fresh: Path) -> None:
+def sweep_away_abandoned(fresh: Path, names: re.Pattern[str] = TEMPORARY, after: float = ABANDONED_AFTER) -> None:
     """Removes temporary files of writers that were killed.
 
     Args:
         fresh: a file that has just been written in their folder: its time is now, by the file system's clock; those of nodes differ.
+        names: of the files that may go. after: seconds since they were last written.
     """
     with contextlib.suppress(OSError):
         now = fresh.stat().st_mtime
         with os.scandir(fresh.parent) as entries:
             for entry in entries:
-                if TEMPORARY.fullmatch(entry.name):
+                if names.fullmatch(entry.name):
                     with contextlib.suppress(OSError):
-                        if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_AFTER:
+                        if now - entry.stat(follow_symlinks=False).st_mtime > after:
                             Path(entry.path).unlink()
 
 

@@ -61,11 +61,11 @@ class Contrast:
     mixture: Callable[[int, int], Tensor] | None = None
 
     def mean_cosine(self) -> float:
-        """Mean cosine between different rows of v: 1 where all nodes point one way. 0 with fewer than two rows."""
-        nodes = len(self.v)
-        rows = self.v.to(torch.float64)
-        pairs = rows.sum(dim=0).square().sum() - rows.square().sum()
-        return float(pairs) / (nodes * (nodes - 1)) if nodes > 1 else 0.0
+        """Mean cosine between different rows of v that have a direction: 1 where these all point one way, and where fewer than two have one."""
+        # Rows have length 1, or 0 without a direction; nothing of the size of v is made.
+        nodes = int((torch.linalg.vector_norm(self.v, dim=1) > 0.5).sum())
+        total = float(self.v.sum(dim=0, dtype=torch.float64).square().sum())
+        return (total - nodes) / (nodes * (nodes - 1)) if nodes > 1 else 1.0
 
 
 @dataclass(frozen=True)

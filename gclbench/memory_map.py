@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
+import uuid
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from gclbench.atomic import sweep_away_abandoned, temporary_beside
+from gclbench.atomic import sweep_away_abandoned
 
 SHARE = 8
 """A matrix goes to disk when it is larger than the free memory divided by this: a run holds a few of them."""
+
+MAPS = re.compile(r"\.[0-9a-f]{32}\.npy\.tmp")
+"""Names of maps that are being filled."""
+
+MAP_ABANDONED_AFTER = 7 * 24 * 3600.0
+"""Seconds. A system may date a mapped file when it writes it back, late, or never: only an age that no filter takes is a sign."""
 
 
 class DiskTooSmall(OSError):
@@ -56,12 +64,13 @@ def create(rows: int, columns: int, folder: Path, what: str) -> tuple[Tensor, Pa
         OSError: when the folder cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = temporary_beside(folder / "mapped.npy")
+    needed = 4 * rows * columns + 128
+    path = folder / f".{uuid.uuid4().hex}.npy.tmp"
     try:
         path.touch(exist_ok=False)
-        # What killed runs left may be what fills the disk. A map in use is never that old: the system dates what it writes back.
-        sweep_away_abandoned(path)
-        needed, free = 4 * rows * columns + 128, shutil.disk_usage(folder).free
+        # What killed runs left may be what fills the disk.
+        sweep_away_abandoned(path, MAPS, MAP_ABANDONED_AFTER)
+        free = shutil.disk_usage(folder).free
         if needed > free:
             raise _too_small(f"{what} ({rows} × {columns}, {needed} bytes)", folder, f"has {free} bytes free")
         mapped = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(rows, columns))

@@ -252,7 +252,7 @@ def _embed(
             torch.cuda.synchronize(job.device)
     if not bool(torch.isfinite(embedding.z).all()):
         raise Diverged("the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help")
-    if embedding.contrast is not None:
+    if embedding.contrast is not None and watch.reached:
         facts["fit"] = {"mean_cosine": embedding.contrast.mean_cosine()}
     return embedding
 

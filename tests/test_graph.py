@@ -241,7 +241,9 @@ def test_mean_cosine_is_that_of_different_rows() -> None:
     other = torch.zeros(7, 3)
     assert Contrast(other, rows, 1.0).mean_cosine() == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
     assert Contrast(other, rows[:1].expand(7, 3), 1.0).mean_cosine() == pytest.approx(1)
-    assert Contrast(rows, rows[:1], 1.0).mean_cosine() == 0
+    with_zeros = torch.cat([rows, torch.zeros(3, 3)])
+    assert Contrast(other, with_zeros, 1.0).mean_cosine() == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
+    assert Contrast(rows, torch.zeros(7, 3), 1.0).mean_cosine() == Contrast(rows, rows[:1], 1.0).mean_cosine() == 1
 
 
 def test_unsupported_has_a_reason() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -14,8 +15,7 @@ import pytest
 import torch
 
 from gclbench import memory_map
-from gclbench.atomic import ABANDONED_AFTER
-from gclbench.memory_map import DiskTooSmall, available_memory, create, create_unnamed, is_large, opened
+from gclbench.memory_map import MAP_ABANDONED_AFTER, DiskTooSmall, available_memory, create, create_unnamed, is_large, opened
 
 
 def test_what_is_written_is_in_the_file(tmp_path: Path) -> None:
@@ -41,9 +41,9 @@ def test_maps_of_killed_runs_are_swept_away_and_others_are_not(tmp_path: Path, m
     _, in_use = create(100, 7, tmp_path, "the features")
     entry = tmp_path / "entry.npy"
     entry.write_bytes(b"kept")
-    hours_ago = time.time() - 2 * ABANDONED_AFTER
+    weeks_ago = time.time() - 2 * MAP_ABANDONED_AFTER
     for path in (abandoned, entry):
-        os.utime(path, (hours_ago, hours_ago))
+        os.utime(path, (weeks_ago, weeks_ago))
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10**6, 0, 0 if abandoned.exists() else 10**6))
     _, new = create(100, 7, tmp_path, "the features")
@@ -57,7 +57,20 @@ def test_a_disk_that_is_too_small_is_said_with_both_sizes(tmp_path: Path, monkey
         DiskTooSmall, match=re.escape("the filtered features (100 × 10, 4128 bytes) do not fit in memory and not on the disk of")
     ) as caught:
         create(100, 10, tmp_path, "the filtered features")
+    assert str(caught.value).count("do not fit") == 1
     assert "which has 1000 bytes free" in str(caught.value) and "GCLBENCH_DATA=FOLDER" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_quota_that_is_used_up_is_a_disk_that_is_too_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    monkeypatch.setattr(Path, "touch", full)
+    with pytest.raises(
+        DiskTooSmall, match=r"the features \(100 × 10, 4128 bytes\) do not fit .*, which says: Disk quota exceeded; "
+    ):
+        create(100, 10, tmp_path, "the features")
     assert list(tmp_path.iterdir()) == []
 
 

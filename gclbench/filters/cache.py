@@ -69,7 +69,7 @@ def uncached(component: Filter, graph: Data, folder: Path, device: str = "cpu") 
     """The filtered features, not kept: a file that they are mapped from is nameless, and gone when they are."""
     filtered = component.apply(graph, device, folder)
     if filtered.file is not None:
-        filtered.file.unlink()
+        filtered.file.unlink(missing_ok=True)
     return Filtered(filtered.x, filtered.report)
 
 

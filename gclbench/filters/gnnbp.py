@@ -93,7 +93,7 @@ class GnnBP:
             filtered, outcome = self._solve(operator, x, device, result, graph.name)
         except BaseException:
             if file is not None:
-                file.unlink()
+                file.unlink(missing_ok=True)
             raise
         self._warn(outcome)
         report = {**asdict(outcome), "entries": operator.entries, "storage": self.storage, "out_of_core": file is not None}

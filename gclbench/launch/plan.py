@@ -23,7 +23,7 @@ class Batch:
 
     Attributes:
         units: in the order of the experiments and their seeds, only with runs that are to be done.
-        ids: of every run, in order. done: the records of those that are recorded, by run id, without what `fit` holds.
+        ids: of every run, in order. done: the records of those that are recorded, by run id, without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
     """
 

@@ -44,8 +44,8 @@ NO_FRACTIONS = ("mix_entropy", "tau0_q1", "tau0_median", "tau0_q3")
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
 
-COLLAPSED = 0.99
-"""Mean cosine of different nodes from which a training counts as collapsed: its loss is that of chance, ln(2N − 1) over all pairs."""
+ONE_WAY = 0.99
+"""Mean cosine of different nodes from which a training is said to have spread nothing: an encoder starts there, and may collapse to it."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,8 @@ class ClosingTable:
     """What a run command prints at its end.
 
     Attributes:
-        rows: numbers, by task, dataset and method. troubles: one line per way in which runs ended without a value,
-            and per setting whose trainings collapsed.
-        notes: one line per setting that departs from what the paper prints.
+        rows: numbers, by task, dataset and method. troubles: one line per way in which runs ended without a value.
+        notes: one line per setting that departs from what the paper prints, and per setting after whose training all nodes point one way.
     """
 
     rows: tuple[Row, ...]
@@ -122,7 +121,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
     """
     rows: list[Row] = []
     troubles: list[str] = []
-    collapses: dict[str, dict[int, float]] = {}
+    one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
     notes: list[str] = []
     for label, group in _labelled(group_records(records)):
         task, dataset = group.name("task"), group.name("dataset")
@@ -134,13 +133,13 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
                 departures = departs or departures
                 rows.append(Row(dataset, label, task, metric, group.cell(metric), value))
         troubles += _troubles(f"{label} · {dataset} · {task}", group)
-        if found := _collapsed(group):
-            collapses.setdefault(f"{label} · {dataset}", {}).update(found)
+        if cosines := _one_way(group):
+            # Tasks that share an embedding have the same figures, and one line.
+            one_way.setdefault((f"{label} · {dataset}", cosines), []).append(task)
         if departures:
             notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
-    return ClosingTable(
-        tuple(rows), (*troubles, *(_collapse(name, found) for name, found in collapses.items())), tuple(dict.fromkeys(notes))
-    )
+    notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
+    return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
 
 
 def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -> None:
@@ -181,20 +180,18 @@ def _troubles(name: str, group: Group) -> list[str]:
     ]
 
 
-def _collapsed(group: Group) -> dict[int, float]:
-    """Seeds whose training ended with all nodes pointing one way, and how much: no label is needed to know that nothing was learned."""
+def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
+    """(seed, mean cosine) of the trainings that ended with all nodes pointing one way; no label is read for it."""
     cosines = {
         record.seed: float(record.fit.get("mean_cosine", 0.0))
         for record in group.records
         if record.ok and record.fit.get("iterations")
     }
-    return {seed: cosine for seed, cosine in cosines.items() if cosine > COLLAPSED}
+    return tuple(sorted((seed, cosine) for seed, cosine in cosines.items() if cosine > ONE_WAY))
 
 
-def _collapse(name: str, cosines: dict[int, float]) -> str:
-    seeds = sorted(cosines)
+def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:
     return (
-        f"collapsed ×{len(seeds)}: {name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: after training, what the loss compares "
-        f"points one way for all nodes (mean cosine {min(cosines.values()):.4f}); a smaller method.lr, more method.epochs or another strategy "
-        "may help"
+        f"{name} · {', '.join(tasks)} · seed{'s' * (len(cosines) > 1)} {', '.join(map(str, cosines))}: after training, what the loss compares "
+        f"points one way for all nodes (mean cosine {min(cosines.values()):.4f}): trained too little, or collapsed"
     )

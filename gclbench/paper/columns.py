@@ -10,6 +10,8 @@ from gclbench.paper.reference import printed_settings
 from gclbench.paper.shipped import shipped_settings
 from gclbench.records import flatten
 
+DATASET = "dataset."
+
 READINGS = ("method.epoch_is",)
 """Settings that say how a printed number is to be read, decided once (docs/choices.md). What a paper leaves open besides is a column of its own."""
 
@@ -87,23 +89,33 @@ class Column:
     def departures(self, flat: Mapping[str, Any]) -> list[str]:
         """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
 
-        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`. A record that
-        says nothing of a setting of its dataset is older than the setting, and was not made with the graph that is shipped.
+        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`.
         """
         fixed = {condition.key for condition in self.where if not condition.excluded}
         printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
-        expected |= {key: ("shipped", shipped[key]) for key in shipped if not self.tuned or key in READINGS or _of_dataset(key)}
-        return [
-            f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} ({whose}: {typed(value)})"
+        expected |= {
+            key: ("shipped", shipped[key]) for key in shipped if not key.startswith(DATASET) and (not self.tuned or key in READINGS)
+        }
+        departing = [
+            f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
             for key, (whose, value) in expected.items()
-            if (key in flat or _of_dataset(key)) and key not in fixed and not _same(flat.get(key), value)
+            if key in flat and key not in fixed and not _same(flat[key], value)
         ]
+        return departing + dataset_departures(flat)
 
 
-def _of_dataset(key: str) -> bool:
-    return key.startswith("dataset.")
+def dataset_departures(flat: Mapping[str, Any]) -> list[str]:
+    """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary (shipped: counts)`.
+
+    A record that says nothing of a setting is older than the setting, and may be of another form of the graph: it differs, too.
+    """
+    return [
+        f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"
+        for key, value in shipped_settings(flat).items()
+        if key.startswith(DATASET) and not (key in flat and _same(flat[key], value))
+    ]
 
 
 def _same(ours: Any, theirs: Any) -> bool:

@@ -63,13 +63,18 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Field:
-    """A base and a strategy on one dataset: a cell per setting that was recorded, with what tells the settings apart."""
+    """A base and a strategy on one dataset: a cell per setting that was recorded, with what tells the settings apart.
+
+    Attributes:
+        shipped: the base and the dataset are at their shipped settings, as far as anything is recorded.
+    """
 
     dataset: str
     measure: Grid
     base: str
     strategy: str
     cells: tuple[tuple[str, Cell], ...]
+    shipped: bool = True
 
     def show(self) -> str:
         """Settings that differ stand side by side, never averaged."""
@@ -98,16 +103,22 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
                     chosen = _shown(base, [group for group in here if group.name("negatives") == strategy])
                     told_apart = sorted(zip(differences(chosen), chosen, strict=True), key=lambda pair: pair[0])
                     cells = tuple((what, measure.cell(group)) for what, group in told_apart)
-                    found.append(Field(dataset, measure, base.label, strategy, cells))
+                    found.append(
+                        Field(dataset, measure, base.label, strategy, cells, all(_is_shipped(base, group) for group in chosen))
+                    )
                     used.update({record.id: record for group in chosen for record in group.records})
     return found, list(used.values())
 
 
 def _shown(base: Column, groups: Sequence[Group]) -> list[Group]:
-    """A base method's groups at its shipped settings (the strategy's and the dataset's are not looked at); where there are none, all of them."""
+    """A base method's groups at its shipped settings (the strategy's are not looked at); where there are none, all of them."""
     held = [group for group in groups if base.matches(group.flat)]
-    shipped = [group for group in held if all(text.startswith(("negatives.", "dataset.")) for text in base.departures(group.flat))]
+    shipped = [group for group in held if _is_shipped(base, group)]
     return shipped or held
+
+
+def _is_shipped(base: Column, group: Group) -> bool:
+    return all(text.startswith("negatives.") for text in base.departures(group.flat))
 
 
 def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:
@@ -125,11 +136,14 @@ def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds:
 
 
 def commands(collection: Collection, datasets: Sequence[str], seeds: int, all_cells: bool) -> list[str]:
-    """One line per base method, dataset and set of strategies: of every cell, or of those with fewer runs than seeds, whatever their end."""
+    """One line per base method, dataset and set of strategies: of every cell, or of those with fewer runs than seeds, whatever their end.
+
+    Runs at other settings than the shipped ones do not count.
+    """
     lacking: dict[tuple[str, str], set[str]] = {}
     for item in fields(collection, datasets)[0]:
         recorded = max((cell.n + sum(cell.statuses.values()) for _, cell in item.cells), default=0)
-        if all_cells or recorded < seeds:
+        if all_cells or not item.shipped or recorded < seeds:
             lacking.setdefault((item.base, item.dataset), set()).add(item.strategy)
     merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (base, dataset), names in lacking.items():

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from gclbench.data.catalog import CATALOG
+
 CONFIGS = "gclbench.configs"
 KINDS = ("dataset", "method", "filter", "negatives")
 LOOK_UP = re.compile(r"^\$\{paper:(?P<key>\w+)(?:,(?P<default>.*))?\}$")
@@ -17,8 +19,8 @@ LOOK_UP = re.compile(r"^\$\{paper:(?P<key>\w+)(?:,(?P<default>.*))?\}$")
 def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
     """What the configs give for the dataset, method, filter and negatives of flattened settings, flattened alike.
 
-    Empty for a method without a config of its own. Left out are keys whose values are computed from others, and what a dataset needs to
-    be told, such as a path.
+    Empty for a method without a config of its own. Left out are keys whose values are computed from others, and the settings of graphs
+    that are generated or the user's, of which none is the right one.
     """
     return dict(_shipped(tuple(str(flat.get(f"{kind}.name", "")) for kind in KINDS)))
 
@@ -34,7 +36,9 @@ def _shipped(names: tuple[str, ...]) -> dict[str, Any]:
     chosen = dict(zip(KINDS, names, strict=True))
     if _yaml("method", chosen["method"]) is None:
         return {}
-    documents = {kind: _yaml(kind, name) or {} for kind, name in chosen.items()}
+    page = CATALOG.get(chosen["dataset"])
+    left_out = () if page is not None and page.files else ("dataset",)
+    documents = {kind: _yaml(kind, name) or {} for kind, name in chosen.items() if kind not in left_out}
     rows: dict[str, dict[str, Any]] = {}
     for document in documents.values():
         for name, row in document.get("paper", {}).items():
@@ -47,8 +51,7 @@ def _shipped(names: tuple[str, ...]) -> dict[str, Any]:
             if match:
                 value = row.get(match["key"], _parsed(match["default"]))
             computed = isinstance(value, str) and "${" in value
-            needed = kind == "dataset" and value is None
-            if key not in ("name", "paper", "defaults") and not computed and not needed:
+            if key not in ("name", "paper", "defaults") and not computed:
                 found[f"{kind}.{key}"] = value
     return found
 

@@ -56,8 +56,8 @@ class Record:
             that this run shared with other tasks of the same embedding.
         memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was used.
         device: name of the device. environment: versions of Python and libraries, platform, git commit.
-        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve; of a
-            contrastive method `mean_cosine`, that of different nodes in what its loss compares (1: all point one way).
+        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve; where
+            `task=contrast` makes sense `mean_cosine`, that of different nodes in what the loss compares (1: all point one way).
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
         data: what a task keeps for a figure besides its metrics, such as the coordinates of a map; of most tasks empty, and then

@@ -94,19 +94,17 @@ def test_a_run_is_recorded_printed_and_not_repeated(here: Path, capsys: pytest.C
     assert capsys.readouterr().out == first.out
 
 
-def test_a_collapsed_training_is_told_when_it_ends_and_whenever_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    command = [
-        "method=grace",
-        "negatives=mmix",
-        "dataset=sbm",
-        "dataset.nodes=80",
-        "method.epochs=3",
-        "task=[clustering,link_prediction]",
-    ]
+def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def told(*settings: str) -> list[str]:
+        assert main(["method=grace", "dataset=sbm", "dataset.nodes=80", "task=clustering", *settings]) == 0
+        return [line for line in capsys.readouterr().out.splitlines() if "points one way for all nodes" in line]
+
     for _ in range(2):
-        assert main(command) == 0
-        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("collapsed")]
-        assert line.startswith("collapsed ×1: grace · sbm · seed 0: after training, what the loss compares points one way")
+        (line,) = told("negatives=mmix", "method.epochs=100")
+        assert line.startswith("grace · sbm · clustering · seed 0: after training")
+    assert told("negatives=uniform", "method.epochs=100") == []
 
 
 def test_more_seeds_run_only_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:

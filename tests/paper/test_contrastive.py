@@ -14,7 +14,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of, find_table
 from gclbench.paper.tables.family import NML_DATASETS
-from gclbench.records import Store
+from gclbench.records import Record, Store
 from gclbench.registry import METHODS
 
 PUBLIC = {"protocol": "public"}
@@ -165,6 +165,27 @@ def test_matrix(record) -> None:
     assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
     assert other["peak", "bgrl", "nml"] == "unsupported ×1"
     assert len(used) == len(runs) - 3, "all but the public split and the epochs that are not the base method's or the row's"
+
+
+def test_matrix_is_of_the_form_of_a_dataset_that_is_shipped(record) -> None:
+    def runs(value: float, **dataset: str) -> list[Record]:
+        where = {"name": "coauthor_cs", **dataset}
+        return [
+            record(method="grace", negatives="nml", dataset=where, task=task, metrics={metric: value})
+            for task, metric in (("classification", "accuracy"), ("clustering", "nmi"))
+        ]
+
+    def of(*recorded: Record) -> tuple[list[str], bool]:
+        collection = Collection(recorded)
+        found, _ = matrix.fields(collection, ["coauthor_cs"])
+        shown = [item.show() for item in found if (item.measure.metric, item.base, item.strategy) == ("accuracy", "grace", "nml")]
+        (asked,) = [text for text in matrix.commands(collection, ["coauthor_cs"], 1, all_cells=False) if "method=grace" in text]
+        return shown, "nml" in asked
+
+    others = [*runs(0.5), *runs(0.6, features="binary")]
+    assert of(*runs(0.7, features="counts"), *others) == (["70.00 (1)"], False)
+    shown, missing = of(*others)
+    assert "50.00 (1)" in shown[0] and "60.00 (1)" in shown[0] and missing, "shown for want of better, and still to be run"
 
 
 def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> None:

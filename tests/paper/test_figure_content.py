@@ -156,6 +156,15 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
     assert [series.x for series in less.panels[1].series] == [(10,)] * 3, "one run has no standard deviation, not one of 0"
 
 
+def test_another_form_of_a_dataset_is_in_no_figure() -> None:
+    def agc(**shape: str) -> Record:
+        return run("agc", "clustering", dataset="coauthor_phy", shape=shape, seconds={"fit": 1.0}, metrics={"acc": 0.8})
+
+    assert [series.label for series in shown("dmat/4", agc(features="counts")).panels[1].series] == ["AGC"]
+    for other in (agc(features="binary"), agc()):
+        assert shown("dmat/4", other).panels[1].series == ()
+
+
 # --- negatives ------------------------------------------------------------------------------------------------
 
 

@@ -80,7 +80,7 @@ def test_shipped_settings_are_what_hydra_composes() -> None:
 
     for command in (["method=grace", "dataset=pubmed", "negatives=nml"], ["method=mmix_mo", "dataset=citeseer"],
                     ["method=dmat_i", "dataset=acm"], ["method=nml_gcl", "dataset=wiki_cs"], ["method=age", "dataset=dblp"],
-                    ["method=kmeans", "dataset=coauthor_cs"], ["method=dgi", "dataset=custom", "dataset.path=g.npz"]):  # fmt: skip
+                    ["method=kmeans", "dataset=coauthor_cs"]):  # fmt: skip
         settings = load([*command, "task=clustering", "device=cpu"]).settings
         flat = {
             f"{kind}.{key}": value for kind in ("method", "filter", "negatives", "dataset") for key, value in settings[kind].items()
@@ -89,8 +89,14 @@ def test_shipped_settings_are_what_hydra_composes() -> None:
         assert shipped and {key: flat[key] for key in shipped if key in flat} == {
             key: shipped[key] for key in shipped if key in flat
         }
-        unknown = {key for key in flat if key not in shipped and not key.endswith(".name")} - {"dataset.path"}
+        unknown = {key for key in flat if key not in shipped and not key.endswith(".name")}
         assert not unknown, "every setting is known"
+
+
+def test_settings_of_generated_graphs_are_nobodys() -> None:
+    flat = {"method.name": "dgi", "dataset.name": "sbm", "dataset.nodes": 80}
+    assert not [key for key in shipped_settings(flat) if key.startswith("dataset.")]
+    assert shipped_settings({**flat, "dataset.name": "coauthor_phy"})["dataset.features"] == "counts"
 
 
 def test_runs_of_other_settings_are_not_taken_for_the_papers(record) -> None:

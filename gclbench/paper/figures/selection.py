@@ -6,15 +6,15 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group
-from gclbench.paper.columns import Condition
+from gclbench.paper.columns import Condition, dataset_departures
 from gclbench.paper.figures.panels import Series
 from gclbench.paper.sources import Collection
 from gclbench.records import digest
 
 
 def groups_of(collection: Collection, task: str, *conditions: Condition, datasets: Sequence[str] = ()) -> list[Group]:
-    """The recorded settings of a task that meet the conditions, on these datasets, or on any."""
-    named = [group for group in collection.groups if group.name("task") == task]
+    """The recorded settings of a task that meet the conditions, on these datasets, or on any; always on the form of a dataset that is shipped."""
+    named = [group for group in collection.groups if group.name("task") == task and not dataset_departures(group.flat)]
     return holding([group for group in named if not datasets or group.name("dataset") in datasets], *conditions)
 
 
