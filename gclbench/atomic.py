@@ -19,7 +19,6 @@ ABANDONED_AFTER = 3600.0
 
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 
-
 Content = bytes | Callable[[BinaryIO], object]
 """What is to be in a file, or what writes it into an open one."""
 
@@ -34,7 +33,7 @@ def write_atomically(path: Path, content: Content) -> None:
         os.replace(temporary, path)
 
 
-def write_unless(path: Path, content: Content, stays: Callable[[Path], bool]) -> bool:
+def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
     """Writes a file unless what is there stays; two writers at the same moment cannot make one lose what should stay.
 
     What is there and would not stay is taken aside and judged again before it is replaced, so that nobody can put something else in
@@ -67,7 +66,7 @@ def write_unless(path: Path, content: Content, stays: Callable[[Path], bool]) ->
             if stays(path):
                 # Not even taken aside: a writer that is killed at that moment would have lost it.
                 return False
-            aside = temporary_beside(path)
+            aside = _beside(path)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(aside)
                 kept = stays(aside)
@@ -88,7 +87,7 @@ def write_unless(path: Path, content: Content, stays: Callable[[Path], bool]) ->
 @contextlib.contextmanager
 def _written(path: Path, content: Content) -> Iterator[Path]:
     """The content on disk under another name, which is gone afterwards."""
-    temporary = temporary_beside(path)
+    temporary = _beside(path)
     try:
         with open(temporary, "xb") as file:
             if isinstance(content, bytes):
@@ -121,6 +120,5 @@ def sweep_away_abandoned(fresh: Path, names: re.Pattern[str] = TEMPORARY, after:
                             Path(entry.path).unlink()
 
 
-def temporary_beside(path: Path) -> Path:
-    """A name that nobody else takes, in the folder of `path`, by which the file is known as temporary."""
+def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

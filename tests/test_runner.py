@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 
 from gclbench import runner
 from gclbench.config import load
-from gclbench.graph import MASKS, Embedding, Unsupported
+from gclbench.graph import MASKS, Contrast, Embedding, Unsupported
 from gclbench.hyperparameters import OneOf
 from gclbench.launch.local import execute
 from gclbench.records import Record, Store, StoreError
@@ -321,12 +321,19 @@ def test_a_record_says_how_it_came_to_be(here: Path) -> None:
     assert record.memory["rss_peak"] > 1e7
     assert record.environment["torch"] == torch.__version__ and record.device
     assert record.fit["iterations"] == 2 and math.isfinite(record.fit["loss"])
-    assert -1 <= record.fit["mean_cosine"] <= 1
     assert record.filter_report["solver"]
     assert record.repairs and "one direction" in " ".join(record.repairs)
     assert record.command.endswith("task=classification 'seeds=[4]'")
     assert set(record.split) == {"protocol", "hash"} and record.split["protocol"] == "random_10_10_80"
     assert records["clustering"].split == {}, "clustering has no split; that of another task must not be recorded with it"
+
+
+def test_what_the_loss_compares_is_measured_after_a_training_of_pairs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Contrast, "mean_cosine", lambda self: 0.25)
+    trained = run("method=grace", "method.epochs=1", "task=[clustering,link_prediction]")
+    assert [record.fit["mean_cosine"] for record in trained.values()] == [0.25, 0.25]
+    for others in (["method=grace", "method.epochs=0"], ["method=kmeans"], ["method=dgi", "method.epochs=1"]):
+        assert "mean_cosine" not in run(*others, "task=clustering")["clustering"].fit
 
 
 def test_a_split_is_not_recorded_with_another_task() -> None:

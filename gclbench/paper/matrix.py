@@ -66,7 +66,7 @@ class Field:
     """A base and a strategy on one dataset: a cell per setting that was recorded, with what tells the settings apart.
 
     Attributes:
-        shipped: the base and the dataset are at their shipped settings, as far as anything is recorded.
+        shipped: runs at the shipped settings of the base and the dataset are recorded; else those at others are shown.
     """
 
     dataset: str
@@ -74,7 +74,7 @@ class Field:
     base: str
     strategy: str
     cells: tuple[tuple[str, Cell], ...]
-    shipped: bool = True
+    shipped: bool
 
     def show(self) -> str:
         """Settings that differ stand side by side, never averaged."""
@@ -100,25 +100,19 @@ def fields(collection: Collection, datasets: Sequence[str]) -> tuple[list[Field]
                 here = [group for group in here if group.settings["task"].get("protocol") == "random_10_10_80"]
             for base in BASES:
                 for strategy in strategies():
-                    chosen = _shown(base, [group for group in here if group.name("negatives") == strategy])
+                    chosen, shipped = _shown(base, [group for group in here if group.name("negatives") == strategy])
                     told_apart = sorted(zip(differences(chosen), chosen, strict=True), key=lambda pair: pair[0])
                     cells = tuple((what, measure.cell(group)) for what, group in told_apart)
-                    found.append(
-                        Field(dataset, measure, base.label, strategy, cells, all(_is_shipped(base, group) for group in chosen))
-                    )
+                    found.append(Field(dataset, measure, base.label, strategy, cells, shipped))
                     used.update({record.id: record for group in chosen for record in group.records})
     return found, list(used.values())
 
 
-def _shown(base: Column, groups: Sequence[Group]) -> list[Group]:
-    """A base method's groups at its shipped settings (the strategy's are not looked at); where there are none, all of them."""
+def _shown(base: Column, groups: Sequence[Group]) -> tuple[list[Group], bool]:
+    """A base method's groups at its shipped settings (the strategy's are not looked at), and True; where there are none, all of them."""
     held = [group for group in groups if base.matches(group.flat)]
-    shipped = [group for group in held if _is_shipped(base, group)]
-    return shipped or held
-
-
-def _is_shipped(base: Column, group: Group) -> bool:
-    return all(text.startswith("negatives.") for text in base.departures(group.flat))
+    shipped = [group for group in held if all(text.startswith("negatives.") for text in base.departures(group.flat))]
+    return shipped or held, bool(shipped)
 
 
 def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:

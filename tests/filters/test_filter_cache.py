@@ -285,3 +285,16 @@ def test_an_uncached_mapped_result_leaves_no_file(graph, tmp_path):
     assert torch.equal(found.x, graph.x * 2)
     assert (found.file, found.report) == (None, {"solver": "mapping"})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mapped_result_whose_file_is_gone_is_still_a_result(graph, tmp_path):
+    class Swept(Mapping):
+        """Somebody swept the file away while it was in use; the map itself stays readable."""
+
+        def apply(self, graph, device="cpu", folder=None):
+            made = super().apply(graph, device, folder)
+            made.file.unlink()
+            return made
+
+    assert torch.equal(uncached(Swept(), graph, tmp_path).x, graph.x * 2)
+    assert torch.equal(cached(Swept(), SETTINGS, graph, tmp_path)[0].x, graph.x * 2), "it costs the cache alone"
