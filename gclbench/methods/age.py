@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from gclbench.graph import Embedding
 from gclbench.hyperparameters import Count, Fraction, Positive, Range
 from gclbench.methods.clusters import number_of_clusters
-from gclbench.methods.pair_ranking import least_similar, ranked
+from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
 from gclbench.nn.sparse import compressed
 from gclbench.registry import METHODS
@@ -141,7 +141,7 @@ class PairProducts(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, one: Tensor, other: Tensor) -> Tensor:
         ctx.save_for_backward(z, one, other)
-        return (z.index_select(0, one) * z.index_select(0, other)).sum(dim=1)
+        return pair_products(z, one, other)
 
     @staticmethod
     @once_differentiable

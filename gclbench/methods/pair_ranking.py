@@ -11,6 +11,9 @@ from torch import Tensor
 TILE_ENTRIES = 1 << 22
 """Cosines held at a time: 16 MiB in float32."""
 
+CACHED_ENTRIES = 1 << 16
+"""Entries of rows a CPU multiplies at a time: 256 KiB in float32, so that the products never leave its cache."""
+
 HALF = 1 << 16
 
 ROUNDING = 1e-6
@@ -78,10 +81,18 @@ def least_similar(z: Tensor, threshold: float, count: int, generator: torch.Gene
     at_once = max(1, 4 * TILE_ENTRIES // max(1, z.shape[1]))
     while missing > 0:
         ids = torch.randint(nodes * nodes, (min(at_once, 2 * missing + 16),), generator=generator).to(z.device)
-        cosines = (z.index_select(0, ids // nodes) * z.index_select(0, ids % nodes)).sum(dim=1)
-        kept.append(ids[cosines <= threshold + ROUNDING][:missing])
+        kept.append(ids[pair_products(z, ids // nodes, ids % nodes) <= threshold + ROUNDING][:missing])
         missing -= len(kept[-1])
     return torch.cat(kept) if kept else torch.zeros(0, dtype=torch.int64, device=z.device)
+
+
+def pair_products(z: Tensor, one: Tensor, other: Tensor) -> Tensor:
+    """z_i · z_j of listed pairs (P) of rows of z (N×d). Not differentiable. P×d entries are never held at once."""
+    at_once = max(1, (CACHED_ENTRIES if z.device.type == "cpu" else 4 * TILE_ENTRIES) // max(1, z.shape[1]))
+    products = z.new_empty(len(one))
+    for left, right, out in zip(one.split(at_once), other.split(at_once), products.split(at_once), strict=True):
+        torch.sum(z.index_select(0, left).mul_(z.index_select(0, right)), dim=1, out=out)
+    return products
 
 
 def _tiles(z: Tensor) -> Iterator[tuple[int, Tensor]]:
