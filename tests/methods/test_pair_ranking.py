@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import normalize
 
 from gclbench.methods import pair_ranking
-from gclbench.methods.pair_ranking import least_similar, ranked
+from gclbench.methods.pair_ranking import CACHED_ENTRIES, least_similar, pair_products, ranked
 
 
 def rows(nodes: int, width: int) -> torch.Tensor:
@@ -49,3 +49,12 @@ def test_draws_are_uniform_over_the_least_similar_pairs() -> None:
 
 def test_rows_without_direction_are_drawn_too() -> None:
     assert len(least_similar(torch.zeros(5, 3), 0.0, 9, torch.Generator().manual_seed(0))) == 9
+
+
+def test_products_in_pieces_are_those_of_whole_rows() -> None:
+    z = rows(50, 900)
+    one, other = torch.randint(50, (2, 3 * (CACHED_ENTRIES // 900) + 7), generator=torch.Generator().manual_seed(1))
+    assert torch.equal(pair_products(z, one, other), (z[one] * z[other]).sum(dim=1))
+    wide = torch.ones(2, CACHED_ENTRIES + 1)  # a piece is one pair where a row is larger than it
+    assert pair_products(wide, torch.tensor([0, 1]), torch.tensor([1, 1])).tolist() == [CACHED_ENTRIES + 1] * 2
+    assert pair_products(z, one[:0], other[:0]).shape == (0,)
