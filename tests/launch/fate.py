@@ -35,7 +35,7 @@ class Fate:
             case 3:
                 watch(1, 10, math.nan)
             case 5:
-                hoard = [torch.empty(1 << 24) for _ in range(1 << 10)]  # 64 MiB each, 64 GiB in all; untouched, so that it takes no time
+                hoard = [torch.empty(1 << 24) for _ in range(1 << 10)]  # 64 MiB each, 64 GiB; untouched: no time is spent
                 return Embedding(hoard[0])
             case 7:
                 for step in range(1, 10_000):
