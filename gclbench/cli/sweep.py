@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gclbench.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
-    from gclbench.paper.columns import Column, Condition
+    from gclbench.paper.columns import Column
     from gclbench.paper.tables.definition import Definition
 
 EXAMPLES = """examples:
@@ -127,7 +127,7 @@ def _command(definition: Definition, column: Column, method: str, dataset: str) 
     flat = _settings(command, definition.task)
     protocol = definition.protocols.get(dataset)
     asked = [*column.where, *definition.where, *([is_("task.protocol", protocol)] if protocol else [])]
-    wanted = [_override(condition, definition.task) for condition in asked if not condition.holds(flat)]
+    wanted = [condition.override(definition.task) for condition in asked if not condition.holds(flat)]
     names = [text for text in wanted if "." not in text.partition("=")[0]]
     return [*command, *names, *(text for text in wanted if text not in names)]
 
@@ -140,19 +140,3 @@ def _settings(command: list[str], task: str) -> dict[str, object]:
     settings = load([*command, "device=cpu"]).settings
     kinds = {kind: values for kind, values in settings.items() if kind != "tasks"}
     return flatten({**kinds, "task": settings["tasks"][task]})
-
-
-def _override(condition: Condition, task: str) -> str:
-    """The override that makes a condition hold.
-
-    Raises:
-        ValueError: for a condition that only rules values out.
-    """
-    if condition.excluded:
-        raise ValueError(f"the default of {condition.key} is one that the table rules out; give another one")
-    value = condition.values[0]
-    text = "null" if value is None else str(value)
-    kind, _, leaf = condition.key.partition(".")
-    if leaf == "name":
-        return f"{kind}={text}"
-    return f"task.{task}.{leaf}={text}" if kind == "task" else f"{condition.key}={text}"

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.aggregate import Cell, Group, differences, group_records
-from gclbench.paper.comparison import printed_beside
+from gclbench.paper.comparison import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
 
@@ -74,7 +74,8 @@ class ClosingTable:
 
     Attributes:
         rows: numbers, by task, dataset and method. troubles: one line per way in which runs ended without a value.
-        notes: one line per setting that departs from what the paper prints, and per setting after whose training all nodes point one way.
+        notes: one line per setting that departs from what the paper prints, or has no printed number beside it while others have, and per
+            setting after whose training all nodes point one way.
     """
 
     rows: tuple[Row, ...]
@@ -127,10 +128,12 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
         task, dataset = group.name("task"), group.name("dataset")
         recorded = group.metrics()
         departures: list[str] = []
+        values: list[PrintedValue | None] = []
         for metric in METRICS.get(task, recorded) if recorded else ():
             if metric in recorded:
                 value, departs = printed_beside(group.settings, metric)
                 departures = departs or departures
+                values.append(value)
                 rows.append(Row(dataset, label, task, metric, group.cell(metric), value))
         troubles += _troubles(f"{label} · {dataset} · {task}", group)
         if cosines := _one_way(group):
@@ -138,6 +141,8 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
             one_way.setdefault((f"{label} · {dataset}", cosines), []).append(task)
         if departures:
             notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
+        elif values and not any(values):
+            notes += _elsewhere(f"{label} · {dataset} · {task}", group)
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
     return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
 
@@ -178,6 +183,16 @@ def _troubles(name: str, group: Group) -> list[str]:
         f"{status} ×{len(which)}: {name} · seed{'s' * (len(which) > 1)} {', '.join(map(str, which))}{': ' * bool(reason)}{reason}"
         for (status, reason), which in seeds.items()
     ]
+
+
+def _elsewhere(name: str, group: Group) -> list[str]:
+    """Which settings the printed number is of, where it is not of these."""
+    for metric in group.metrics():
+        found = printed_elsewhere(group.settings, metric)
+        if found:
+            value, overrides = found
+            return [f"{name}: the number printed in {value.source} is for {' '.join(overrides)}"]
+    return []
 
 
 def _one_way(group: Group) -> tuple[tuple[int, float], ...]:

@@ -34,6 +34,21 @@ class Condition:
         """Whether flattened settings satisfy it."""
         return (flat.get(self.key, self.default) in self.values) != self.excluded
 
+    def override(self, task: str) -> str:
+        """What makes it hold, as typed on the command line of a run of a task: `filter=none`, `task.clustering.clusters=null`.
+
+        Raises:
+            ValueError: for a condition that only rules values out.
+        """
+        if self.excluded:
+            raise ValueError(f"the default of {self.key} is one that the table rules out; give another one")
+        value = self.values[0]
+        text = "null" if value is None else str(value)
+        kind, _, leaf = self.key.partition(".")
+        if leaf == "name":
+            return f"{kind}={text}"
+        return f"task.{task}.{leaf}={text}" if kind == "task" else f"{self.key}={text}"
+
 
 def is_(key: str, *values: Any, default: Any = None) -> Condition:
     """`key` is one of `values`."""

@@ -18,7 +18,7 @@ from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, Definition, column_of
 from gclbench.records import Record, flatten
 
-__all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside"]
+__all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside", "printed_elsewhere"]
 
 """Strategies that a method's own name stands for."""
 
@@ -238,3 +238,30 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
         if plain or value.paper in OWN_PAPERS.get(method, ()):
             return value, []
     return None, []
+
+
+def printed_elsewhere(settings: Mapping[str, Any], metric: str) -> tuple[PrintedValue, list[str]] | None:
+    """A printed value of a run's method, dataset and task that stands beside other settings than its own, and what leads to those.
+
+    Returns:
+        The value, its method's own paper first, and overrides as typed; of several columns, those of the nearest. None where no
+        table has one.
+    """
+    flat = flatten(settings)
+    dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
+    for value in printed(dataset, method, task, metric, settings["task"].get("protocol")):
+        definition = TABLES.get(f"{value.paper}/{value.table}")
+        if definition is None or value.mean is None:
+            continue
+        nearest: list[str] = []
+        for column in definition.columns:
+            if (column.method, column.variant, column.method_name) != (value.method, value.variant, method):
+                continue
+            lacking = [condition for condition in (*column.where, *definition.where) if not condition.holds(flat)]
+            if any(condition.excluded for condition in lacking):
+                continue
+            if lacking and (not nearest or len(lacking) < len(nearest)):
+                nearest = [condition.override(task) for condition in lacking]
+        if nearest:
+            return value, nearest
+    return None

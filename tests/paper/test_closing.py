@@ -93,3 +93,28 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
     )
     for silent in (ended("clustering", 0, 1.0, iterations=0), record(method="grace")):
         assert not [note for note in closing_table([silent]).notes if "one way" in note], "no training, or not measured"
+
+
+def test_settings_of_the_printed_number_are_told(record) -> None:
+    def links(name: str, **settings: object) -> tuple[str, ...]:
+        filter = {"name": "laplacian", "order": settings.pop("order")} if "order" in settings else "none"
+        return closing_table([record(method=name, task="link_prediction", filter=filter, metrics={"auc": 0.9}, **settings)]).notes
+
+    assert links("ssgc", output="projected") == (
+        "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for method.output=filtered",
+    )
+    assert links("age", order=8, upper_start=0.011) == (
+        "age · cora · link_prediction: the number printed in dmat Table 3 is for filter.order=1 method.upper_start=0.0011",
+    )
+    assert links("age", order=1, upper_start=0.011) == (
+        "age · cora · link_prediction: the number printed in dmat Table 3 is for method.upper_start=0.0011",
+    )
+    assert not [note for note in links("age", order=1, upper_start=0.0011) if "printed in" in note], "it is this run's"
+
+
+def test_a_setting_that_no_override_names_is_not_told(record) -> None:
+    # The untrained encoder is a control of ours: the table asks for any number of epochs but its own.
+    assert not closing_table([record(epochs=0, metrics={"acc": 0.6})]).notes
+    assert not closing_table([record(dataset="digits", method="ssgc", output="projected", metrics={"acc": 0.6})]).notes
+    told = closing_table([record(method="kmeans", filter="gnnbp", metrics={"acc": 0.6})]).notes
+    assert told == ("kmeans · cora · clustering: the number printed in dmat Table 1 is for filter=none",)
