@@ -29,7 +29,7 @@ AGC_RULE = (
 )
 AGE_GRID = (
     "age: order of the filter and thresholds are set per dataset, by what criterion is not said; of the epochs the one with the least "
-    "Davies-Bouldin index is taken, without labels (METHODS 3.5)."
+    "Davies-Bouldin index is taken, without labels (METHODS 3.5). Its script fixes the seed, ours are different ones (results/NOTES.md)."
 )
 AGE_VALIDATION = (
     "age: at the settings of its link prediction script (one step of smoothing, u from 0.0011), which takes the epoch with the best "
