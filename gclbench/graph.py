@@ -116,6 +116,8 @@ class Graph(Data):
         repairs: one sentence per thing that was changed to make the input a graph.
         classes: number of classes, 0 without labels. It is a fact of the dataset and stays where the labels are taken away.
         train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without one.
+        validation: how well an embedding does on what the task holds out for choices during the training (larger is better); absent
+            where it holds out nothing. No part of the content.
     """
 
     @property

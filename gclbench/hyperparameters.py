@@ -57,6 +57,13 @@ class Machine:
     """Marks a setting of how a component computes on this machine and not of what: it is no part of a run's identity."""
 
 
+class Later:
+    """Marks a setting that was added with a default that does what every run did before.
+
+    At its default it is no part of a run's identity, so that records from before it are still those of the same runs.
+    """
+
+
 Count = Annotated[int, Range(least=1)]
 NonNegative = Annotated[float, Range(least=0)]
 Positive = Annotated[float, Range(above=0)]
@@ -88,13 +95,17 @@ def values_of(component: Any) -> dict[str, Any]:
 
 
 def identity_of(component: Any) -> dict[str, Any]:
-    """The hyper-parameters that make a run what it is: `values_of` without the `Machine` ones."""
-    kinds = schema(type(component))
-    return {name: value for name, value in values_of(component).items() if not _is_machine(kinds[name])}
+    """The hyper-parameters that make a run what it is: `values_of` without the `Machine` ones, and the `Later` ones at their default."""
+    kinds, usual = schema(type(component)), defaults(type(component))
+    return {
+        name: value
+        for name, value in values_of(component).items()
+        if not _is_marked(kinds[name], Machine) and not (_is_marked(kinds[name], Later) and value == usual[name])
+    }
 
 
-def _is_machine(kind: Any) -> bool:
-    return typing.get_origin(kind) is Annotated and any(isinstance(rule, Machine) for rule in typing.get_args(kind)[1:])
+def _is_marked(kind: Any, mark: type) -> bool:
+    return typing.get_origin(kind) is Annotated and any(isinstance(rule, mark) for rule in typing.get_args(kind)[1:])
 
 
 def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> Any:

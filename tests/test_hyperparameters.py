@@ -11,6 +11,7 @@ import pytest
 from gclbench.hyperparameters import (
     Count,
     Fraction,
+    Later,
     Machine,
     NonNegative,
     OneOf,
@@ -197,3 +198,13 @@ def test_a_setting_of_the_machine_is_no_part_of_the_identity() -> None:
     errors: list[str] = []
     assert bind(Placed, {"where": "nowhere"}, "filter", errors) is None
     assert "must be one of here, there" in errors[0]
+
+
+def test_a_later_setting_is_part_of_the_identity_away_from_its_default() -> None:
+    @dataclass(frozen=True)
+    class Grown:
+        rate: float = 0.5
+        way: Annotated[str, OneOf("old", "new"), Later()] = "old"
+
+    assert identity_of(Grown()) == {"rate": 0.5} == identity_of(Grown(way="old"))
+    assert identity_of(Grown(way="new")) == {"rate": 0.5, "way": "new"} == values_of(Grown(way="new"))

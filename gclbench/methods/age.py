@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -12,8 +13,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding
-from gclbench.hyperparameters import Count, Fraction, Positive, Range
+from gclbench.graph import Embedding, Unsupported
+from gclbench.hyperparameters import Count, Fraction, Later, OneOf, Positive, Range
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
@@ -31,7 +32,8 @@ class Age:
     """AGE: a linear encoder of Laplacian-smoothed features, trained on its own most and least similar pairs.
 
     Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps the one with the least Davies–Bouldin
-    index of them. No label has a part in it.
+    index of them, or, for link prediction as in its official script, the one that ranks the task's validation pairs best. No label has a
+    part in it.
 
     Attributes:
         epochs: passes over the most similar pairs. update_every: epochs between two rankings.
@@ -39,6 +41,7 @@ class Age:
         upper_start, upper_end: share u of the N² pairs that are positives, at the start and at the end.
         lower_start, lower_end: l; negatives are drawn from the least similar 1 − l of the pairs.
         clusters: number of clusters; None takes the dataset's number of classes. n_init: restarts of their k-means.
+        epoch_by: what the epoch is taken by, `clusters` or `validation`; with the second it has no clusters of its own.
     """
 
     version: ClassVar[str] = "1"
@@ -57,6 +60,7 @@ class Age:
     lower_end: Fraction = 0.5
     clusters: Count | None = None
     n_init: Count = 10
+    epoch_by: Annotated[str, OneOf("clusters", "validation"), Later()] = "clusters"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """Trains the encoder and returns the embedding (N×hidden) and clusters of the epoch with the least index.
@@ -65,16 +69,16 @@ class Age:
             graph: x (N×F) is the smoothed features (filter=laplacian). labels: not read.
 
         Raises:
-            Unsupported: when the number of clusters is not known, or larger than the number of nodes.
+            Unsupported: when the number of clusters is not known, or larger than the number of nodes, or the task has no validation
+                pairs to take the epoch by.
         """
         x = graph.x
-        k = number_of_clusters(graph, self.clusters, "age")
+        judge = self._judge(graph, rng)
         with rng.seeded("init"):
             encoder = ScaledLinear(x.shape[1], self.hidden).to(x.device)
         optimiser = torch.optim.Adam(encoder.parameters(), lr=self.lr, fused=True)
         pairs = Pairs(normalize(x, dim=1), *self._thresholds(0), generator=rng.torch("pairs"))
         best = Best()
-        seed = rng.integer("kmeans_in_fit")
         for epoch in watch.iterations(self.epochs, encoder=encoder, optimiser=optimiser, pairs=pairs, best=best):
             total = torch.zeros((), device=x.device)
             for most in pairs.most.split(self.batch_size):
@@ -87,13 +91,31 @@ class Age:
             watch(epoch, self.epochs, total)
             if epoch % self.update_every == 0:
                 z = encoded(encoder, x)
-                best.offer(z, spectral_clusters(z, k, self.n_init, seed))
+                best.offer(z, *judge(z))
                 if epoch < self.epochs:
                     pairs.rank(z, *self._thresholds(epoch))
-        if best.z is None or best.clusters is None:
+        if best.z is None:
             z = encoded(encoder, x)
-            best.offer(z, spectral_clusters(z, k, self.n_init, seed))
+            best.offer(z, *judge(z))
         return Embedding(best.z, geometry="cosine", clusters=best.clusters)  # type: ignore[arg-type]
+
+    def _judge(self, graph: Data, rng: Streams) -> Callable[[Tensor], tuple[Tensor | None, float]]:
+        """From an embedding to its clusters, if any, and the number of which the least is best."""
+        if self.epoch_by == "clusters":
+            k, seed = number_of_clusters(graph, self.clusters, "age"), rng.integer("kmeans_in_fit")
+
+            def by_clusters(z: Tensor) -> tuple[Tensor | None, float]:
+                clusters = spectral_clusters(z, k, self.n_init, seed)
+                return clusters, davies_bouldin(z, clusters)
+
+            return by_clusters
+        score = graph.validation if "validation" in graph else None
+        if score is None:
+            raise Unsupported(
+                "method.epoch_by=validation takes the epoch by the task's validation pairs, and this task holds none out; "
+                "method.epoch_by=clusters needs none, and task=link_prediction has some"
+            )
+        return lambda z: (None, -score(Embedding(z, geometry="cosine")))
 
     def _thresholds(self, epoch: int) -> tuple[float, float]:
         """u and l from an epoch's ranking on; straight lines from start to end."""
@@ -201,10 +223,10 @@ class Pairs:
 
 
 class Best:
-    """The embedding whose clusters have the least Davies–Bouldin index so far; where there is no index, the latest.
+    """The embedding with the least index so far, of equal ones the latest.
 
     Attributes:
-        index: its index. z, clusters: it and its clusters, None before the first.
+        index: its index. z, clusters: it and its clusters, None before the first; no clusters where the index needs none.
     """
 
     def __init__(self) -> None:
@@ -212,9 +234,8 @@ class Best:
         self.z: Tensor | None = None
         self.clusters: Tensor | None = None
 
-    def offer(self, z: Tensor, clusters: Tensor) -> None:
+    def offer(self, z: Tensor, clusters: Tensor | None, index: float) -> None:
         """Takes it if its index is not larger."""
-        index = davies_bouldin(z, clusters)
         if index <= self.index:
             self.index, self.z, self.clusters = index, z, clusters
 

@@ -17,7 +17,10 @@ CACHED_ENTRIES = 1 << 16
 HALF = 1 << 16
 
 ROUNDING = 1e-6
-"""Two ways of computing the same cosine in float32 may differ by so much."""
+"""Two ways of computing the same cosine in float32 may differ by so much, and in long rows by more."""
+
+EMPTY = 8
+"""Draws in a row without a pair at most as similar as the threshold, after which twice the rounding is allowed."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +80,16 @@ def least_similar(z: Tensor, threshold: float, count: int, generator: torch.Gene
     Args:
         z, threshold: as in `ranked`. generator: on the CPU.
     """
-    nodes, kept, missing = len(z), [], count
+    nodes, kept, missing, slack, empty = len(z), [], count, ROUNDING, 0
     at_once = max(1, 4 * TILE_ENTRIES // max(1, z.shape[1]))
     while missing > 0:
         ids = torch.randint(nodes * nodes, (min(at_once, 2 * missing + 16),), generator=generator).to(z.device)
-        kept.append(ids[pair_products(z, ids // nodes, ids % nodes) <= threshold + ROUNDING][:missing])
+        kept.append(ids[pair_products(z, ids // nodes, ids % nodes) <= threshold + slack][:missing])
         missing -= len(kept[-1])
+        empty = 0 if len(kept[-1]) else empty + 1
+        if empty == EMPTY:
+            # All pairs are equally similar, and rounding puts the threshold below them: without more slack this would never end.
+            slack, empty = 2 * slack, 0
     return torch.cat(kept) if kept else torch.zeros(0, dtype=torch.int64, device=z.device)
 
 

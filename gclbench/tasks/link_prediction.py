@@ -26,7 +26,7 @@ class LinkPrediction:
 
     Held-out edges are gone before anything is computed on the graph; filter, diffusion, k-NN graphs and
     centralities see training edges only (METHODS 1.1, item 3). A pair's score is the logit z_i · z_j, without a
-    sigmoid; nothing is fitted or chosen, so the validation pairs are scored for information only.
+    sigmoid; nothing is fitted. A method may choose by the score of the validation pairs, which it does not see.
 
     Attributes:
         val_fraction: share of the undirected edges held out for validation.
@@ -55,6 +55,8 @@ class LinkPrediction:
     def hide(self, graph: Graph, split: Split) -> Graph:
         """The graph with the training edges only, both directions of each; it has its own content hash.
 
+        Its `validation` is AUC + AP of an embedding on the validation pairs.
+
         Raises:
             LeakError: a held-out pair, in either direction, is among the remaining edges.
         """
@@ -62,6 +64,11 @@ class LinkPrediction:
         edges = split.parts["train_edges"]
         visible = make_graph(graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True)
         check_no_leak(split, visible)
+
+        def validation(embedding: Embedding) -> float:
+            return sum(self._ranked(embedding, graph.num_nodes, split, "val"))
+
+        visible.validation = validation
         return visible
 
     def labels(self, graph: Graph, split: Split) -> Tensor:
@@ -77,11 +84,13 @@ class LinkPrediction:
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
-        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
         metrics: dict[str, float] = {}
         for part, prefix in (("test", ""), ("val", "val_")):
-            edges = pair_logits(z, split.parts[f"{part}_edges"])
-            non_edges = pair_logits(z, split.parts[f"{part}_non_edges"])
-            metrics[f"{prefix}auc"] = link_auc(edges, non_edges)
-            metrics[f"{prefix}ap"] = link_average_precision(edges, non_edges)
+            metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = self._ranked(embedding, graph.num_nodes, split, part)
         return metrics
+
+    def _ranked(self, embedding: Embedding, nodes: int, split: Split, part: str) -> tuple[float, float]:
+        """AUC and AP on the pairs of a part."""
+        z = embedding_rows(embedding, nodes, self.normalize)
+        edges, non_edges = (pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges"))
+        return link_auc(edges, non_edges), link_average_precision(edges, non_edges)

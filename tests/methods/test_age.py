@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
-from gclbench.graph import make_graph
+from gclbench.graph import Embedding, Unsupported, make_graph
+from gclbench.hyperparameters import identity_of
 from gclbench.methods import age
 from gclbench.methods.age import Age, Best, PairProducts, ScaledLinear
 from gclbench.methods.pair_ranking import least_similar
@@ -79,20 +82,59 @@ def test_products_of_pairs_have_the_gradient_of_the_dense_matrix():
     torch.testing.assert_close(PairProducts.apply(z, one, other), (z @ z.T)[one, other])
 
 
-def test_the_epoch_with_the_least_index_is_kept(monkeypatch):
-    values = iter([2.0, 0.5, 1.0, 0.5])
-    monkeypatch.setattr(age, "davies_bouldin", lambda z, clusters: next(values))
+def test_the_epoch_with_the_least_index_is_kept():
     best = Best()
-    for number in range(4):
-        best.offer(torch.full((1, 1), float(number)), torch.tensor([number]))
+    for number, index in enumerate([2.0, 0.5, 1.0, 0.5]):
+        best.offer(torch.full((1, 1), float(number)), torch.tensor([number]), index)
     assert best.index == 0.5 and best.z is not None and best.z.item() == 3 == best.clusters.item()
 
 
 def test_no_index_keeps_the_latest():
     best = Best()
     for number in range(2):
-        best.offer(torch.full((3, 1), float(number)), torch.zeros(3))
+        best.offer(torch.full((3, 1), float(number)), torch.zeros(3), math.inf)
     assert best.z is not None and best.z[0].item() == 1
+
+
+def test_the_epoch_by_the_index_of_its_clusters(graph, monkeypatch):
+    indices = iter([0.9, 0.2, 0.7])
+    monkeypatch.setattr(age, "davies_bouldin", lambda z, clusters: next(indices))
+    embeddings: list[torch.Tensor] = []
+    encoded = age.encoded
+    monkeypatch.setattr(age, "encoded", lambda encoder, x: embeddings.append(encoded(encoder, x)) or embeddings[-1])
+    kept = Age(epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2).fit(graph, NONE, Streams(1), Watch())
+    assert kept.clusters is not None and kept.clusters.shape == (NODES,) and len(embeddings) == 3
+    assert torch.equal(kept.z, embeddings[1]) and not torch.equal(kept.z, embeddings[2])
+
+
+def test_the_epoch_by_validation_pairs(graph):
+    seen: list[torch.Tensor] = []
+
+    def validation(embedding: Embedding) -> float:
+        assert embedding.geometry == "cosine"
+        seen.append(embedding.z)
+        return [1.2, 1.7, 1.5][len(seen) - 1]
+
+    graph.validation = validation
+    method = Age(epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2, epoch_by="validation")
+    found = method.fit(graph, NONE, Streams(1), Watch())
+    assert len(seen) == 3 and found.clusters is None
+    assert torch.equal(found.z, seen[1]) and not torch.equal(found.z, seen[2])
+
+
+def test_a_task_without_validation_pairs(graph):
+    with pytest.raises(
+        Unsupported, match=r"holds none out; method.epoch_by=clusters needs none, and task=link_prediction has some"
+    ):
+        Age(epoch_by="validation").fit(graph, NONE, Streams(1), Watch())
+    assert "epoch_by" not in identity_of(Age()) and identity_of(Age(epoch_by="validation"))["epoch_by"] == "validation"
+
+
+def test_constant_features_end(graph):
+    # Their cosines, summed in another order, are above the threshold by more than the usual rounding.
+    flat = make_graph(torch.ones(40, 3000), torch.tensor([[0, 1], [2, 3]]), torch.arange(40) % 2, "flat", undirected=True)
+    found = Age(epochs=1, update_every=1, hidden=4).fit(flat, torch.full((40,), -1), Streams(0), Watch())
+    assert bool(torch.isfinite(found.z).all())
 
 
 def test_no_epochs_embed_with_the_untrained_encoder(graph):

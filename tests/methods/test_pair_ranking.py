@@ -51,6 +51,18 @@ def test_rows_without_direction_are_drawn_too() -> None:
     assert len(least_similar(torch.zeros(5, 3), 0.0, 9, torch.Generator().manual_seed(0))) == 9
 
 
+def test_a_threshold_below_every_product_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def above(z: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        calls.append(len(one))
+        return torch.full((len(one),), 1.0 + 5e-6)
+
+    monkeypatch.setattr(pair_ranking, "pair_products", above)
+    assert len(least_similar(rows(6, 2), 1.0, 9, torch.Generator().manual_seed(0))) == 9
+    assert len(calls) == 3 * pair_ranking.EMPTY + 1  # slack of 1, 2 and 4 times the rounding were too little
+
+
 def test_products_in_pieces_are_those_of_whole_rows() -> None:
     z = rows(50, 900)
     one, other = torch.randint(50, (2, 3 * (CACHED_ENTRIES // 900) + 7), generator=torch.Generator().manual_seed(1))

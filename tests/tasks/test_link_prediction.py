@@ -8,7 +8,7 @@ import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from gclbench.data.splits import LeakError, Split
-from gclbench.graph import Embedding, Graph, Unsupported
+from gclbench.graph import Embedding, Graph, Unsupported, with_features
 from gclbench.hyperparameters import bind
 from gclbench.registry import TASKS
 from gclbench.streams import Streams
@@ -84,6 +84,18 @@ def test_metrics_are_those_of_scikit_learn_on_dot_products(toy: Toy) -> None:
         assert not pairs(absent) & pairs(graph.edge_index)
     assert metrics == pytest.approx(expected)
     assert metrics["auc"] > 0.5
+
+
+def test_validation_pairs_are_scored_and_not_shown(toy: Toy) -> None:
+    graph, task = toy(), LinkPrediction()
+    split = task.split(graph, Streams(1))
+    visible = task.hide(graph, split)
+    metrics = task.evaluate(Embedding(graph.x), graph, split, Streams(1))
+    content = visible.content_hash
+    assert visible.validation(Embedding(graph.x)) == metrics["val_auc"] + metrics["val_ap"]
+    assert "validation" in with_features(visible, graph.x) and "validation" not in graph
+    del visible.validation
+    assert visible.content_hash == content, "what a method may choose by is no part of what it is trained on"
 
 
 def test_an_embedding_that_says_nothing_scores_one_half(toy: Toy) -> None:
