@@ -31,7 +31,7 @@ class Mmix:
         variant: how the shares come about. `mp`: cosines between two learned projections (Eq. 6); `mo`: cosines of the embeddings,
             with a fixed share for the node itself (Eq. 7); `binary`: half the most similar other node; `random`: normal deviates,
             drawn anew in each iteration (Table 9); `adjacency`: equal shares of the neighbours and the node itself, which is what
-            the released code amounts to.
+            the code as first released amounts to (a later revision applies the learned shares).
         scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose cosine is at least `threshold`.
         diversity: adds the loss that pushes the two projections of `mp` apart; the others have none.
         self_share: C, the node's share in its own mixture in `mo`.
@@ -66,7 +66,7 @@ class MmixNegatives(Negatives):
     """Mixtures, the MLP g behind them, and the node objective of paper 002, Eqs. 9 and 10.
 
     Attributes:
-        head: g, Linear–PReLU–Linear–PReLU as in the released code.
+        head: g, Linear–PReLU–Linear–PReLU as in the released code, but with biases.
         query, key: P_m and P_n of `mp`, None otherwise.
     """
 

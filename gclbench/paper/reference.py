@@ -21,6 +21,7 @@ OWN_PAPERS = {
     "dmat_i": ("dmat",),
     "mmix_mo": ("mmix", "mmix_iclr"),
     "mmix_mp": ("mmix", "mmix_iclr"),
+    "mmix_grace": ("mmix", "mmix_iclr"),
     "nml_gcl": ("nml",),
 }
 """The papers that introduce a method, preferred over those that quote it."""

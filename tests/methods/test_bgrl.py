@@ -21,12 +21,13 @@ NODES = 16
 
 
 def test_the_loss_against_a_plain_loop():
-    p, t = (torch.randn(6, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
+    p, t = (torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in (0, 1))
     total = 0.0
     for i in range(6):
         dot = sum(float(p[i, k] * t[i, k]) for k in range(4))
         total += 1 - dot / math.sqrt(sum(float(a * a) for a in p[i])) / math.sqrt(sum(float(a * a) for a in t[i]))
-    assert float(bootstrap(p, t)) == pytest.approx(total / 6, rel=1e-5)
+    assert float(bootstrap(p, t)) == pytest.approx(total / 6, rel=1e-12)
+    assert torch.autograd.gradcheck(lambda prediction: bootstrap(prediction, t), p.requires_grad_())
 
 
 def test_the_learning_rate_rises_linearly_and_falls_as_a_cosine():

@@ -177,6 +177,15 @@ def test_the_papers_m_mix_is_mvgrl_with_a_mixed_view(method: str, variant: str) 
     assert settings(f"method={method}", "dataset=cora", "negatives=uniform")[1] == {"name": "uniform"}
 
 
+def test_m_mix_on_grace_has_its_own_encoder_and_graces_corruption() -> None:
+    for dataset in ("cora", "citeseer", "pubmed", "dblp_citation", "acm"):
+        base, strategy = settings("method=mmix_grace", f"dataset={dataset}")
+        grace = settings("method=grace", f"dataset={dataset}")[0]
+        own = {"name": "mmix_grace", "epochs": 2000, "lr": 3e-4, "architecture": [256], "projector": 0, "tau": 1.0}
+        assert base == {**grace, **own, "weight_decay": 0.0, "activation": "prelu"}
+        assert (strategy["name"], strategy["variant"], strategy["scope"], strategy["diversity"]) == ("mmix", "mp", "wp", True)
+
+
 def test_augcl_has_the_settings_of_grace_and_of_the_official_code() -> None:
     for dataset in ("cora", "citeseer", "pubmed", "dblp_citation", "amazon_photo"):
         base, strategy = settings("method=augcl", f"dataset={dataset}")

@@ -18,8 +18,6 @@ MMIX_MP = Column("mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp",
 UNMIXED = (is_("method.name", "mmix_mp", "mmix_mo"), RAW, TRAINED, NODES, is_("negatives.name", "uniform", default="uniform"))
 RANDOM_MIX = runs_of("mmix_mp", "mmix", variant="random")
 FIXED_MIX = Column("fixed mixing", runs_of("mmix_mp", "mmix", variant="adjacency"))
-# What is behind a projector would be dropped with it (docs/choices.md).
-NO_PROJECTOR = is_("method.projector", 0)
 
 KDD_TABLES = (
     Definition(
@@ -67,7 +65,7 @@ KDD_TABLES = (
         where=(is_("task.protocol", "public"),),
         remarks=(
             ONE_PROTOCOL,
-            "no mixing, fixed mixing and random mixing are the controls of METHODS 4.3; fixed mixing is what the released code amounts to.",
+            "no mixing, fixed mixing and random mixing are the controls of METHODS 4.3; fixed mixing is what the code as first released amounts to.",
             "The supervised rows and those of Linear, GAE, VERSE, GraphCL, InfoGCL, DGI on diffused features and MVGRL as published are left out.",
         ),
     ),
@@ -125,15 +123,15 @@ KDD_TABLES = (
         columns=(
             Column("grace", GRACE.where, "grace", "reproduced"),
             replace(not_ours("grace_gat"), method="grace_with_gat_encoder"),
-            Column("grace + i-mix", (*runs_of("grace", "imix"), NO_PROJECTOR), "grace_i_mix"),
+            Column("grace + i-mix", runs_of("mmix_grace", "imix"), "grace_i_mix"),
             Column(
                 "grace + mp-mix w/o div",
-                (*runs_of("grace", "mmix", variant="mp", scope="wp", diversity=False), NO_PROJECTOR),
+                runs_of("mmix_grace", "mmix", variant="mp", scope="wp", diversity=False),
                 "grace_mp_mix_w_o_div",
             ),
             Column(
                 "grace + mp-mix",
-                (*runs_of("grace", "mmix", variant="mp", scope="wp", diversity=True), NO_PROJECTOR),
+                runs_of("mmix_grace", "mmix", variant="mp", scope="wp", diversity=True),
                 "grace_mp_mix",
             ),
         ),
