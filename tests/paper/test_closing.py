@@ -103,13 +103,16 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
     assert links("ssgc", output="projected") == (
         "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for method.output=filtered",
     )
-    assert links("age", order=8, upper_start=0.011) == (
-        "age · cora · link_prediction: the number printed in dmat Table 3 is for filter.order=1 method.upper_start=0.0011",
+    clustering = {"order": 8, "upper_start": 0.011, "lower_start": 0.1, "lower_end": 0.5}
+    assert links("age", **clustering) == (
+        "age · cora · link_prediction: the number printed in dmat Table 3 is for "
+        "filter.order=1 method.upper_start=0.0011 method.epoch_by=validation",
     )
-    assert links("age", order=1, upper_start=0.011) == (
-        "age · cora · link_prediction: the number printed in dmat Table 3 is for method.upper_start=0.0011",
+    script = {**clustering, "order": 1, "upper_start": 0.0011}
+    assert links("age", **script) == (
+        "age · cora · link_prediction: the number printed in dmat Table 3 is for method.epoch_by=validation",
     )
-    assert not [note for note in links("age", order=1, upper_start=0.0011) if "printed in" in note], "it is this run's"
+    assert not [note for note in links("age", **script, epoch_by="validation") if "printed in" in note], "it is this run's"
 
 
 def test_a_setting_that_no_override_names_is_not_told(record) -> None:
