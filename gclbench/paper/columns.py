@@ -15,6 +15,9 @@ DATASET = "dataset."
 READINGS = ("method.epoch_is",)
 """Settings that say how a printed number is to be read, decided once (docs/choices.md). What a paper leaves open besides is a column of its own."""
 
+SCORED = {"task.normalize": "auto"}
+"""How rows are scaled before a task reads them, the same for all methods (docs/choices.md). A control of ours may have it both ways."""
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -113,6 +116,8 @@ class Column:
         expected |= {
             key: ("shipped", shipped[key]) for key in shipped if not key.startswith(DATASET) and (not self.tuned or key in READINGS)
         }
+        if self.method:
+            expected |= {key: ("shipped", value) for key, value in SCORED.items()}
         departing = [
             f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
             for key, (whose, value) in expected.items()

@@ -199,3 +199,16 @@ def test_another_form_of_the_dataset_is_not_the_papers(record) -> None:
             ["dataset.features=binary (shipped: counts)"],
             ["dataset.features=unrecorded (shipped: counts)"],
         ]
+
+
+def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(record) -> None:
+    def scaled(how: str, **settings):
+        return [record(seed=seed, task_settings={"normalize": how}, **settings) for seed in range(2)]
+
+    printed = of([*scaled("auto", method="dgi"), *scaled("l2", method="dgi")])
+    assert [column for column in block(printed).columns if column.startswith("dgi")] == ["dgi"]
+    assert "cora: runs of dgi at other settings are not shown (2): task.normalize=l2 (shipped: auto)." in printed.notes
+    alone = of(scaled("l2", method="dgi"))
+    assert "cora: dgi was not run at the paper's settings: task.normalize=l2 (shipped: auto)." in alone.notes
+    control = of([*scaled("auto", method="kmeans", filter="gnnbp"), *scaled("l2", method="kmeans", filter="gnnbp")])
+    assert sum(column.startswith("k-means on filtered [") for column in block(control).columns) == 2
