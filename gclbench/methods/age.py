@@ -109,13 +109,12 @@ class Age:
                 return clusters, davies_bouldin(z, clusters)
 
             return by_clusters
-        score = graph.validation if "validation" in graph else None
-        if score is None:
+        if "validation" not in graph:
             raise Unsupported(
                 "method.epoch_by=validation takes the epoch by the task's validation pairs, and this task holds none out; "
                 "method.epoch_by=clusters needs none, and task=link_prediction has some"
             )
-        return lambda z: (None, -score(Embedding(z, geometry="cosine")))
+        return lambda z: (None, -graph.validation(Embedding(z, geometry="cosine")))
 
     def _thresholds(self, epoch: int) -> tuple[float, float]:
         """u and l from an epoch's ranking on; straight lines from start to end."""

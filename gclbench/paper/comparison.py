@@ -20,8 +20,6 @@ from gclbench.records import Record, flatten
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside", "printed_elsewhere"]
 
-"""Strategies that a method's own name stands for."""
-
 TOLD = 5
 """So many settings of a column that are left out are named."""
 

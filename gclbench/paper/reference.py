@@ -50,6 +50,7 @@ METHODS = {
     "MVGRL+mp-mix": ("mmix_mp", ""),
     "MVGRL+mp-mix w/o div": ("mmix_mp_without_diversity", ""),
     "GRACE+": ("grace_plus", ""),
+    "GRACE+mp-mix": ("mmix_grace", ""),
     "NML-GCL w/o M (m_ij = 1/N)": ("nml_gcl_without_metric", ""),
     "NML-GCL repl. cosine sim.": ("nml_gcl_cosine", ""),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -66,7 +67,7 @@ class LinkPrediction:
         check_no_leak(split, visible)
 
         def validation(embedding: Embedding) -> float:
-            return sum(self._ranked(embedding, graph.num_nodes, split, "val"))
+            return sum(_ranked(embedding_rows(embedding, graph.num_nodes, self.normalize), split, "val"))
 
         visible.validation = validation
         return visible
@@ -84,13 +85,14 @@ class LinkPrediction:
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
+        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
         metrics: dict[str, float] = {}
         for part, prefix in (("test", ""), ("val", "val_")):
-            metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = self._ranked(embedding, graph.num_nodes, split, part)
+            metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = _ranked(z, split, part)
         return metrics
 
-    def _ranked(self, embedding: Embedding, nodes: int, split: Split, part: str) -> tuple[float, float]:
-        """AUC and AP on the pairs of a part."""
-        z = embedding_rows(embedding, nodes, self.normalize)
-        edges, non_edges = (pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges"))
-        return link_auc(edges, non_edges), link_average_precision(edges, non_edges)
+
+def _ranked(z: np.ndarray, split: Split, part: str) -> tuple[float, float]:
+    """AUC and AP of rows z (N×d) on the pairs of a part."""
+    edges, non_edges = (pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges"))
+    return link_auc(edges, non_edges), link_average_precision(edges, non_edges)

@@ -172,6 +172,16 @@ def test_unknown_names() -> None:
             "accuracy",
             None,
         ),
+        (
+            {
+                "method": "mmix_grace",
+                "dataset": "dblp_citation",
+                "task": "classification",
+                "negatives": {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True},
+            },
+            "accuracy",
+            "mmix Table 8",
+        ),
         ({"dataset": "digits"}, "acc", None),
     ],
 )

@@ -132,7 +132,7 @@ KDD_TABLES = (
             Column(
                 "grace + mp-mix",
                 runs_of("mmix_grace", "mmix", variant="mp", scope="wp", diversity=True),
-                "grace_mp_mix",
+                "mmix_grace",
             ),
         ),
         where=(is_("task.protocol", "random_10_10_80"),),
