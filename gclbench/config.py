@@ -7,7 +7,6 @@ found at once, each with what exists and what was probably meant.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import itertools
 from dataclasses import dataclass, field
@@ -20,11 +19,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from gclbench.composition import composed, has_yaml, offer
 from gclbench.hyperparameters import bind, identity_of
-from gclbench.registry import DATASETS, FILTERS, KINDS, LAUNCHERS, METHODS, NEGATIVES, TASKS, Registry, UnknownName, nearest
+from gclbench.registry import DATASETS, FILTERS, KINDS, LAUNCHERS, METHODS, NEGATIVES, TASKS, UnknownName
 from gclbench.tracking import chosen
-
-GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
-"""What is chosen by name: the kinds of components, and where runs go."""
+from gclbench.unknown_key import GROUPS, unknown_key
 
 OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
 """Keys that a sweep has one value of."""
@@ -42,9 +39,6 @@ NO_PART_OF_A_RUN = (
     "tracking",
 )
 """Keys that the command which repeats a run leaves out."""
-
-CLOSER_THAN_THE_SAME_NAME = 0.85
-"""Likeness from which a key of the command is meant rather than a component's setting of exactly that name: `seed` is `seeds`."""
 
 RERUN = ("never", "failed", "all")
 REMOVALS = {"filter": "filter=none applies no filter", "task": "task=[NAME,NAME] names the tasks to run"}
@@ -165,8 +159,9 @@ def _parsed(text: str) -> Override:
 
 
 def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
-    """The overrides that can be read; notes text that is no override, removals, and sweeps where none are allowed."""
+    """The overrides that can be read; notes text that is no override, removals, and sweeps where none are allowed, and keys set twice."""
     parsed: list[Override] = []
+    seen: dict[str, str] = {}
     for text in overrides:
         try:
             override = _parsed(text)
@@ -183,10 +178,25 @@ def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) 
             errors.append(f"'{text}' removes a setting, and every run needs all of them; {advice}")
             continue
         if override.is_sweep_override() and not allow_sweeps:
-            errors.append(f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written [a,b].")
+            errors.append(_not_swept(override))
+            continue
+        before = seen.setdefault(override.key_or_group, text)
+        if before != text:
+            errors.append(f"'{override.key_or_group}' is set twice, by '{before}' and '{text}'; leave one of them out")
             continue
         parsed.append(override)
     return parsed
+
+
+def _not_swept(override: Override) -> str:
+    """What to write instead of several values where there is no sweep."""
+    text, key = str(override.input_line), override.key_or_group
+    if key.partition(".")[0] in OF_THE_COMMAND:
+        return f"'{text}' names several values, and a command has one {key}"
+    if key == "seeds":
+        # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
+        return f"'{text}' names several values; seeds of one command are a list: seeds=[{text.partition('=')[2]}]"
+    return f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written [a,b]."
 
 
 def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
@@ -220,7 +230,7 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
         elif key in known:
             kept.append(override)
         else:
-            errors.append(_unknown_key(key, known))
+            errors.append(unknown_key(key, known))
     return _composed(chosen, kept, errors) if kept else values
 
 
@@ -253,27 +263,6 @@ def _name_errors(override: Override) -> list[str]:
         except Exception as error:  # whatever the code of another package raises while it is imported
             errors.append(f"{kind} '{name}' of {entry.origin} cannot be loaded: {type(error).__name__}: {error}")
     return errors
-
-
-def _unknown_key(key: str, known: dict[str, Any]) -> str:
-    """The sentence for a key that nothing chosen has, with the likeliest intended one."""
-    settings = [name for name in known if not name.endswith(".name")]
-    tops = sorted({*GROUPS, *(name for name in settings if "." not in name)})
-    head, _, leaf = key.rpartition(".")
-    family = [name for name in settings if head and name.startswith(f"{key.partition('.')[0]}.")]
-    same_leaf = [name for name in settings if name.rpartition(".")[2] == leaf]
-    leaves = {name.rpartition(".")[2]: name for name in family or settings}
-    top = nearest(key, tops) if not head else None
-    if top is not None and same_leaf and difflib.SequenceMatcher(None, key, top).ratio() < CLOSER_THAN_THE_SAME_NAME:
-        top = None
-    guess = top or next(iter(same_leaf), None) or leaves.get(nearest(leaf, list(leaves)) or "")
-    hint = f" Did you mean '{guess}'?" if guess else ""
-    if head == "launcher":
-        having = [name for name in LAUNCHERS.names() if leaf in getattr(LAUNCHERS.load(name), "__dataclass_fields__", {})]
-        hint = f" Did you mean launcher={' or launcher='.join(having)}, with that setting?" if having else hint
-    if head in GROUPS and not family:
-        return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
-    return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -55,7 +55,9 @@ def nearest(word: str, words: list[str]) -> str | None:
     if close:
         return folded[close[0]]
     prefixed = [name for key, name in folded.items() if asked and key.startswith(asked)]
-    return prefixed[0] if len(prefixed) == 1 else None
+    ending = [name for key, name in folded.items() if asked and key.endswith(f"_{asked}")]
+    likely = prefixed or ending
+    return likely[0] if len(likely) == 1 else None
 
 
 class Registry:
@@ -65,10 +67,12 @@ class Registry:
         kind: singular name used in messages and on the command line (`method`).
         package: the package whose modules hold the built-in components.
         group: the entry-point group of outside components.
+        parts: attributes that every component of the kind has, fields aside.
     """
 
-    def __init__(self, kind: str, package: str, group: str):
+    def __init__(self, kind: str, package: str, group: str, parts: tuple[str, ...] = ()):
         self.kind = kind
+        self.parts = parts
         self.package = package
         self.group = group
         self._classes: dict[str, type] = {}
@@ -79,6 +83,11 @@ class Registry:
         def decorate(cls: C) -> C:
             if not is_dataclass(cls):
                 raise TypeError(f"{self.kind} '{name}': {cls.__qualname__} is not a dataclass; put @dataclass below @register")
+            absent = [part for part in self.parts if not hasattr(cls, part)]
+            if absent:
+                raise TypeError(
+                    f"{self.kind} '{name}': {cls.__qualname__} has no {' and no '.join(absent)}; docs/extending.md has an example"
+                )
             known = self._classes.get(name)
             if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise RegistryConflict(
@@ -172,11 +181,11 @@ def _registered_name(decorator: ast.expr, variable: str) -> str | None:
     return None
 
 
-DATASETS = Registry("dataset", "gclbench.data", "gclbench.datasets")
-FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters")
-METHODS = Registry("method", "gclbench.methods", "gclbench.methods")
-NEGATIVES = Registry("negatives strategy", "gclbench.contrast", "gclbench.negatives")
-TASKS = Registry("task", "gclbench.tasks", "gclbench.tasks")
+DATASETS = Registry("dataset", "gclbench.data", "gclbench.datasets", ("load",))
+FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
+METHODS = Registry("method", "gclbench.methods", "gclbench.methods", ("version", "needs_labels", "fit"))
+NEGATIVES = Registry("negatives strategy", "gclbench.contrast", "gclbench.negatives", ("version", "build"))
+TASKS = Registry("task", "gclbench.tasks", "gclbench.tasks", ("version", "hides", "split", "hide", "labels", "evaluate"))
 
 LAUNCHERS = Registry("launcher", "gclbench.launch", "gclbench.launchers")
 """Where runs go. Not one of `KINDS`: a launcher is no part of what a run is."""
@@ -188,6 +197,11 @@ KINDS: dict[str, Registry] = {
     "negatives": NEGATIVES,
     "task": TASKS,
 }
+
+
+def kind_of(name: str) -> str | None:
+    """The kind that has a component called `name`, None if no kind has."""
+    return next((kind for kind, registry in KINDS.items() if name in registry.entries), None)
 
 
 def describe(component: Any) -> str:

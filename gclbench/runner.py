@@ -9,7 +9,7 @@ import contextlib
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -156,7 +156,7 @@ def run(
             preempted.records = records
             raise
         except BaseException as error:
-            outcome = _status(error)
+            outcome = _status(error, job.components)
             if embedding is None and not isinstance(error, Unsupported):
                 failure = outcome
         ended(name, metrics, outcome)
@@ -250,10 +250,12 @@ def _embed(
         embedding = method.fit(seen, labels.to(job.device), rng, watch, **negatives)
         if job.device.startswith("cuda"):
             torch.cuda.synchronize(job.device)
+    if not isinstance(embedding, Embedding):
+        raise TypeError(f"{type(method).__qualname__}.fit must return Embedding(z), and returned {type(embedding).__name__}")
     if not bool(torch.isfinite(embedding.z).all()):
-        raise Diverged("the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help")
+        raise Diverged("the embedding holds NaN or infinite values")
     if embedding.contrast is not None and watch.reached:
-        facts["fit"] = {"mean_cosine": embedding.contrast.mean_cosine()}
+        facts["fit"] = {"mean_cosine": embedding.contrast.mean_cosine(), **embedding.contrast.findings}
     return embedding
 
 
@@ -274,18 +276,27 @@ def _negatives(spec: RunSpec, method: Any, strategy: Any) -> dict[str, Any]:
     return {}
 
 
-def _status(error: BaseException) -> tuple[str, str, str]:
+def _status(error: BaseException, components: Mapping[str, Any]) -> tuple[str, str, str]:
     """(status, reason, traceback) of an exception."""
     if isinstance(error, Unsupported):
         return "unsupported", error.reason, ""
     if isinstance(error, Diverged):
-        return "diverged", str(error), ""
+        return "diverged", f"{error}{_steadier(components)}", ""
     if isinstance(error, TimeLimit):
         return "timeout", str(error), ""
     text = f"{type(error).__name__}: {error}".partition("\n")[0]
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error):
         return "oom", text, ""
     return "failed", text, traceback.format_exc()
+
+
+def _steadier(components: Mapping[str, Any]) -> str:
+    """Which settings that there are may keep a loss finite, as the end of a sentence."""
+    method, strategy = components["method"], components["negatives"]
+    rates = ["method.lr"] * hasattr(method, "lr")
+    rates += ["negatives.lr"] * (getattr(method, "takes_negatives", False) and hasattr(strategy, "lr"))
+    advice = [f"a smaller {' or '.join(rates)}"] * bool(rates) + ["a larger method.tau"] * hasattr(method, "tau")
+    return f"; {' or '.join(advice)} may help" if advice else ""
 
 
 class _Clock:

@@ -172,10 +172,7 @@ class Watch:
         """
         value = float(loss)
         if not math.isfinite(value):
-            raise Diverged(
-                f"the loss became {value} at iteration {iteration} of {total}{_broken(terms or {})}; "
-                "a smaller method.lr or a larger method.tau may help"
-            )
+            raise Diverged(f"the loss became {value} at iteration {iteration} of {total}{_broken(terms or {})}")
         self.reached, self.last_loss = iteration, value
         if kept(iteration, total):
             self.curve.append((iteration, value))

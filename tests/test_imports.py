@@ -48,7 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     # Of data the catalog, which knows counts without loading anything.
     "paper": {"records", "registry", "data"},
     "tracking": {"records", "registry", "watch"},
-    "config": LEAVES | {"composition", "tracking"},
+    "config": LEAVES | {"composition", "tracking", "unknown_key"},
+    "unknown_key": {"registry"},
     "composition": {"hyperparameters"},
     "runner": LEAVES | {"data", "filters", "methods", "tasks"},
     "launch": LEAVES | {"config", "runner", "data", "filters", "methods", "tasks", "tracking"},

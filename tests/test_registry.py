@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -146,6 +147,19 @@ def test_registering_twice():
         known.register("circle")(Other)
     with pytest.raises(TypeError, match="not a dataclass; put @dataclass below @register"):
         known.register("plain")(type("Plain", (), {}))
+
+
+def test_a_component_that_lacks_a_part_is_refused():
+    known = Registry("shape", "shapes", "gclbench.shapes", ("version", "area"))
+
+    @dataclass(frozen=True)
+    class Circle:
+        version: ClassVar[str] = "1"
+
+    with pytest.raises(TypeError, match=r"shape 'circle': .*Circle has no area; docs/extending.md has an example"):
+        known.register("circle")(Circle)
+    Circle.area = lambda self: 1
+    assert known.register("circle")(Circle) is Circle
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from gclbench.hyperparameters import OneOf
 from gclbench.launch.local import execute
 from gclbench.records import Record, Store, StoreError
 from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.watch import Diverged, Watch
 
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8")
 ENDINGS = (
@@ -206,13 +206,28 @@ def test_tasks_that_hide_nothing_share_one_embedding() -> None:
 
 
 @pytest.mark.parametrize(
+    "settings,advice",
+    [
+        (["method=grace"], "; a smaller method.lr or a larger method.tau may help"),
+        (["method=nml_gcl"], "; a smaller method.lr or negatives.lr or a larger method.tau may help"),
+        (["method=bgrl"], "; a smaller method.lr may help"),
+        (["method=agc"], ""),
+    ],
+)
+def test_a_diverged_run_names_settings_that_its_method_has(settings: list[str], advice: str) -> None:
+    assert runner._status(Diverged("the loss became nan"), load([*settings, "dataset=digits"]).components) == (
+        "diverged", f"the loss became nan{advice}", "",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
     "ending,status,reason",
     [
-        ("nan_loss", "diverged", "the loss became nan at iteration 2 of 10; a smaller method.lr or a larger method.tau may help"),
+        ("nan_loss", "diverged", "the loss became nan at iteration 2 of 10"),
         (
             "nan_embedding",
             "diverged",
-            "the embedding holds NaN or infinite values; a smaller method.lr or a larger method.tau may help",
+            "the embedding holds NaN or infinite values",
         ),
         ("memory", "oom", "MemoryError: no room"),
         ("gpu_memory", "oom", "OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"),

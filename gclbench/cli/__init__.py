@@ -45,6 +45,9 @@ tracking launcher, and every setting of what is chosen, as in method.lr, filter.
 verbs:
 """
 
+RUNNING = ("run", "train", "fit")
+"""Verbs of other tools for what needs none here."""
+
 INTERRUPTED = 130
 
 
@@ -67,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    from gclbench.registry import RegistryConflict, nearest
+    from gclbench.registry import RegistryConflict
 
     first = arguments[0] if arguments else ""
     try:
@@ -82,8 +85,7 @@ def _main(arguments: list[str]) -> int:
         if first in VERBS:
             return importlib.import_module(f"gclbench.cli.{first}").main(arguments[1:])
         if first and "=" not in first and not first.startswith(("-", "+", "~")):
-            # Not list(VERBS): once its verb has run, `list` is the module gclbench.cli.list here.
-            guess = nearest(first, [*VERBS])
+            guess = _meant(first, arguments[1:])
             hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
             print(
                 f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr
@@ -95,3 +97,19 @@ def _main(arguments: list[str]) -> int:
     except RegistryConflict as error:
         print(f"gclbench: {error}", file=sys.stderr)
         return 2
+
+
+def _meant(word: str, rest: list[str]) -> str | None:
+    """What may have been meant by a first word that is no verb: a run without its KEY=, or a verb."""
+    from gclbench.registry import KINDS, kind_of, nearest
+
+    if word in RUNNING:
+        return " ".join([word for word in rest if "=" in word] or ["method=NAME dataset=NAME"])
+    if word in KINDS and rest:
+        return f"{word}={rest[0]}"
+    for name in (word, word.lower().replace("-", "_")):
+        kind = kind_of(name)
+        if kind is not None:
+            return f"{kind}={name}"
+    # Not list(VERBS): once its verb has run, `list` is the module gclbench.cli.list here.
+    return "figure" if word == "plot" else nearest(word, [*VERBS])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+
+from gclbench.cli.parser import Parser
 
 EXAMPLES = """examples:
   gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
@@ -16,12 +17,7 @@ same command goes on from there.
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when the sweep was told to end or has ended, 1 when nobody answers, 2 for a sweep that is not there."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench cancel",
-        description="Ends a sweep that was handed over.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("cancel", "Ends a sweep that was handed over.", EXAMPLES)
     parser.add_argument("sweep", help="its id, as `gclbench submit` printed it")
     parser.add_argument("--runs", default="runs", metavar="DIR", help="the store it writes to (default: runs)")
     options = parser.parse_args(argv)

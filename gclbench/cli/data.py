@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 
+from gclbench.cli.parser import Parser
 from gclbench.data import mirror
 from gclbench.data.catalog import CATALOG
-from gclbench.registry import nearest
+from gclbench.registry import DATASETS, nearest
 
 EXAMPLES = """examples:
   gclbench data fetch cora citeseer     from GCLBENCH_MIRROR, else from the original addresses, checked by sha256
@@ -21,12 +21,7 @@ GCLBENCH_OFFLINE=1 opens no connection.
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="gclbench data",
-        description="Raw files of datasets.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("data", "Raw files of datasets.", EXAMPLES)
     parser.add_argument("action", choices=["fetch", "verify", "path"])
     parser.add_argument("names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})")
     options = parser.parse_args(argv)
@@ -36,7 +31,8 @@ def main(argv: list[str]) -> int:
     for name in unknown:
         guess = nearest(name, list(CATALOG))
         hint = f" Did you mean '{guess}'?" if guess else ""
-        print(f"gclbench data: '{name}' has no raw files to fetch.{hint} Known: {', '.join(CATALOG)}", file=sys.stderr)
+        what = f"dataset '{name}' has no raw files to fetch." if name in DATASETS.entries else f"there is no dataset '{name}'."
+        print(f"gclbench data: {what}{hint} Known: {', '.join(CATALOG)}", file=sys.stderr)
     if unknown:
         return 2
     failed = 0

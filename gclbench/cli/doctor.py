@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+from gclbench.cli.parser import Parser
+from gclbench.registry import Entry, Registry
+
 
 def main(argv: list[str]) -> int:
-    argparse.ArgumentParser(prog="gclbench doctor", description="Checks versions, devices, folders and configs.").parse_args(argv)
+    Parser("doctor", "Checks versions, devices, folders, configs and components of other packages.").parse_args(argv)
     from gclbench.data import mirror
     from gclbench.environment import device_name, versions
     from gclbench.registry import KINDS
@@ -30,6 +32,10 @@ def main(argv: list[str]) -> int:
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
     print(f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}")
+    for kind, registry in KINDS.items():
+        for entry in registry.entries.values():
+            if not entry.builtin:
+                healthy &= _loads(kind, registry, entry)
     cache = mirror.cache_folder()
     usable = _writable(cache)
     healthy &= usable
@@ -40,6 +46,17 @@ def main(argv: list[str]) -> int:
         print(f"{'mirror':<16}{place}{'' if there else ' (there is no such folder; check GCLBENCH_MIRROR)'}")
     print(f"{'offline':<16}{'yes (GCLBENCH_OFFLINE)' if mirror.offline() else 'no'}")
     return 0 if healthy else 1
+
+
+def _loads(kind: str, registry: Registry, entry: Entry) -> bool:
+    """Whether another package's component can be imported; prints that it can, or why not."""
+    try:
+        registry.load(entry.name)
+    except Exception as error:  # whatever the code of another package raises while it is imported
+        print(f"{'component':<16}{kind}={entry.name} of {entry.origin} cannot be loaded: {type(error).__name__}: {error}")
+        return False
+    print(f"{'component':<16}{kind}={entry.name} of {entry.origin}")
+    return True
 
 
 def _writable(folder: Path) -> bool:

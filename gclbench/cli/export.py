@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gclbench.cli.parser import Parser
 from gclbench.records import Record, pack, write_atomically
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ settings that are lists are JSON. Runs that are not ok are rows too.
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when records were written, 2 for a command that is wrong or a place that cannot be written."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench export",
-        description="Writes records as a table with a row per run (--output), or packs them as FOLDER/<method>/<dataset>.jsonl, one "
-        "line per run (--to). What is in FOLDER already is kept; a run that is exported again replaces its line. FOLDER can be read "
-        "wherever a store of records can.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        "export",
+        "Writes records as a table with a row per run (--output), or packs them as FOLDER/<method>/<dataset>.jsonl, one line per run "
+        "(--to). What is in FOLDER already is kept; a run that is exported again replaces its line. FOLDER can be read wherever a store "
+        "of records can.",
+        EXAMPLES,
     )
     parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: runs)")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the packed files go")

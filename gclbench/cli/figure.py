@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from pathlib import Path
 
+from gclbench.cli.parser import Parser, id_first
 from gclbench.records import write_atomically
 
 EXAMPLES = """examples:
@@ -22,11 +22,11 @@ FORMATS = (".svg", ".png")
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench figure",
-        description="Draws a paper's figure from records, without training anything; what was not run says so in its place.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        "figure",
+        "Draws a paper's figure from records, without training anything; what was not run says so in its place.",
+        EXAMPLES,
+        one="an ID is one word, such as dmat/3",
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="such as dmat/3; without it the ids are listed")
     parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
@@ -41,6 +41,8 @@ def main(argv: list[str]) -> int:
     from gclbench.registry import DATASETS, UnknownName
 
     if options.id is None:
+        if argv:
+            parser.error(id_first("figure", argv, figures.FIGURES))
         for name, figure in figures.FIGURES.items():
             print(f"{name:<10}{figure.title}")
         return 0

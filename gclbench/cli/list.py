@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
+from gclbench.cli.parser import Parser
 from gclbench.registry import KINDS, nearest
 
 PLURALS = {"datasets": "dataset", "filters": "filter", "methods": "method", "tasks": "task"}
@@ -16,12 +16,7 @@ EXAMPLES = """examples:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="gclbench list",
-        description="What can be chosen.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("list", "What can be chosen.", EXAMPLES)
     parser.add_argument("kind", nargs="?", help="datasets, filters, methods, negatives or tasks")
     asked = parser.parse_args(argv).kind
     if asked is None:

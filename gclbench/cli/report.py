@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from pathlib import Path
+
+from gclbench.cli.parser import Parser
 
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
@@ -17,12 +18,11 @@ The file needs no network and no scripts: open it in any browser, send it along,
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when the report was written, without records too; 2 for a command that is wrong or a file that cannot be written."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench report",
-        description="Writes one HTML file with every table and figure of the papers from records: sortable, filterable, with the runs, settings, "
+    parser = Parser(
+        "report",
+        "Writes one HTML file with every table and figure of the papers from records: sortable, filterable, with the runs, settings, "
         "environment, cost and command behind every cell.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        EXAMPLES,
     )
     parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
     parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import shlex
 import signal
 import sys
 import threading
@@ -13,28 +14,27 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from gclbench.cli.parser import Parser
 from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
     from gclbench.config import Experiment
     from gclbench.launch.plan import Batch
     from gclbench.launch.sweep import Sweep
+    from gclbench.launch.unit import Unit
 
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    options = arguments(
-        argparse.ArgumentParser(prog="gclbench", description="Runs experiments; `gclbench --help` shows all."), argv
-    )
-    return carry_out(options, argv)
+    return carry_out(arguments(Parser("", "Runs experiments; `gclbench --help` shows all.", settings=True), argv), argv)
 
 
-def arguments(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
     """What a run and `gclbench submit` take."""
     parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
     parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
-    return parser.parse_intermixed_args(argv)
+    return parser.parse_args(argv)
 
 
 def carry_out(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
@@ -143,19 +143,25 @@ def _hand_over(experiment: Experiment, batch: Batch, typed: list[str]) -> int:
     sweep.save()
     runs = sum(len(unit.ids) for unit in batch.units)
     print(f"sweep {sweep.id}: {runs} runs in {len(batch.units)} units handed over to launcher={sweep.launcher}; {sweep.folder}")
-    print(f"`gclbench status {sweep.id}` shows it, `gclbench cancel {sweep.id}` ends it" + _elsewhere(experiment.runs_dir))
+    elsewhere = _elsewhere(experiment.runs_dir)
+    print(f"`gclbench status {sweep.id}{elsewhere}` shows it, `gclbench cancel {sweep.id}{elsewhere}` ends it")
     return 0
 
 
 def _elsewhere(runs_dir: str) -> str:
-    return "" if runs_dir == "runs" else f" (with --runs {runs_dir})"
+    return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
 def _dry_run(batch: Batch, store: Store) -> int:
     from gclbench.launch.estimate import Durations
 
+    alike: dict[str, list[Unit]] = {}
     for unit in batch.units:
-        print(unit.title)
+        alike.setdefault(unit.title, []).append(unit)
+    for unit in batch.units:
+        same = alike[unit.title]
+        apart = [text for text in unit.overrides if not all(text in other.overrides for other in same)]
+        print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
     for text in batch.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs = sum(len(unit.ids) for unit in batch.units)
@@ -182,6 +188,7 @@ def _close(batch: Batch, store: Store) -> int:
             records.append(record)
     if records:
         print_closing_table(records)
+        _note(_where(records, store))
     bad = sum(not record.ok for record in records)
     if len(batch.ids) > 1 and (bad or absent):
         without = f", {absent} without a record (see the messages above)" if absent else ""
@@ -190,6 +197,16 @@ def _close(batch: Batch, store: Store) -> int:
         print("gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods", file=sys.stderr)
         return 2
     return 0 if not batch.unavailable and not bad and not absent else 1
+
+
+def _where(records: list[Record], store: Store) -> str:
+    """How to see the records of a command."""
+    few = [
+        f"{record.id} ({record.name('method')} · {record.name('dataset')} · {record.name('task')} · seed {record.seed})"
+        for record in records[:3]
+    ]
+    more = f" and {len(records) - 3} more" if len(records) > 3 else ""
+    return f"`gclbench show ID{_elsewhere(str(store.root))}` prints a run's record: {', '.join(few)}{more}"
 
 
 def wrong(errors: list[str], code: int = 2) -> int:

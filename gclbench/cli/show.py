@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import sys
 from pathlib import Path
+
+from gclbench.cli.parser import Parser
+from gclbench.registry import kind_of
 
 EXAMPLES = """examples:
   gclbench show dataset=cora                    counts as loaded, source, licence, the papers' counts
@@ -16,19 +18,23 @@ EXAMPLES = """examples:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="gclbench show", description="Shows one thing.", epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", nargs="+", help="KEY=VALUE … or the start of a run's id")
-    parser.add_argument("--runs", nargs="+", default=["runs", "results"], help="stores to look in (default: runs results)")
+    parser = Parser("show", "Shows one thing.", EXAMPLES)
+    parser.add_argument("what", nargs="*", help="KEY=VALUE … or the start of a run's id")
+    parser.add_argument("--runs", nargs="+", metavar="DIR", help="stores to look in (default: runs results)")
     options = parser.parse_args(argv)
+    if not options.what:
+        parser.error("say first what to show: gclbench show ID, or gclbench show dataset=cora")
     if all("=" in word for word in options.what):
         dataset_only = all(word.partition("=")[0].split(".")[0] == "dataset" for word in options.what)
         return _dataset(options.what) if dataset_only else _config(options.what)
     if len(options.what) > 1:
-        print("gclbench show: give one run id, or KEY=VALUE overrides", file=sys.stderr)
-        return 2
+        return _wrong("give one run id, or KEY=VALUE overrides")
     return _run(options.what[0], options.runs)
+
+
+def _wrong(text: str) -> int:
+    print(f"gclbench show: {text}", file=sys.stderr)
+    return 2
 
 
 def _config(overrides: list[str]) -> int:
@@ -77,24 +83,26 @@ def _dataset(overrides: list[str]) -> int:
     return 0
 
 
-def _run(prefix: str, folders: list[str]) -> int:
-    from gclbench.paper.sources import collect
+def _run(prefix: str, asked: list[str] | None) -> int:
+    from gclbench.paper.sources import MissingStore, collect
 
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    there = [folder for folder in folders if Path(folder).is_dir()]
-    found = {record.id: record for record in collect(there).records if record.id.startswith(prefix)}
+    folders = asked or ["runs", "results"]
+    try:
+        collection = collect(asked or [folder for folder in folders if Path(folder).is_dir()])
+    except MissingStore as error:
+        return _wrong(str(error))
+    found = {record.id: record for record in collection.records if record.id.startswith(prefix)}
     if len(found) == 1:
         print(json.dumps(json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False))
         return 0
-    places = ", ".join(folders)
-    if not found:
-        print(
-            f"gclbench show: no run whose id starts with '{prefix}' in {places}; `gclbench status` lists what is there",
-            file=sys.stderr,
-        )
-    else:
-        print(
-            f"gclbench show: {len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of the id",
-            file=sys.stderr,
-        )
-    return 2
+    if found:
+        return _wrong(f"{len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of the id")
+    kind = kind_of(prefix)
+    if kind is not None:
+        return _wrong(f"'{prefix}' is a {kind}: gclbench show {kind}={prefix}")
+    places = " ".join(collection.stores) or folders[0]
+    return _wrong(
+        f"no run whose id starts with '{prefix}' in {', '.join(folders)}; "
+        f"`gclbench export --runs {places} --format csv` lists what is there, ids first"
+    )

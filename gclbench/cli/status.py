@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import sys
 from collections import Counter
 from pathlib import Path
 
+from gclbench.cli.parser import Parser
 from gclbench.records import STATUSES, Store, StoreError
 
 EXAMPLES = """examples:
@@ -19,12 +19,7 @@ EXAMPLES = """examples:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="gclbench status",
-        description="Counts records, or shows how far a sweep is.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("status", "Counts records, or shows how far a sweep is.", EXAMPLES)
     parser.add_argument("stores", nargs="*", metavar="DIR|SWEEP", help="folders of records (default: runs), or a sweep's id")
     parser.add_argument("--runs", default="runs", metavar="DIR", help="the store in which a sweep is looked for (default: runs)")
     options = parser.parse_args(argv)

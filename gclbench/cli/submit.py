@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from gclbench.cli.parser import Parser
 
 EXAMPLES = """examples:
   gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10                      a process of this machine, with a log
@@ -23,10 +23,5 @@ def main(argv: list[str]) -> int:
         return sweep.main(argv[1:], detached=True)
     from gclbench.cli.run import arguments, carry_out
 
-    parser = argparse.ArgumentParser(
-        prog="gclbench submit",
-        description="Hands a sweep over to launcher=local, slurm or ray and returns at once.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("submit", "Hands a sweep over to launcher=local, slurm or ray and returns at once.", EXAMPLES, settings=True)
     return carry_out(arguments(parser, argv), ["submit", *argv], detached=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
+import shlex
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from gclbench.cli.parser import Parser
 from gclbench.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
     from gclbench.paper.columns import Column
     from gclbench.paper.tables.definition import Definition
+
+CHOICES = ("paper", "table", "method", "dataset", "column")
+"""What chooses of the papers' cells; everything else goes to the runs."""
 
 EXAMPLES = """examples:
   gclbench sweep paper=dmat table=1                                  every run of that table, ten seeds
@@ -26,15 +31,10 @@ Methods and datasets of the table that gclbench does not have are named and left
 
 def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench sweep",
-        description="Runs what a paper's table holds, at the paper's settings.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("sweep", "Runs what a paper's table holds, at the paper's settings.", EXAMPLES, settings=True)
     parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
     parser.add_argument("words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes")
-    options = parser.parse_intermixed_args(argv)
+    options = parser.parse_args(argv)
 
     from gclbench.cli.run import launch, wrong
     from gclbench.config import ConfigErrors, sweep
@@ -42,9 +42,14 @@ def main(argv: list[str], detached: bool = False) -> int:
     from gclbench.paper.tables import UnknownTable, find_table
 
     asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}
-    rest = [word for word in options.words if word.partition("=")[0] not in ("paper", "table", "method", "dataset", "column")]
+    typed = Counter(word.partition("=")[0] for word in options.words)
+    errors = [f"'{key}' is given {count} times; give it once" for key, count in typed.items() if count > 1]
+    errors += [f"'{key}=' names nothing; leave it out for all" for key in CHOICES if asked.get(key) == ""]
+    if errors:
+        return wrong(errors)
+    rest = [word for word in options.words if word.partition("=")[0] not in CHOICES]
     try:
-        definition = find_table(_table_id(asked))
+        definition = find_table(_table_id(asked, options.words))
         if not definition.task:
             raise ValueError(
                 f"table {definition.id} holds no results of runs; `gclbench table {definition.id}` shows what it holds"
@@ -66,16 +71,28 @@ def main(argv: list[str], detached: bool = False) -> int:
     return launch(commands, ["sweep", *argv], options.dry_run, detached)
 
 
-def _table_id(asked: dict[str, str]) -> str:
+def _table_id(asked: dict[str, str], words: list[str]) -> str:
     """`dmat/1` of `paper=dmat table=1`, or of `table=dmat/1`.
 
     Raises:
-        ValueError: when one of them is missing.
+        ValueError: when one of them is missing; where both are, combinations of settings may be meant.
     """
+    from gclbench.paper.matrix import ID as MATRIX
+
     paper, table = asked.get("paper", ""), asked.get("table", "")
-    if table and ("/" in table or paper):
-        return table if "/" in table else f"{paper}/{table}"
-    raise ValueError("say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)")
+    if table == MATRIX:
+        raise ValueError(f"table {MATRIX} is of no paper; `gclbench table {MATRIX} --missing` prints the commands that fill it")
+    if paper and "/" in table and not table.startswith(f"{paper}/"):
+        raise ValueError(f"paper={paper} and table={table} are of two papers; leave one out")
+    if table:
+        return table if "/" in table or not paper else f"{paper}/{table}"
+    advice = "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)"
+    bare = next((word for word in words if "=" not in word), "")
+    if bare:
+        advice = f"'{bare}' is no KEY=VALUE; a table is chosen with table={bare if '/' in bare else 'dmat/1'} (`gclbench table` lists them)"
+    elif not paper:
+        advice += f"; for every combination of settings: gclbench -m {shlex.join(words)}"
+    raise ValueError(advice)
 
 
 def _chosen(asked: dict[str, str], kind: str) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from gclbench.cli.parser import Parser, id_first
 from gclbench.records import write_atomically
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ SUFFIXES = {".md": "markdown", ".csv": "csv", ".tex": "latex", ".html": "html"}
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when the table was printed, cells without runs included; 2 for a command that is wrong."""
-    parser = argparse.ArgumentParser(
-        prog="gclbench table",
-        description="Prints a paper's table: ours mean ± std (n) beside the printed value, with a mark for how they compare.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = Parser(
+        "table",
+        "Prints a paper's table: ours mean ± std (n) beside the printed value, with a mark for how they compare.",
+        EXAMPLES,
+        one="an ID is one word, such as dmat/1",
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="such as dmat/1; without it the ids are listed")
     parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
@@ -61,9 +62,11 @@ def main(argv: list[str]) -> int:
 
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore
-    from gclbench.paper.tables import UnknownTable
+    from gclbench.paper.tables import TABLES, UnknownTable
 
     if options.id is None:
+        if argv:
+            parser.error(id_first("table", argv, TABLES))
         _list()
         return 0
     # A terminal is written to directly: rich asks it for its width and colours.
@@ -118,6 +121,15 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         raise ValueError("--command and --missing are two questions; ask one")
     if options.seeds is not None and not options.missing:
         raise ValueError("--seeds goes with --missing; a table shows every recorded seed")
+    for name in ("format", "only"):
+        if getattr(options, name) and (options.command or options.missing):
+            raise ValueError(f"--{name} is about a table's cells, and --command and --missing print commands; leave one out")
+    if (
+        options.output
+        and options.output.suffix not in ("", *SUFFIXES)
+        and not (options.format or options.command or options.missing)
+    ):
+        raise ValueError(f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}; say --format {'|'.join(FORMATS)}")
     chosen = options.format or (SUFFIXES.get(options.output.suffix, "markdown") if options.output else None)
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
@@ -138,11 +150,13 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
     from gclbench.paper import matrix
     from gclbench.paper.sources import collect
-    from gclbench.registry import DATASETS
+    from gclbench.registry import DATASETS, UnknownName
 
-    strange = [name for name in options.dataset if name not in DATASETS.entries]
-    if strange:
-        raise ValueError(f"there is no dataset {', '.join(strange)}; `gclbench list datasets` shows those that exist")
+    for name in options.dataset:
+        try:
+            DATASETS.check(name)
+        except UnknownName as error:
+            raise ValueError(str(error)) from error
     if options.metric or options.method or options.only:
         raise ValueError("table matrix is always whole: of --dataset, --metric, --method and --only it takes --dataset")
     collection, datasets = collect(options.runs), options.dataset or ["cora"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -27,8 +26,6 @@ from gclbench.graph import Unsupported
 from gclbench.hyperparameters import Count, OneOf, Positive, Range
 from gclbench.registry import NEGATIVES
 from gclbench.streams import Streams
-
-log = logging.getLogger(__name__)
 
 SMALLEST_DISTANCE = 1e-3
 """Below it two unit rows count as this far apart, so that a copy of the anchor does not take the whole weight."""
@@ -68,7 +65,10 @@ class Augcl:
             Unsupported: for a graph of fewer than three nodes, where a row has no two groups of negatives to tell apart.
         """
         if nodes < 3:
-            raise Unsupported(f"negatives=augcl splits each node's similarities in two groups, and this graph has {nodes} node(s)")
+            raise Unsupported(
+                f"negatives=augcl splits each node's negatives in two groups, hence needs three nodes, and this graph has {nodes}; "
+                "negatives=uniform needs two"
+            )
         return AugclNegatives(self, width, nodes, rng)
 
 
@@ -124,6 +124,14 @@ class AugclNegatives(Negatives):
         with torch.no_grad():
             return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)
 
+    def begun(self, pair: Pair) -> bool:
+        return self._weighting(pair)
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """Median within/between ratio of the two groups when φ was trained, and the share of rows that have no two (`ratio`)."""
+        values = zip(("augcl_ratio", "augcl_unimodal"), self.ratio.tolist(), strict=True)
+        return {name: value for name, value in values if math.isfinite(value)}
+
     def _weighting(self, pair: Pair) -> bool:
         return pair.iteration > math.floor(self.settings.base * pair.total)
 
@@ -159,7 +167,6 @@ class AugclNegatives(Negatives):
         directions = [(u, v, affinity_groups(u, v, pair.block)), (v, u, affinity_groups(v, u, pair.block))]
         ratio = torch.cat([groups.ratio for _, _, groups in directions])
         self.ratio = torch.stack([ratio.median(), (ratio > NORMAL_RATIO).to(ratio.dtype).mean()]).to(self.ratio)
-        log.info("affinity groups: within/between variance %.3g (median), %.3g of the rows unimodal", *self.ratio.tolist())
         generator = self.generators["negatives"]
         optimiser = torch.optim.Adam(network.parameters(), lr=self.settings.lr)
         steps = math.ceil(len(u) * self.settings.pairs / self.settings.batch_size)

@@ -39,7 +39,7 @@ class Imix:
             Unsupported: for a graph of one node.
         """
         if nodes < 2:
-            raise Unsupported("negatives=imix mixes a node with another, and this graph has one node")
+            raise Unsupported("negatives=imix mixes a node with another, hence needs two nodes, and this graph has one")
         return ImixNegatives(self.alpha, rng)
 
 

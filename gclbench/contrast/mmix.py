@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import torch
 from torch import Tensor, nn
 
+from gclbench.contrast.blocks import block_rows
 from gclbench.contrast.negatives import Negatives, Pair, WeightRows
 from gclbench.contrast.objectives import inter_view_nce, multi_view_nce
 from gclbench.contrast.shares import AmongAll, AmongNeighbours, Neighbourhoods
@@ -58,7 +59,7 @@ class Mmix:
             Unsupported: for a graph of one node.
         """
         if nodes < 2:
-            raise Unsupported("negatives=mmix mixes a node with others, and this graph has one node")
+            raise Unsupported("negatives=mmix mixes a node with others, hence needs two nodes, and this graph has one")
         return MmixNegatives(self, width, rng)
 
 
@@ -125,6 +126,16 @@ class MmixNegatives(Negatives):
                 return shares.rows(start, stop)
 
         return rows
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """`mmix_mixed`, under scope `op`: the share of nodes that have any other above the threshold to be mixed with."""
+        if self.settings.scope != "op":
+            return {}
+        rows, nodes = self.shares(pair), len(pair.u)
+        size = block_rows(nodes, nodes)
+        parts = ((rows(start, min(start + size, nodes)), start) for start in range(0, nodes, size))
+        mixed = sum(int((part.diagonal(offset=start) < 1).sum()) for part, start in parts)
+        return {"mmix_mixed": mixed / nodes}
 
     def _projections(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """q and k of Eq. 6, unit rows; z itself for the variants that compare embeddings."""

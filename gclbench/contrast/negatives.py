@@ -109,6 +109,14 @@ class Negatives(nn.Module):
     def update(self, pair: Pair) -> None:
         """Learns from a detached pair what the strategy learns by itself; called before each step of the encoder."""
 
+    def begun(self, pair: Pair) -> bool:
+        """Whether `forward` gives the loss that it will give to the end; before, a lowest loss says nothing (early stopping waits)."""
+        return True
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """What the training's record and the command's end tell of the strategy besides the loss, by name; finite numbers."""
+        return {}
+
     def forward(self, pair: Pair) -> Tensor:
         """The loss, averaged over nodes and both directions (and what the strategy adds to it), one number."""
         raise TypeError(f"{type(self).__name__} defines no loss")

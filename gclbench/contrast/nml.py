@@ -67,7 +67,7 @@ class Nml:
             Unsupported: when the graph has a single node.
         """
         if nodes < 2:
-            raise Unsupported(f"negatives=nml needs two nodes or more, and the graph has {nodes}")
+            raise Unsupported(f"negatives=nml needs two nodes or more, and this graph has {nodes}")
         generator = rng.torch("negatives")
         with rng.seeded("negatives"):
             made: Metric

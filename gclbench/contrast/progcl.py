@@ -7,7 +7,6 @@ that are hard and true.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -25,8 +24,6 @@ from gclbench.graph import Unsupported
 from gclbench.hyperparameters import Count, Range
 from gclbench.registry import NEGATIVES
 from gclbench.streams import Streams
-
-log = logging.getLogger(__name__)
 
 WARMING, FITTED, DEGENERATE = 0, 1, 2
 """Before the fit; after it; after a fit that found no mixture."""
@@ -94,7 +91,10 @@ class ProgclMix:
 
 def _enough(nodes: int, name: str) -> int:
     if nodes < 3:
-        raise Unsupported(f"negatives={name} needs two negatives for an anchor, hence three nodes, and the graph has {nodes}")
+        raise Unsupported(
+            f"negatives={name} needs two negatives for an anchor, hence three nodes, and this graph has {nodes}; "
+            "negatives=uniform needs two"
+        )
     return nodes
 
 
@@ -134,8 +134,7 @@ class ProbableNegatives(Negatives):
         u, v = unit_rows(pair.u), unit_rows(pair.v)
         try:
             mixture = BetaMixture.fit(self._sample(u, v), self.settings.high_weight, self.settings.em_steps)
-        except DegenerateMixture as reason:
-            log.warning("ProGCL found no two components in the similarities (%s); its negatives stay uniform", reason)
+        except DegenerateMixture:
             self.state.fill_(DEGENERATE)
             return
         self.components.copy_(torch.tensor([mixture.low, mixture.high]))
@@ -152,6 +151,13 @@ class ProbableNegatives(Negatives):
             loss = UniformNegatives()(pair)
         self.terms = {"contrast": loss.detach()}
         return loss
+
+    def begun(self, pair: Pair) -> bool:
+        return int(self.state) != WARMING
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """`progcl_degenerate`: 1 where the fit found no two components, so that the negatives stayed uniform."""
+        return {} if int(self.state) == WARMING else {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
 
     def set_extra_state(self, state: Any) -> None:
         super().set_extra_state(state)

@@ -90,6 +90,9 @@ def _members(path: Path) -> dict[str, np.ndarray]:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, GraphError):
             raise
+        if isinstance(error, ValueError) and not zipfile.is_zipfile(path):
+            # numpy takes any other bytes for a pickle, and says so.
+            raise GraphError(f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)") from error
         advice = "object arrays are not read; save numbers only" if "pickle" in str(error) else "save it with numpy.savez"
         raise GraphError(f"{path} cannot be read as an .npz file ({error}); {advice}") from error
 

@@ -88,7 +88,7 @@ class Age:
                 loss.backward()
                 optimiser.step()
                 total += loss.detach() * len(most) / len(pairs.most)
-            watch(epoch, self.epochs, total)
+            watch(epoch, self.epochs, total, {"pairs": total})
             if epoch % self.update_every == 0:
                 z = encoded(encoder, x)
                 best.offer(z, *judge(z))

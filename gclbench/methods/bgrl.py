@@ -100,12 +100,13 @@ class Bgrl:
             with torch.no_grad():
                 aims = [target(features, propagation, columns) for propagation, columns in drawn]
             predictions = [predictor(encoder(features, propagation, columns)) for propagation, columns in drawn]
-            loss = bootstrap(predictions[0], aims[1]) + bootstrap(predictions[1], aims[0])
+            terms = {"first view": bootstrap(predictions[0], aims[1]), "second view": bootstrap(predictions[1], aims[0])}
+            loss = terms["first view"] + terms["second view"]
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
             follow(target, encoder, self.keeping(epoch - 1))
-            watch(epoch, self.epochs, loss.detach())
+            watch(epoch, self.epochs, loss.detach(), terms)
         model.eval()
         with torch.no_grad():
             return Embedding(encoder(features, adjacency.normalised()), geometry="cosine")

@@ -69,7 +69,7 @@ class Dgi:
             shuffled = encoder.activate(propagation @ product.index_select(0, order))
             c = summary(true)
             loss = true_or_shuffled([model["discriminator"](true, c)], [model["discriminator"](shuffled, c)])
-            watch(epoch, self.epochs, loss.detach())
+            watch(epoch, self.epochs, loss.detach(), {"discrimination": loss.detach()})
             if patience.spent(float(loss.detach())):
                 break
             optimiser.zero_grad(set_to_none=True)

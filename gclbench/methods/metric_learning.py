@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -112,7 +112,7 @@ class MetricLearning:
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
-            watch(step, steps, loss.detach(), {} if strategy is None else strategy.terms)
+            watch(step, steps, loss.detach(), {"contrast": loss.detach()} if strategy is None else strategy.terms)
         with torch.no_grad():
             z = torch.cat([encoder(self.inputs(rows)) for rows in x.split(ROWS_AT_ONCE)])
             contrast = self.last_views(encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device))
@@ -130,7 +130,8 @@ class MetricLearning:
                         nodes=len(x),
                         batched=min(self.batch_size, len(nodes)) < len(x),
                     )
-                    contrast = replace(contrast, weights=strategy.weights(last), mixture=strategy.shares(last))
+                    told = strategy.weights(last), strategy.shares(last), strategy.findings(last)
+                    contrast = Contrast(contrast.u, contrast.v, self.tau, *told)
         return Embedding(z, geometry="cosine", contrast=contrast)
 
     def inputs(self, rows: Tensor) -> Tensor:

@@ -131,5 +131,6 @@ class TwoView:
             z = encoder(features, adjacency.normalised())
             # What a strategy does behind the projector is dropped with it.
             z = z if self.projector else strategy.embed(z, graph.edge_index)
-            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, strategy.weights(last), strategy.shares(last))
+            told = strategy.weights(last), strategy.shares(last), strategy.findings(last)
+            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, *told)
         return Embedding(z, geometry="cosine", contrast=contrast)

@@ -44,6 +44,16 @@ NO_FRACTIONS = ("mix_entropy", "tau0_q1", "tau0_median", "tau0_q3")
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
 
+TOLD = {
+    "augcl_unimodal": (lambda value: value > 0.5, "AUGCL found no two groups in most rows of similarities: their labels are noise"),
+    "progcl_degenerate": (
+        lambda value: value > 0,
+        "ProGCL found no two components in the similarities: its negatives stayed uniform",
+    ),
+    "mmix_mixed": (lambda value: value < 0.01, "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"),
+}
+"""Of what strategies tell (`fit` of a record): when it matters to whoever reads the numbers, and what is said then."""
+
 ONE_WAY = 0.99
 """Mean cosine of different nodes from which a training is said to have spread nothing: an encoder starts there, and may collapse to it."""
 
@@ -108,11 +118,18 @@ class ClosingTable:
             console.print(grid)
         for line in self.troubles:
             console.print(Text(line, style="red"))
-        for line in self.notes:
+        for line in ([self.units()] if self.rows else []) + [*self.notes]:
             console.print(Text(line, style="dim"))
 
+    def units(self) -> str:
+        """What the numbers are: one line, empty where there are none."""
+        plain = sorted({row.metric for row in self.rows} & {*NO_FRACTIONS})
+        if not self.rows:
+            return ""
+        return "in percent, mean ± standard deviation over n seeds" + (f"; {', '.join(plain)}: no percentages" if plain else "")
+
     def _below(self) -> tuple[str, ...]:
-        return (*self.troubles, *self.notes)
+        return (*self.troubles, *([self.units()] if self.rows else []), *self.notes)
 
 
 def closing_table(records: Iterable[Record]) -> ClosingTable:
@@ -123,6 +140,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
     rows: list[Row] = []
     troubles: list[str] = []
     one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
+    told: dict[tuple[str, str], list[int]] = {}
     notes: list[str] = []
     for label, group in _labelled(group_records(records)):
         task, dataset = group.name("task"), group.name("dataset")
@@ -139,10 +157,13 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
         if cosines := _one_way(group):
             # Tasks that share an embedding have the same figures, and one line.
             one_way.setdefault((f"{label} · {dataset}", cosines), []).append(task)
+        for text, seeds in _told(group):
+            told[f"{label} · {dataset}", text] = seeds
         if departures:
             notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
         elif values and not any(values):
             notes += _elsewhere(f"{label} · {dataset} · {task}", group)
+    notes += [f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: {text}" for (name, text), seeds in told.items()]
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
     return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
 
@@ -174,14 +195,15 @@ def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
 
 
 def _troubles(name: str, group: Group) -> list[str]:
-    """One line per status and reason of the runs that are not ok."""
-    seeds: dict[tuple[str, str], list[int]] = {}
+    """One line per status and reason of the runs that are not ok, and where the traceback is."""
+    alike: dict[tuple[str, str], list[Record]] = {}
     for record in group.records:
         if not record.ok:
-            seeds.setdefault((record.status, record.reason), []).append(record.seed)
+            alike.setdefault((record.status, record.reason), []).append(record)
     return [
-        f"{status} ×{len(which)}: {name} · seed{'s' * (len(which) > 1)} {', '.join(map(str, which))}{': ' * bool(reason)}{reason}"
-        for (status, reason), which in seeds.items()
+        f"{status} ×{len(runs)}: {name} · seed{'s' * (len(runs) > 1)} {', '.join(str(run.seed) for run in runs)}{': ' * bool(reason)}{reason}"
+        + (f" (the traceback: gclbench show {runs[0].id})" if runs[0].traceback else "")
+        for (status, reason), runs in alike.items()
     ]
 
 
@@ -203,6 +225,15 @@ def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
         if record.ok and record.fit.get("iterations")
     }
     return tuple(sorted((seed, cosine) for seed, cosine in cosines.items() if cosine > ONE_WAY))
+
+
+def _told(group: Group) -> list[tuple[str, list[int]]]:
+    """What a strategy told of its trainings that matters, and the seeds of these."""
+    found = []
+    for name, (matters, text) in TOLD.items():
+        seeds = sorted(record.seed for record in group.records if record.ok and name in record.fit and matters(record.fit[name]))
+        found += [(text, seeds)] if seeds else []
+    return found
 
 
 def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:

@@ -130,14 +130,17 @@ def command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds:
 
 
 def commands(collection: Collection, datasets: Sequence[str], seeds: int, all_cells: bool) -> list[str]:
-    """One line per base method, dataset and set of strategies: of every cell, or of those with fewer runs than seeds, whatever their end.
+    """One line per base method, dataset and set of strategies: of every cell, or of those with fewer runs than seeds, whatever
+    their end, that no method refused to run.
 
     Runs at other settings than the shipped ones do not count.
     """
     lacking: dict[tuple[str, str], set[str]] = {}
     for item in fields(collection, datasets)[0]:
         recorded = max((cell.n + sum(cell.statuses.values()) for _, cell in item.cells), default=0)
-        if all_cells or not item.shipped or recorded < seeds:
+        # What a method refuses to run it refuses for every seed.
+        refused = any("unsupported" in cell.statuses for _, cell in item.cells)
+        if all_cells or not refused and (not item.shipped or recorded < seeds):
             lacking.setdefault((item.base, item.dataset), set()).add(item.strategy)
     merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (base, dataset), names in lacking.items():

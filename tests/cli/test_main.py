@@ -57,6 +57,23 @@ def test_an_unknown_verb_is_told_the_nearest(word: str, guess: str, capsys: pyte
     )
 
 
+@pytest.mark.parametrize(
+    "words,meant",
+    [
+        (["cora"], "dataset=cora"),
+        (["DMAT-i", "cora"], "method=dmat_i"),
+        (["method", "dmat_i"], "method=dmat_i"),
+        (["clustering"], "task=clustering"),
+        (["plot"], "figure"),
+        (["run", "method=grace", "dataset=cora"], "method=grace dataset=cora"),
+        (["train"], "method=NAME dataset=NAME"),
+    ],
+)
+def test_a_run_without_its_keys_is_told_them(words: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert f"there is no verb '{words[0]}'. Did you mean 'gclbench {meant}'?" in capsys.readouterr().err
+
+
 def test_verbs_may_follow_one_another_in_a_process(capsys: pytest.CaptureFixture[str]) -> None:
     """The module of the verb `list` must not stand in the way of the builtin."""
     assert main(["list", "tasks"]) == 0

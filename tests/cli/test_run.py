@@ -38,7 +38,7 @@ class Ending:
     needs_labels: ClassVar[bool] = False
     fits: ClassVar[Any] = itertools.count()
 
-    how: Annotated[str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt")] = "ok"
+    how: Annotated[str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt", "tensor")] = "ok"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         match self.how:
@@ -52,6 +52,8 @@ class Ending:
                 watch(1, 2, 0.0)
             case "unsupported":
                 raise Unsupported("not for this graph")
+            case "tensor":
+                return graph.x
             case "interrupt":
                 if next(type(self).fits):
                     raise KeyboardInterrupt
@@ -85,7 +87,8 @@ def test_a_run_is_recorded_printed_and_not_repeated(here: Path, capsys: pytest.C
     assert main(list(QUICK)) == 0
     second = capsys.readouterr()
     assert second.out == first.out
-    assert second.err == "1 of 1 runs are recorded in runs; rerun=all repeats them\n"
+    shown = f"`gclbench show ID` prints a run's record: {record.id} (dmat_i · digits · clustering · seed 0)"
+    assert second.err == f"1 of 1 runs are recorded in runs; rerun=all repeats them\n{shown}\n"
     assert path.stat().st_mtime_ns == before
     assert main([*QUICK, "rerun=all"]) == 0
     assert path.stat().st_mtime_ns != before
@@ -160,6 +163,13 @@ def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(capsys: pytest
     assert "failed ×1: ending" in out and "RuntimeError: it broke" in out and "Traceback" not in out
 
 
+def test_a_method_that_returns_something_else_is_told_what_to_return(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, "method=ending", "method.how=tensor", "task=clustering"]) == 1
+    (record,) = records()
+    told = "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback: gclbench show " + record.id
+    assert told in capsys.readouterr().out
+
+
 def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["-m", *SMALL, "method=ending", "method.how=raise,memory", "task=clustering"]
     assert main(command) == 1
@@ -228,10 +238,35 @@ def test_wrong_commands_exit_2_and_write_nothing(here: Path, capsys: pytest.Capt
     assert list(here.iterdir()) == []
 
 
-def test_an_unknown_flag_shows_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words,told",
+    [
+        (
+            ["method=dmt", "--frobnicate"],
+            "there is no option '--frobnicate'; settings are KEY=VALUE, as in dataset=cora method.lr=1e-3",
+        ),
+        (["--dataset", "cora"], "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora"),
+        (["--runs-dir=there"], "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there"),
+        (["--seed", "3"], "there is no option '--seed'; settings are KEY=VALUE: seeds=[3]"),
+        (["--dryrun"], "there is no option '--dryrun'; did you mean --dry-run?"),
+        (["sweep", "table=dmat/1", "--dataset", "cora"], "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora"),
+        (["sweep", "-m", "table=dmat/1"], "-m is for runs; here every key takes several values, as in method=A,B"),
+        (["table", "dmat/1", "dataset=cora,acm"], "'dataset=cora,acm' is an option here: --dataset cora acm"),
+        (["table", "dmat", "1"], "'1' is one word too many; an ID is one word, such as dmat/1"),
+        (["table", "dmat/1", "--dataste", "cora"], "there is no option '--dataste'; did you mean --dataset?"),
+        (["table", "--runs", "there", "dmat/1"], "the ID comes first: gclbench table dmat/1 --runs there"),
+        (["figure", "--dataset", "cora"], "the ID comes first: gclbench figure dmat/2 --dataset cora"),
+        (["export", "method=grace"], "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`"),
+    ],
+)
+def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["method=dmt", "--frobnicate"])
-    assert ended.value.code == 2 and "usage: gclbench" in capsys.readouterr().err
+        main(words)
+    verb = f" {words[0]}" if words[0] in ("sweep", "table", "figure", "export") else ""
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
 
 
 # --- real processes ------------------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert main(["-m", *KMEANS, "filter=none,gnnbp", "seeds=2", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines() == [
-        *["kmeans · sbm · seed 0 · clustering", "kmeans · sbm · seed 1 · clustering"] * 2,
+        *(f"kmeans · sbm · seed {seed} · clustering  (filter={name})" for name in ("none", "gnnbp") for seed in (0, 1)),
         "4 runs: 0 are recorded in runs, 4 are to be done in 4 units",
         "time, one after the other: unknown: nothing like these runs is recorded",
     ]
@@ -102,7 +102,8 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
     ],
 )
 def test_a_wrong_sweep_is_told_before_anything_starts(here: Path, capsys: Printed, command: list[str], told: str) -> None:
-    assert main([*KMEANS[:-3], *command]) == 2
+    swept = {word.partition("=")[0] for word in command}
+    assert main([*(word for word in KMEANS[:-3] if word.partition("=")[0] not in swept), *command]) == 2
     assert told in capsys.readouterr().err
     assert list(here.iterdir()) == []
 
@@ -187,8 +188,15 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(launched: list
 @pytest.mark.parametrize(
     "command,told",
     [
-        (["paper=dmat"], "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)"),
+        (["paper=dmat"], "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)\n"),
+        (["method=dmt,dmat", "dataset=cora"], "for every combination of settings: gclbench -m method=dmt,dmat dataset=cora"),
         (["paper=dmat", "table=99"], "there is no table 'dmat/99'"),
+        (["table=dmat-1"], "there is no table 'dmat-1'. Did you mean 'dmat/1'?"),
+        (["dmat/1"], "'dmat/1' is no KEY=VALUE; a table is chosen with table=dmat/1"),
+        (["table=matrix"], "table matrix is of no paper; `gclbench table matrix --missing` prints the commands that fill it"),
+        (["paper=nml", "table=dmat/1"], "paper=nml and table=dmat/1 are of two papers; leave one out"),
+        (["table=dmat/1", "dataset="], "'dataset=' names nothing; leave it out for all"),
+        (["table=dmat/1", "method=kmeans", "method=agc"], "'method' is given 2 times; give it once"),
         (["paper=dmat", "table=1", "task=clustering"], "table dmat/1 has one task, clustering; leave task=clustering out"),
         (["paper=dmat", "table=1", "method=grate"], "table dmat/1 has no method grate. It has: kmeans, "),
         (["table=dmat/7"], "table dmat/7 holds no results of runs; `gclbench table dmat/7` shows what it holds"),

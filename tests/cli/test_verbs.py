@@ -13,7 +13,7 @@ from gclbench.cli import main
 from gclbench.cli.list import PLURALS
 from gclbench.data.catalog import CATALOG
 from gclbench.records import Record, Store
-from gclbench.registry import DATASETS, KINDS, METHODS
+from gclbench.registry import DATASETS, KINDS, METHODS, Entry
 
 Output = pytest.CaptureFixture[str]
 
@@ -123,7 +123,15 @@ def test_show_a_run_by_the_start_of_its_id(capsys: Output) -> None:
         "gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of the id"
     )
     assert main(["show", "ff"]) == 2
-    assert "no run whose id starts with 'ff' in runs, results; `gclbench status` lists what is there" in capsys.readouterr().err
+    told = "no run whose id starts with 'ff' in runs, results; `gclbench export --runs runs results --format csv` lists what is there, ids first"
+    assert told in capsys.readouterr().err
+    assert main(["show", "sbm"]) == 2
+    assert capsys.readouterr().err == "gclbench show: 'sbm' is a dataset: gclbench show dataset=sbm\n"
+    assert main(["show", "ff", "--runs", "nowhere"]) == 2
+    assert "there is no folder 'nowhere'" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["show", "--runs", "runs", "ff"])
+    assert "say first what to show: gclbench show ID" in capsys.readouterr().err
 
 
 def test_show_a_run_of_another_store(capsys: Output) -> None:
@@ -176,8 +184,8 @@ def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
 def test_data_of_an_unknown_name(action: str, capsys: Output) -> None:
     assert main(["data", action, "corra", "xyzzy"]) == 2
     err = capsys.readouterr().err.splitlines()
-    assert err[0].startswith("gclbench data: 'corra' has no raw files to fetch. Did you mean 'cora'? Known: ")
-    assert err[1].startswith("gclbench data: 'xyzzy' has no raw files to fetch.")
+    assert err[0].startswith("gclbench data: there is no dataset 'corra'. Did you mean 'cora'? Known: ")
+    assert err[1].startswith("gclbench data: there is no dataset 'xyzzy'.")
 
 
 def test_data_path_and_verify_of_an_empty_cache(capsys: Output, tmp_path: Path) -> None:
@@ -235,6 +243,11 @@ def test_doctor_finds_what_is_missing(capsys: Output, tmp_path: Path, monkeypatc
     monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "no_such_folder"))
     monkeypatch.setattr("gclbench.cli.doctor.find_spec", lambda name: None)
     assert main(["doctor"]) == 1
+    broken = Entry("broken", "from other 0.1", "nowhere.at_all:Method", "other 0.1", builtin=False)
+    monkeypatch.setitem(METHODS.entries, "broken", broken)
+    capsys.readouterr()
+    assert main(["doctor"]) == 1
     out = capsys.readouterr().out
+    assert "component       method=broken of other 0.1 cannot be loaded: ModuleNotFoundError: No module named 'nowhere'" in out
     assert "configs         missing: install gclbench again" in out
     assert "(not writable; set GCLBENCH_DATA)" in out and "(there is no such folder; check GCLBENCH_MIRROR)" in out

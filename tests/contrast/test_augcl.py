@@ -14,6 +14,7 @@ from gclbench.config import ConfigErrors, load
 from gclbench.contrast.augcl import Augcl, AugclNegatives, weighted_nce
 from gclbench.contrast.negatives import Pair
 from gclbench.contrast.objectives import inter_view_nce
+from gclbench.contrast.uncertainty import PairNetwork
 from gclbench.graph import Unsupported
 from gclbench.streams import Streams
 
@@ -42,6 +43,73 @@ def clusters() -> Pair:
     centres = torch.tensor([[1.0, 0, 0, 0], [-0.5, 0.8, 0, 0]], dtype=torch.float64).repeat(100, 1)
     u, v = (normalize(centres + 0.15 * torch.randn(200, WIDTH, generator=generator, dtype=torch.float64), dim=1) for _ in range(2))
     return Pair(u, v, 0.5, 6, 10)
+
+
+def other_group(row: list[float], i: int) -> list[int]:
+    """Candidates of the anchor i that two-means puts into another group than i; none where all similarities are equal."""
+    if min(row) == max(row):
+        return []
+    ordered = sorted(row)
+    split = min(
+        range(1, len(row)),
+        key=lambda k: sum((x - sum(part) / len(part)) ** 2 for part in (ordered[:k], ordered[k:]) for x in part),
+    )
+    threshold = (ordered[split - 1] + ordered[split]) / 2
+    return [j for j in range(len(row)) if (row[j] > threshold) != (row[i] > threshold)]
+
+
+def trained_by_hand(settings: Augcl, pair: Pair) -> PairNetwork:
+    """The network after `passes` over pairs drawn as `made` draws them, one direction in one step, the other in the next."""
+    strategy = made(settings)
+    network, generator = strategy.network, strategy.generators["negatives"]
+    assert network is not None
+    optimiser = torch.optim.Adam(network.parameters(), lr=settings.lr)
+    u, v = normalize(pair.u, dim=1), normalize(pair.v, dim=1)
+    directions = [(a, b, [other_group(row, i) for i, row in enumerate((a @ b.T).tolist())]) for a, b in ((u, v), (v, u))]
+    steps = settings.passes * math.ceil(NODES * settings.pairs / settings.batch_size)
+    for step in range(steps):
+        anchors, candidates, other = directions[step % 2]
+        drawn = torch.randint(NODES, (2, settings.batch_size), generator=generator).T.tolist()
+        losses = []
+        for i, j in [(i, j) for i, j in drawn if other[i]]:
+            together = network.first(torch.cat([anchors[i], candidates[j]]))
+            p = network.last(network.second(together.relu()).relu()).softmax(dim=0)
+            kept = p[2] / settings.reward if settings.estimator == "gambler" else 0.0
+            losses.append(-torch.log(p[int(j in other[i])] + kept))
+        optimiser.zero_grad()
+        torch.stack(losses).mean().backward()
+        optimiser.step()
+    return network
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"estimator": "softmax_response"},
+        {"estimator": "entropy"},
+        {"reward": 1.2},
+        {"passes": 2},
+        {"pairs": 5},
+        {"batch_size": 20},
+        {"lr": 0.003},
+    ],
+    ids=str,
+)
+def test_the_training_of_the_network_is_the_written_out_one(changes: dict[str, object]) -> None:
+    """Of rows of any length; the first anchor has the same similarity with every candidate, so its pairs are left out."""
+    settings = replace(SMALL, **changes)  # type: ignore[arg-type]
+    u, v = unit(0), unit(1)
+    u[0], v[:, 3] = torch.eye(4, dtype=torch.float64)[3], 0
+    lengths = torch.rand(2, NODES, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64) + 0.5
+    pair = pair_of(u=u * lengths[0], v=v * lengths[1])
+    assert other_group((u @ v.T)[0].tolist(), 0) == [] and all(other_group(row, i) for i, row in enumerate((v @ u.T).tolist()))
+    strategy, untrained = made(settings), made(settings)
+    strategy.update(pair)
+    assert strategy.network is not None and untrained.network is not None
+    found, start = list(strategy.network.parameters()), list(untrained.network.parameters())
+    torch.testing.assert_close(found, list(trained_by_hand(settings, pair).parameters()))
+    assert all(not torch.allclose(after, before) for after, before in zip(found, start))
 
 
 @pytest.mark.parametrize("block", [None, 1, 5])
@@ -104,17 +172,23 @@ def test_distance_weights_against_a_double_loop() -> None:
     found = strategy.weights(pair)(0, NODES)
     similarities = pair.u @ pair.v.T
     for i, row in enumerate(similarities.tolist()):
-        ordered = sorted(row)
-        split = min(
-            range(1, NODES),
-            key=lambda k: sum((x - sum(part) / len(part)) ** 2 for part in (ordered[:k], ordered[k:]) for x in part),
-        )
-        threshold = (ordered[split - 1] + ordered[split]) / 2
-        other = [j for j in range(NODES) if (row[j] > threshold) != (row[i] > threshold)]
+        other = other_group(row, i)
         closeness = {j: 1 / float((pair.u[i] - pair.v[j]).norm()) for j in other}
         mean = sum(closeness.values()) / len(other)
         expected = [closeness[j] / mean if j in closeness else 1.0 for j in range(NODES)]
         assert found[i].tolist() == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_copy_of_the_anchor_counts_as_a_thousandth_away() -> None:
+    def away(distance: float, around: float = 0.0) -> list[float]:
+        """A unit row so far from the one at the angle `around`."""
+        angle = around + 2 * math.asin(distance / 2)
+        return [math.cos(angle), math.sin(angle), 0.0, 0.0]
+
+    v = torch.tensor([away(0.0, math.pi), away(0.0), away(5e-4), away(2e-3), away(0.1, math.pi)], dtype=torch.float64)
+    strategy = made(replace(SMALL, estimator="distance"), nodes=5)
+    found = strategy.weights(pair_of(u=v[1].repeat(5, 1), v=v))(0, 1)[0]
+    assert found.tolist() == pytest.approx([1, 1.2, 1.2, 0.6, 1], rel=1e-6)
 
 
 def test_the_network_learns_the_groups_and_doubts_what_lies_between() -> None:
@@ -208,6 +282,9 @@ def test_unimodal_rows_are_counted() -> None:
     strategy.update(Pair(u, v, 0.5, 6, 10))
     assert float(strategy.ratio[0]) == pytest.approx(math.pi / 2 - 1, rel=0.1), "similarities of random rows are one bell"
     assert 0.2 < float(strategy.ratio[1]) < 0.9
+    told = strategy.findings(Pair(u, v, 0.5, 10, 10))
+    assert [told[name] for name in ("augcl_ratio", "augcl_unimodal")] == strategy.ratio.tolist()
+    assert AugclNegatives(SMALL, 64, 300, Streams(0)).findings(Pair(u, v, 0.5, 1, 10)) == {}, "nothing is trained yet"
 
 
 def test_theorem_1_of_paper_004() -> None:
@@ -271,5 +348,5 @@ def test_settings_out_of_range(setting: str, text: str) -> None:
 
 
 def test_a_graph_of_two_nodes_is_refused() -> None:
-    with pytest.raises(Unsupported, match="splits each node's similarities in two groups, and this graph has 2 node"):
+    with pytest.raises(Unsupported, match="in two groups, hence needs three nodes, and this graph has 2; negatives=uniform needs two"):
         made(nodes=2)

@@ -102,7 +102,7 @@ def test_a_method_that_does_not_mix_inputs_is_refused() -> None:
 
 
 def test_a_graph_of_one_node_is_refused() -> None:
-    with pytest.raises(Unsupported, match="this graph has one node"):
+    with pytest.raises(Unsupported, match="hence needs two nodes, and this graph has one"):
         made(nodes=1)
 
 

@@ -17,7 +17,7 @@ from gclbench.graph import Unsupported
 from gclbench.streams import Streams
 
 CPU = torch.device("cpu")
-NODES, WIDTH = 6, 4
+NODES, WIDTH, THRESHOLD = 6, 4, 0.4
 # Node 5 has no neighbour.
 EDGES = torch.tensor([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4)]).T
 EDGE_INDEX = torch.cat([EDGES, EDGES.flip(0)], dim=1)
@@ -36,23 +36,31 @@ def pair_of(seed: int = 0, **changes: object) -> Pair:
     return replace(Pair(u, v, 0.7, 1, 10, edge_index=EDGE_INDEX), **changes)  # type: ignore[arg-type]
 
 
+@torch.no_grad()
+def cosines(strategy: MmixNegatives, z: Tensor) -> Tensor:
+    """What `mp` compares, the two projections, or the embeddings themselves."""
+    if strategy.query is None or strategy.key is None:
+        return z @ z.T
+    return normalize(z @ strategy.query.weight.T, dim=1) @ normalize(z @ strategy.key.weight.T, dim=1).T
+
+
 def plain_shares(strategy: MmixNegatives, z: Tensor) -> Tensor:
-    """λ of `mp` and `mo` over neighbours by loops (paper 002, Eqs. 6 and 7)."""
+    """λ of `mp`, `mo` and `binary` by loops (paper 002, Eqs. 6 and 7; METHODS 4.1)."""
+    settings, scores = strategy.settings, cosines(strategy, z)
+    own = {"mp": None, "mo": settings.self_share, "binary": 0.5}[settings.variant]
+    edges = torch.zeros(NODES, NODES, dtype=torch.bool)
+    edges[EDGE_INDEX[0], EDGE_INDEX[1]] = True
+    allowed = {"wp": edges, "all": torch.ones_like(edges), "op": scores >= settings.threshold}[settings.scope]
     rows = torch.zeros(NODES, NODES, dtype=torch.float64)
-    if strategy.query is not None and strategy.key is not None:
-        q, k = normalize(z @ strategy.query.weight.T, dim=1), normalize(z @ strategy.key.weight.T, dim=1)
     for i in range(NODES):
-        near = [int(b) for a, b in EDGE_INDEX.T if int(a) == i]
-        if strategy.settings.variant == "mp":
-            near.append(i)
-            total = sum(math.exp(q[i] @ k[j]) for j in near)
-            for j in near:
-                rows[i, j] = math.exp(q[i] @ k[j]) / total
-        else:
-            total = sum(math.exp(z[i] @ z[j]) for j in near)
-            for j in near:
-                rows[i, j] = (1 - strategy.settings.self_share) * math.exp(z[i] @ z[j]) / total
-            rows[i, i] = strategy.settings.self_share if near else 1.0
+        mixed = [j for j in range(NODES) if (j != i and allowed[i, j]) or (j == i and own is None)]
+        if settings.variant == "binary" and mixed:
+            mixed = [max(mixed, key=scores[i].tolist().__getitem__)]
+        total = sum(math.exp(scores[i, j]) for j in mixed)
+        for j in mixed:
+            rows[i, j] = (1 - (own or 0.0)) * math.exp(scores[i, j]) / total
+        if own is not None:
+            rows[i, i] = own if mixed else 1.0
     return rows
 
 
@@ -73,10 +81,44 @@ def plain_objective(strategy: MmixNegatives, pair: Pair) -> float:
     return loss
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("variant", ["mp", "mo", "binary"])
+def test_shares_are_those_of_a_plain_loop(variant: str, scope: str) -> None:
+    strategy, pair = made(Mmix(variant=variant, scope=scope, threshold=THRESHOLD)), pair_of()
+    torch.testing.assert_close(strategy.shares(pair)(0, NODES), plain_shares(strategy, normalize(pair.u, dim=1)))
+
+
+@pytest.mark.parametrize("variant", ["mp", "mo", "binary", "random"])
+def test_beyond_the_threshold_are_some_of_some_rows_and_all_of_others(variant: str) -> None:
+    """What the comparisons with a plain loop rest on: rows with both kinds of candidates, and a row that is left alone."""
+    strategy, pair = made(Mmix(variant=variant, scope="op", threshold=THRESHOLD)), pair_of()
+    passes = cosines(strategy, normalize(pair.u, dim=1)) >= THRESHOLD
+    counts = (passes & ~torch.eye(NODES, dtype=torch.bool)).sum(dim=1).tolist()
+    assert min(counts) == 0 and 1 < max(counts) < NODES - 1
+    mixed = strategy.shares(pair)(0, NODES) > 0
+    if variant == "binary":
+        assert mixed.sum(dim=1).tolist() == [min(2, 1 + count) for count in counts]
+    else:
+        assert torch.equal(mixed, passes | torch.eye(NODES, dtype=torch.bool))
+
+
 @pytest.mark.parametrize("intra", [True, False])
-@pytest.mark.parametrize("variant,diversity", [("mp", True), ("mp", False), ("mo", True)])
-def test_the_node_objective_is_the_printed_one(variant: str, diversity: bool, intra: bool) -> None:
-    strategy = made(Mmix(variant=variant, diversity=diversity))
+@pytest.mark.parametrize(
+    "variant,scope,diversity",
+    [
+        ("mp", "wp", True),
+        ("mp", "wp", False),
+        ("mp", "op", True),
+        ("mo", "wp", True),
+        ("mo", "all", True),
+        ("mo", "op", True),
+        ("binary", "wp", True),
+        ("binary", "all", True),
+        ("binary", "op", True),
+    ],
+)
+def test_the_node_objective_is_the_printed_one(variant: str, scope: str, diversity: bool, intra: bool) -> None:
+    strategy = made(Mmix(variant=variant, scope=scope, diversity=diversity, threshold=THRESHOLD))
     pair = pair_of(intra=intra)
     expected = plain_objective(strategy, pair)
     for block in (None, 1, 2, NODES):
@@ -101,9 +143,11 @@ def test_loss_and_gradient_do_not_depend_on_the_block(variant: str, scope: str, 
     assert torch.allclose(found[0], found[1], rtol=0, atol=1e-12) and torch.allclose(found[0], found[2], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("variant,scope", [("mp", "wp"), ("mo", "all"), ("mp", "all")])
+@pytest.mark.parametrize(
+    "variant,scope", [("mp", "wp"), ("mo", "all"), ("mp", "all"), ("mp", "op"), ("binary", "wp"), ("binary", "op")]
+)
 def test_the_gradient_agrees_with_finite_differences(variant: str, scope: str) -> None:
-    strategy, pair = made(Mmix(variant=variant, scope=scope)), pair_of()
+    strategy, pair = made(Mmix(variant=variant, scope=scope, threshold=THRESHOLD)), pair_of()
     u, v = pair.u.requires_grad_(), pair.v.requires_grad_()
     assert torch.autograd.gradcheck(lambda u, v: strategy(replace(pair, u=u, v=v)), (u, v))
 
@@ -180,7 +224,7 @@ def test_a_batch_without_edges_has_no_neighbours_to_mix() -> None:
 
 
 def test_a_graph_of_one_node_is_refused() -> None:
-    with pytest.raises(Unsupported, match="mixes a node with others, and this graph has one node"):
+    with pytest.raises(Unsupported, match="mixes a node with others, hence needs two nodes, and this graph has one"):
         Mmix().build(WIDTH, 1, Streams(0), CPU)
 
 
@@ -201,3 +245,12 @@ def test_settings_out_of_range(setting: str, text: str) -> None:
 def test_fixed_mixing_over_all_nodes_is_refused() -> None:
     with pytest.raises(ConfigErrors, match=r"variant=adjacency mixes neighbours only.*negatives\.scope=wp"):
         load(["method=grace", "dataset=cora", "negatives=mmix", "negatives.variant=adjacency", "negatives.scope=all"])
+
+
+def test_scope_op_tells_how_many_nodes_have_anything_to_be_mixed_with() -> None:
+    z = torch.eye(4, WIDTH, dtype=torch.float64).repeat_interleave(torch.tensor([3, 1, 2, 1]), dim=0)
+    pair = Pair(z, z, 1.0, 1, 1)
+    settings = Mmix(variant="mo", scope="op", threshold=0.5)
+    assert MmixNegatives(settings, WIDTH, Streams(0)).double().findings(pair) == {"mmix_mixed": 5 / 7}
+    assert MmixNegatives(replace(settings, threshold=-1.0), WIDTH, Streams(0)).double().findings(pair) == {"mmix_mixed": 1.0}
+    assert MmixNegatives(replace(settings, scope="all"), WIDTH, Streams(0)).double().findings(pair) == {}

@@ -230,6 +230,20 @@ def test_random_slopes_are_drawn_in_training_only_and_a_checkpoint_holds_their_g
     assert strategy(pair) == other(pair)
 
 
+def test_slopes_are_drawn_evenly_from_an_eighth_to_a_third():
+    """The range of PyTorch's RReLU, which the official code uses."""
+    metric = SeparableMetric(2, 2, torch.Generator().manual_seed(0), detach=False).double()
+    with torch.no_grad():
+        for layer in (metric.first, metric.second):
+            layer.weight.copy_(torch.eye(2))
+        images = metric.embedded(torch.tensor([[-1.0, 1.0]], dtype=torch.float64).repeat(2000, 1), frozen=True)
+    slopes = (-images[:, 0] / images[:, 1]).sort().values
+    evenly = torch.linspace(1 / 8, 1 / 3, 2000, dtype=torch.float64)
+    assert float(slopes[0]) >= 1 / 8 and float(slopes[-1]) <= 1 / 3
+    assert float((slopes - evenly).abs().max()) < 0.01
+    assert float(slopes[0]) < 1 / 8 + 1e-3 and float(slopes[-1]) > 1 / 3 - 1e-3
+
+
 def test_a_checkpoint_holds_the_metrics_adam():
     strategy, other = built("separable"), built("separable")
     strategy.update(a_pair())
@@ -269,7 +283,7 @@ def test_a_batch_of_one_node_has_no_negatives():
 
 
 def test_a_graph_of_one_node_is_refused():
-    with pytest.raises(Unsupported, match="needs two nodes or more, and the graph has 1"):
+    with pytest.raises(Unsupported, match="needs two nodes or more, and this graph has 1"):
         Nml().build(WIDTH, 1, Streams(0), torch.device("cpu"))
 
 

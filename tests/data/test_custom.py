@@ -102,7 +102,7 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"there is no file .*mine.npz; give one with dataset.path=FILE.npz"):
         Custom(path=str(path)).load()
     path.write_bytes(b"hello")
-    with pytest.raises(GraphError, match=r"mine.npz cannot be read as an .npz file .*numpy.savez|object arrays"):
+    with pytest.raises(GraphError, match=r"mine.npz is no .npz file; save the graph with numpy.savez\(path, x=…, edge_index=…\)"):
         Custom(path=str(path)).load()
     with path.open("wb") as stream:
         np.save(stream, np.ones(3))

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
 from gclbench.cli import main
+from gclbench.contrast.augcl import Augcl
 from gclbench.contrast.imix import Imix
 from gclbench.contrast.negatives import Negatives, Pair
+from gclbench.contrast.progcl import ProgclWeight
 from gclbench.contrast.uniform import Uniform, UniformNegatives
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import make_graph
@@ -149,6 +151,26 @@ def test_reports_see_the_iteration_at_which_patience_ran_out(graph):
     Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4).fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
     assert watch.reached == 7
     assert [(pair.iteration, pair.total) for pair in strategy.made.asked] == [(7, 50)]
+
+
+def test_patience_waits_for_a_strategy_to_begin(graph):
+    """Else the training ends in the strategy's first phase, or goes back to it, and the strategy has no part in what is embedded."""
+
+    class Late(Waiting):
+        def begun(self, pair):
+            return pair.iteration > 3
+
+    watch = Watch()
+    base = Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4, lr=1e-9)
+    base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, Waits(Late()))
+    assert watch.reached >= 8, "at a loss that does not fall, four iterations after the first that counts"
+    for strategy in (ProgclWeight(start_epoch=20, sampled_columns=8), Augcl(base=0.5, passes=1, pairs=4, batch_size=32)):
+        base = Mvgrl(objective="nodes", epochs=40, hidden=WIDTH, patience=2, lr=0.05)
+        plain, weighted = (base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), each) for each in (Uniform(), strategy))
+        assert not torch.equal(plain.z, weighted.z)
+        watch = Watch()
+        base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
+        assert watch.reached > 20
 
 
 def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(graph):

@@ -25,11 +25,12 @@ NML_SETTINGS = {
     "wiki_cs": (5e-4, 0.0, 0.5, 50, 6, 0.2, 0.2, 0.1),
 }
 
-# METHODS 3.8: lr, architecture, projector, activation, edge drops, feature drops, tau, epochs.
+# METHODS 3.8: lr, architecture, projector, activation, edge drops, feature drops, tau, epochs. Coauthor Physics has GCA's row (3.7).
 PROGCL_SETTINGS = {
     "amazon_photo": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2500),
     "amazon_computers": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2000),
     "coauthor_cs": (1e-4, [512, 256], 256, "rrelu_mean", [0.3, 0.2], [0.3, 0.4], 0.2, 1000),
+    "coauthor_phy": (0.01, [256, 128], 64, "rrelu_mean", [0.4, 0.1], [0.1, 0.4], 0.5, 1500),
     "wiki_cs": (0.01, [512, 256], 256, "prelu", [0.2, 0.3], [0.1, 0.1], 0.4, 3000),
 }
 
@@ -61,7 +62,8 @@ def test_the_settings_of_progcl(dataset):
     method = settings["method"]
     names = ("lr", "architecture", "projector", "activation", "edge_drop", "feature_drop", "tau", "epochs")
     assert tuple(method[name] for name in names) == PROGCL_SETTINGS[dataset]
-    assert method["centrality"] == "eigenvector"
+    assert (method["centrality"], method["weight_decay"], method["normalize_features"]) == ("eigenvector", 1e-5, True)
+    assert method["intra"] and method["last_activation"]
     assert settings["negatives"] == {
         "name": "progcl_weight",
         "start_epoch": 400,

@@ -237,19 +237,18 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, act
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        ({}, "the loss became nan at iteration 2 of 4; a smaller method.lr or a larger method.tau may help"),
+        ({}, "the loss became nan at iteration 2 of 4"),
         (
             {"contrast": 1.5, "regulariser": float("nan"), "later": float("inf")},
-            "the loss became nan at iteration 2 of 4 (its term 'regulariser' is nan); a smaller method.lr or a larger method.tau may help",
+            "the loss became nan at iteration 2 of 4 (its term 'regulariser' is nan)",
         ),
         (
             {"contrast": float("-inf")},
-            "the loss became nan at iteration 2 of 4 (its term 'contrast' is -inf); a smaller method.lr or a larger method.tau may help",
+            "the loss became nan at iteration 2 of 4 (its term 'contrast' is -inf)",
         ),
         (
             {"contrast": 3e38, "regulariser": 3e38},
-            "the loss became nan at iteration 2 of 4 (its terms contrast, regulariser are finite, their sum is not); "
-            "a smaller method.lr or a larger method.tau may help",
+            "the loss became nan at iteration 2 of 4 (its terms contrast, regulariser are finite, their sum is not)",
         ),
     ],
 )

@@ -17,10 +17,25 @@ def test_plain_text(record) -> None:
     runs = [record(seed=seed, metrics={"acc": 0.70 + 0.01 * seed, "inertia": 12.0}) for seed in range(2)]
     file = io.StringIO()
     print_closing_table(runs, file)
-    heading, row = file.getvalue().splitlines()
+    heading, row, units = file.getvalue().splitlines()
     assert " ".join(heading.split()) == "dataset method task metric ours (n) paper difference printed in"
     assert " ".join(row.split()) == "cora dmat_i clustering acc 70.50 ± 0.71 (2) 70.57 ± 1.28 -0.07 dmat Table 1"
     assert heading.index("printed in") == row.index("dmat Table 1")
+    assert units == "in percent, mean ± standard deviation over n seeds"
+
+
+def test_what_is_no_percentage_is_named(record) -> None:
+    run = record(task="contrast", metrics={"mix_self": 0.0718, "mix_entropy": 2.66, "tau0_q1": 1.2})
+    table = closing_table([run])
+    assert [row.ours.show(1 if row.metric != "mix_self" else 100) for row in table.rows] == ["7.18 (1)", "2.66 (1)", "1.20 (1)"]
+    assert table.units() == "in percent, mean ± standard deviation over n seeds; mix_entropy, tau0_q1: no percentages"
+
+
+def test_a_failed_run_tells_where_its_traceback_is(record) -> None:
+    run = replace(record(status="failed", reason="TypeError: no"), traceback="Traceback …")
+    assert closing_table([run]).troubles == (
+        f"failed ×1: dmat_i · cora · clustering · seed 0: TypeError: no (the traceback: gclbench show {run.id})",
+    )
 
 
 def test_a_run_no_paper_has(record) -> None:
@@ -42,7 +57,7 @@ def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
         "diverged ×2: dmat_i · cora · clustering · seeds 1, 2: the loss is nan",
         "oom ×1: dmat_i · cora · link_prediction · seed 0: out of memory",
     )
-    assert table.plain().endswith("seed 0: out of memory\n")
+    assert table.plain().endswith("seed 0: out of memory\nin percent, mean ± standard deviation over n seeds\n")
 
 
 def test_only_troubles(record) -> None:
@@ -93,6 +108,26 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
     )
     for silent in (ended("clustering", 0, 1.0, iterations=0), record(method="grace")):
         assert not [note for note in closing_table([silent]).notes if "one way" in note], "no training, or not measured"
+
+
+def test_what_a_strategy_tells_of_its_training_is_told_where_it_matters(record) -> None:
+    def ended(task: str, seed: int, **found: float):
+        return replace(
+            record(method="augcl", task=task, seed=seed, metrics={"acc": 0.6, "accuracy": 0.6}), fit={"iterations": 9, **found}
+        )
+
+    both = [
+        ended(task, seed, augcl_unimodal=(0.9, 0.1, 0.6)[seed]) for task in ("clustering", "classification") for seed in (0, 1, 2)
+    ]
+    said = "AUGCL found no two groups in most rows of similarities: their labels are noise"
+    assert [note for note in closing_table(both).notes if "AUGCL" in note] == [f"augcl · cora · seeds 0, 2: {said}"]
+    for found, words in (
+        ({"progcl_degenerate": 1.0}, "its negatives stayed uniform"),
+        ({"mmix_mixed": 0.0}, "M-Mix mixed next to nothing"),
+    ):
+        assert any(words in note for note in closing_table([ended("clustering", 0, **found)]).notes)
+    fine = ended("clustering", 0, progcl_degenerate=0.0, mmix_mixed=0.8, augcl_unimodal=0.2)
+    assert not any(words in note for note in closing_table([fine]).notes for words in ("M-Mix", "ProGCL", "AUGCL"))
 
 
 def test_settings_of_the_printed_number_are_told(record) -> None:

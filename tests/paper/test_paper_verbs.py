@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.cli import export, table
+from gclbench.cli import export, figure, table
 from gclbench.paper.tables import NOT_BUILT, TABLES
 from gclbench.records import Store
 
@@ -122,11 +122,22 @@ def test_missing_runs(here, capsys) -> None:
         (table, ["dmat/6"], "gclbench table: table dmat/6 is not built: complexities"),
         (table, ["mmix/3"], "gclbench table: table mmix/3 is not built: graph classification"),
         (table, ["dmat/1", "--method", "grace"], "gclbench table: table dmat/1 has no method 'grace'; it has kmeans, deepwalk"),
+        (table, ["1"], "gclbench table: there is no table '1'. Did you mean 'dmat/1' or 'mmix/1' or 'mmix_iclr/1' or 'nml/1'?"),
+        (table, ["nml"], "gclbench table: there is no table 'nml'. Did you mean 'nml/1' or 'nml/2'?"),
+        (figure, ["dmat/1"], "gclbench figure: 'dmat/1' is a table: gclbench table dmat/1. Known figures: dmat/2"),
+        (figure, ["3"], "gclbench figure: there is no figure '3'. Did you mean 'dmat/3' or 'mmix/3' or 'nml/3'?"),
+        (
+            table,
+            ["dmat/1", "--output", "t.pdf"],
+            "gclbench table: t.pdf has none of the suffixes .md, .csv, .tex, .html; say --format",
+        ),
+        (table, ["dmat/1", "--command", "--format", "csv"], "gclbench table: --format is about a table's cells"),
+        (table, ["dmat/1", "--missing", "--only", "paper"], "gclbench table: --only is about a table's cells"),
         (table, ["dmat/1", "--command", "--missing"], "gclbench table: --command and --missing are two questions"),
         (table, ["dmat/1", "--seeds", "3"], "gclbench table: --seeds goes with --missing"),
         (table, ["matrix", "--format", "latex"], "gclbench table: table matrix is written as markdown or csv"),
         (table, ["matrix", "--only", "ours"], "gclbench table: table matrix is always whole"),
-        (table, ["matrix", "--dataset", "corra"], "gclbench table: there is no dataset corra"),
+        (table, ["matrix", "--dataset", "corra"], "gclbench table: there is no dataset 'corra'. Did you mean 'cora'?"),
         (table, ["dmat/1", "--runs", "nowhere"], "gclbench table: there is no folder 'nowhere'"),
         (table, ["dmat/1", "--dataset", "digits"], "gclbench table: table dmat/1 has no dataset 'digits'"),
         (table, ["dmat/1", "--output", "file/t.md"], "gclbench table: cannot write file/t.md"),

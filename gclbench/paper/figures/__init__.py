@@ -14,8 +14,9 @@ from gclbench.paper.figures import captions, hardness, maps, scale, sweeps, trai
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content
 from gclbench.paper.sources import Collection
+from gclbench.paper.tables import TABLES
+from gclbench.paper.unknown_id import unknown_id
 from gclbench.records import write_atomically
-from gclbench.registry import nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,9 +50,9 @@ def find_figure(name: str) -> Figure:
     """
     if name in FIGURES:
         return FIGURES[name]
-    guess = nearest(name, [*FIGURES])
-    hint = f" Did you mean '{guess}'?" if guess else ""
-    raise UnknownFigure(f"there is no figure '{name}'.{hint} Known figures: {', '.join(FIGURES)}")
+    if name in TABLES:
+        raise UnknownFigure(f"'{name}' is a table: gclbench table {name}. Known figures: {', '.join(FIGURES)}")
+    raise UnknownFigure(unknown_id("figure", name, [*FIGURES]))
 
 
 def content(figure: Figure, collection: Collection, datasets: Sequence[str] = ()) -> Content:
@@ -65,7 +66,7 @@ def content(figure: Figure, collection: Collection, datasets: Sequence[str] = ()
 
 def caption(figure: Figure, collection: Collection, datasets: Sequence[str] = ()) -> str:
     """One paragraph: what is seen, and what it was made from."""
-    return captions.caption(figure, content(figure, collection, datasets))
+    return captions.caption(figure, content(figure, collection, datasets), datasets)
 
 
 def command(figure: Figure, datasets: Sequence[str] = ()) -> list[str]:
@@ -80,7 +81,7 @@ def draw(figure: Figure, collection: Collection, datasets: Sequence[str] = (), c
         MissingMatplotlib: when it is not installed.
     """
     shown = content(figure, collection, datasets)
-    return _output().drawn(figure.title, shown.panels, captions.caption(figure, shown) if captioned else "")
+    return _output().drawn(figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else "")
 
 
 def svg(figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False) -> str:
@@ -93,7 +94,7 @@ def svg(figure: Figure, collection: Collection, datasets: Sequence[str] = (), ca
         MissingMatplotlib: when it is not installed.
     """
     shown = content(figure, collection, datasets)
-    text = captions.caption(figure, shown) if captioned else ""
+    text = captions.caption(figure, shown, datasets) if captioned else ""
     return _output().svg(stem(figure), figure.title, shown.panels, text)
 
 
@@ -104,7 +105,7 @@ def png(figure: Figure, collection: Collection, datasets: Sequence[str] = (), ca
         MissingMatplotlib: when it is not installed.
     """
     shown = content(figure, collection, datasets)
-    return _output().png(figure.title, shown.panels, captions.caption(figure, shown) if captioned else "")
+    return _output().png(figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else "")
 
 
 def stem(figure: Figure) -> str:

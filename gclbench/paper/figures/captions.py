@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import SHOWN_STATUS
 from gclbench.paper.figures.definition import Figure
@@ -11,8 +11,12 @@ from gclbench.paper.figures.panels import NOT_RUN, Content
 from gclbench.records import STATUSES, Record
 
 
-def caption(figure: Figure, content: Content) -> str:
-    """One paragraph to go with the title: what is seen, of which runs, at which commits, and what is missing."""
+def caption(figure: Figure, content: Content, datasets: Sequence[str] = ()) -> str:
+    """One paragraph to go with the title: what is seen, of which runs, at which commits, and what is missing.
+
+    Args:
+        datasets: those asked for instead of the figure's own.
+    """
     sentences = [figure.says, *content.remarks]
     sources = ([_runs(content.records)] if content.records else []) + list(content.files)
     if sources:
@@ -23,7 +27,8 @@ def caption(figure: Figure, content: Content) -> str:
         reasons = sorted({panel.missing for panel in content.panels if panel.empty})
         sentences.append(f"{which}: {', '.join(reasons)}.")
     if any(panel.empty and panel.missing == NOT_RUN for panel in content.panels):
-        sentences.append(f"`gclbench figure {figure.id} --command` prints what would make it.")
+        which = f" --dataset {' '.join(datasets)}" if datasets else ""
+        sentences.append(f"`gclbench figure {figure.id}{which} --command` prints what would make it.")
     return " ".join(sentence.strip() for sentence in sentences)
 
 

@@ -12,7 +12,7 @@ from gclbench.paper.tables.dmat import DMAT_TABLES
 from gclbench.paper.tables.family import FAMILY_TABLES
 from gclbench.paper.tables.mmix import ICLR_TABLES, KDD_TABLES
 from gclbench.paper.tables.nml import NML_TABLES
-from gclbench.registry import nearest
+from gclbench.paper.unknown_id import unknown_id
 
 __all__ = ["NOT_BUILT", "TABLES", "Column", "Definition", "UnknownTable", "column_of", "find_table"]
 
@@ -48,9 +48,7 @@ def find_table(name: str) -> Definition:
         return TABLES[name]
     if name in NOT_BUILT:
         raise UnknownTable(f"table {name} is not built: {NOT_BUILT[name]}")
-    guess = nearest(name, [*TABLES, MATRIX])
-    hint = f" Did you mean '{guess}'?" if guess else ""
-    raise UnknownTable(f"there is no table '{name}'.{hint} Known tables: {', '.join([*TABLES, MATRIX])}")
+    raise UnknownTable(unknown_id("table", name, [*TABLES, MATRIX]))
 
 
 def column_of(settings: Mapping[str, Any], definition: Definition) -> Column | None:

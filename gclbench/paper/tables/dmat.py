@@ -20,25 +20,25 @@ def _method(name: str) -> Condition:
 
 # What the printed numbers of a column needed beyond what a run here may see.
 SDCN_PEEKS = (
-    "sdcn: the printed kind of number is a maximum over epochs by the labels (METHODS 3.9); ours is the last epoch's, "
+    "sdcn: the printed kind of number is a maximum over epochs by the labels; ours is the last epoch's, "
     "`method.protocol=oracle` records the maximum besides."
 )
 AGC_RULE = (
     "agc: its script prints the accuracy at every power of the filter; whether the printed number is the stop rule's, which needs no "
-    "label, is not said. Ours is (METHODS 3.3)."
+    "label, is not said. Ours is."
 )
 AGE_GRID = (
     "age: order of the filter and thresholds are set per dataset, by what criterion is not said; of the epochs the one with the least "
-    "Davies-Bouldin index is taken, without labels (METHODS 3.5). Its script fixes the seed, ours are different ones (results/NOTES.md)."
+    "Davies-Bouldin index is taken, without labels. Its script fixes the seed, ours are different ones (results/NOTES.md)."
 )
 AGE_VALIDATION = (
     "age: at the settings of its link prediction script (one step of smoothing, thresholds for wiki, the epoch with the best validation "
-    "AUC + AP; METHODS 3.5)."
+    "AUC + AP)."
 )
 PROGCL_GRID = (
-    "progcl: its authors explain a number that was not reached by a grid search (METHODS 3.8), by what criterion is not said."
+    "progcl: its authors explain a number that was not reached by a grid search, by what criterion is not said."
 )
-DMAT_TUNED = "dmat_i: the paper's settings were evidently tuned per dataset, by what criterion is not said (METHODS 2.4)."
+DMAT_TUNED = "dmat_i: the paper's settings were evidently tuned per dataset, by what criterion is not said."
 
 KMEANS = Column("kmeans", (_method("kmeans"), RAW), "kmeans")
 DEEPWALK = Column("deepwalk", (_method("deepwalk"), RAW), "deepwalk")

@@ -9,7 +9,7 @@ from gclbench.paper.tables.definition import Definition
 
 NODES = is_("method.objective", "nodes")
 
-ONE_PROTOCOL = "Our spread is over trainings; the paper's is over linear classifiers on one encoder (METHODS 1.1)."
+ONE_PROTOCOL = "Our spread is over trainings; the paper's is over linear classifiers on one encoder."
 
 CITATION = ("cora", "citeseer", "pubmed")
 NML_DATASETS = (*CITATION, "amazon_photo", "amazon_computers", "wiki_cs")

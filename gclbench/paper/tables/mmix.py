@@ -65,7 +65,7 @@ KDD_TABLES = (
         where=(is_("task.protocol", "public"),),
         remarks=(
             ONE_PROTOCOL,
-            "no mixing, fixed mixing and random mixing are the controls of METHODS 4.3; fixed mixing is what the code as first released amounts to.",
+            "no mixing, fixed mixing and random mixing are controls of ours; fixed mixing is what the code as first released amounts to.",
             "The supervised rows and those of Linear, GAE, VERSE, GraphCL, InfoGCL, DGI on diffused features and MVGRL as published are left out.",
         ),
     ),

@@ -1,0 +1,109 @@
+"""Arguments of the verbs, and what to type instead of those that a verb does not know."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import itertools
+import shlex
+import textwrap
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn
+
+from gclbench.registry import nearest
+
+KEYS = (
+    "dataset",
+    "filter",
+    "negatives",
+    "method",
+    "task",
+    "seeds",
+    "device",
+    "runs_dir",
+    "rerun",
+    "time_limit",
+    "memory_limit",
+    "checkpoint_every",
+    "tracking",
+    "launcher",
+)
+"""What a command sets by KEY=VALUE, beside the settings of what is chosen."""
+
+
+class Parser(argparse.ArgumentParser):
+    """One verb's arguments.
+
+    A run's settings are KEY=VALUE and everything else has options, so a word of the other kind is answered with how it is written here.
+
+    Args:
+        verb: as typed, `table`; empty for a run. description, epilog: of --help. settings: whether words are KEY=VALUE.
+        one: what to say where a verb takes one word and more were given.
+    """
+
+    def __init__(self, verb: str, description: str, epilog: str = "", settings: bool = False, one: str = ""):
+        super().__init__(
+            prog=f"gclbench {verb}".strip(),
+            description=textwrap.fill(description, 110),
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self._settings = settings
+        self._one = one
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The namespace; a wrong word ends the program with code 2."""
+        words = list(args or ())
+        known, extras = (self.parse_known_intermixed_args if self._settings else self.parse_known_args)(words, namespace)
+        if extras:
+            # The word after an option that does not exist was its value.
+            values = [after for word, after in itertools.pairwise(extras) if word.startswith("-") and not after.startswith("-")]
+            self.error("; ".join(dict.fromkeys(self._meant(word, words) for word in extras if word not in values)))
+        return known
+
+    def error(self, message: str) -> NoReturn:
+        """One line, as all of our errors, instead of the usage."""
+        self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` shows what there is)\n")
+
+    def _meant(self, word: str, words: Sequence[str]) -> str:
+        name, separator, value = word.lstrip("-").partition("=")
+        own = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
+        dashed = word.startswith("-")
+        if self._settings:
+            return self._setting_meant(word, words) if dashed else f"'{word}' cannot be read; settings are KEY=VALUE"
+        if not dashed and separator and name in own:
+            return f"'{word}' is an option here: --{name} {shlex.join(value.split(','))}"
+        if dashed:
+            guess = nearest(name, list(own))
+            return f"there is no option '{word}'" + (f"; did you mean {own[guess]}?" if guess else "")
+        if separator:
+            return f"'{word}': KEY=VALUE is for runs, `gclbench {word}`"
+        return f"'{word}' is one word too many" + (f"; {self._one}" if self._one else "")
+
+    def _setting_meant(self, word: str, words: Sequence[str]) -> str:
+        name, separator, value = word.lstrip("-").replace("-", "_").partition("=")
+        if word in ("-m", "--multirun"):
+            return "-m is for runs; here every key takes several values, as in method=A,B"
+        own = {option.lstrip("-"): option for action in self._actions for option in action.option_strings if len(option) > 2}
+        after = list(words[words.index(word) + 1 :]) if word in words else []
+        if not separator and after and not after[0].startswith("-") and "=" not in after[0]:
+            value = after[0]
+        guess = nearest(name, [*own, *KEYS])
+        if guess in own and _alike(name, guess) > 0.7:
+            return f"there is no option '{word}'; did you mean {own[guess]}?"
+        if name == "seed":
+            return f"there is no option '{word}'; settings are KEY=VALUE: seeds=[{value or 0}]"
+        if guess is None:
+            return f"there is no option '{word}'; settings are KEY=VALUE, as in dataset=cora method.lr=1e-3"
+        return f"there is no option '{word}'; settings are KEY=VALUE: {guess}={value or 'VALUE'}"
+
+
+def id_first(verb: str, words: Sequence[str], known: Collection[str]) -> str:
+    """What to say where a verb's ID is missing, or was taken for a value of an option before it."""
+    found = next((word for word in words if word in known), None)
+    rest = [word for word in words if word != found]
+    return f"the ID comes first: gclbench {verb} {shlex.join([found or next(iter(known)), *rest])}"
+
+
+def _alike(first: str, second: str) -> float:
+    return difflib.SequenceMatcher(None, first.replace("_", ""), second.replace("-", "")).ratio()
