@@ -52,9 +52,7 @@ def test_a_loss_that_is_not_finite_ends_the_training(loss):
     heard: list[int] = []
     watch = Watch(report=lambda done, total, value: heard.append(done))
     watch(1, 9, 1.0)
-    with pytest.raises(
-        Diverged, match="the loss became -?(nan|inf) at iteration 2 of 9$"
-    ):
+    with pytest.raises(Diverged, match="the loss became -?(nan|inf) at iteration 2 of 9$"):
         watch(2, 9, loss)
     assert watch.summary() == {"iterations": 1, "loss": 1.0, "curve": [[1, 1.0]]}, "what was good stays"
     assert heard == [1]

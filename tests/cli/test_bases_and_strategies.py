@@ -13,6 +13,7 @@ from gclbench.registry import NEGATIVES
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "task=classification")
 BASES = {
     "grace": ("method.epochs=4", "method.architecture=[8,6]", "method.projector=5"),
+    "gca": ("method.epochs=4", "method.architecture=[8,6]", "method.projector=5"),
     "mvgrl": ("method.epochs=4", "method.hidden=6", "method.objective=nodes"),
     "dmat_i": ("method.epochs=4", "method.architecture=[8,6]", "method.batch_size=24"),
 }

@@ -348,5 +348,7 @@ def test_settings_out_of_range(setting: str, text: str) -> None:
 
 
 def test_a_graph_of_two_nodes_is_refused() -> None:
-    with pytest.raises(Unsupported, match="in two groups, hence needs three nodes, and this graph has 2; negatives=uniform needs two"):
+    with pytest.raises(
+        Unsupported, match="in two groups, hence needs three nodes, and this graph has 2; negatives=uniform needs two"
+    ):
         made(nodes=2)

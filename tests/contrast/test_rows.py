@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from gclbench.contrast import blocks
-from gclbench.contrast.rows import paired, panel
+from gclbench.contrast.rows import TILE_ROWS, paired, panel
 
 BLOCKS = (None, 1, 2, 3, 5, 7, 100)
 
@@ -124,6 +124,38 @@ def test_self_panel_gradient_counts_both_sides(block, skip_self, columns):
         sum((factor * output).sum() for factor, output in zip(pull, outputs)).backward()
         gradients.append(z.grad)
     torch.testing.assert_close(gradients[0], gradients[1])
+
+
+@pytest.mark.parametrize("skip_self", [False, True])
+@pytest.mark.parametrize("candidates", ["across", "across, weighted", "among"])
+def test_several_kept_tiles_give_the_value_and_the_gradient_of_the_whole_matrix(candidates, skip_self):
+    """Nothing is recomputed, so each tile must still hold its own numbers in the backward pass."""
+    count = 2 * TILE_ROWS + 88
+    weights = pair_weights(count, count) if candidates == "across, weighted" else None
+    pull = torch.randn(2, count, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
+    saved: list[tuple[int, ...]] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        saved.append(tuple(tensor.shape))
+        return tensor
+
+    found = []
+    for engine in (True, False):
+        u, v = unit(count).requires_grad_(), unit(count, seed=1).requires_grad_()
+        others = u if candidates == "among" else v
+        if engine:
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                heads = (None if weights is None else blockwise(weights),)
+                reduced = panel(u, others, 3.0, heads, skip_self=skip_self, columns=True)
+            outputs = (reduced.rows[0], reduced.columns[0])
+        else:
+            outputs = naive(u, others, 3.0, weights, skip_self)
+        sum((factor * output).sum() for factor, output in zip(pull, outputs)).backward()
+        found.append((*outputs, *(z.grad for z in (u, others))))
+    torch.testing.assert_close(*found)
+    first = [start if candidates == "among" else 0 for start in (0, TILE_ROWS, 2 * TILE_ROWS)]
+    kept = [(rows, count - start) for rows, start in zip((TILE_ROWS, TILE_ROWS, 88), first)]
+    assert [shape for shape in saved if shape in kept] == kept
 
 
 @pytest.mark.parametrize("block", [None, 2])

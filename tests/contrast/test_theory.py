@@ -102,55 +102,69 @@ def test_lemma_1_is_not_about_the_label_free_loss() -> None:
 # with the two weights exchanged.
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_proposition_1_the_more_similar_node_gains_by_the_larger_weight(seed: int) -> None:
-    """H(ẑ, z_j) − H(ẑ′, z_j) = (λ_j − λ_k)(1 − ⟨z_j, z_k⟩) ≥ 0, whatever else is mixed in."""
+def shares_of(variant: str, z: Tensor) -> Tensor:
+    """M-Mix's λ among all nodes; the projections of `mp` are the identity, so that its scores are the cosines."""
+    width = z.shape[1]
+    negatives = Mmix(variant=variant, scope="all").build(width, len(z), Streams(0), torch.device("cpu")).double()
+    if variant == "mp":
+        with torch.no_grad():
+            for projection in (negatives.query, negatives.key):
+                projection.weight.copy_(torch.eye(width, dtype=torch.float64))
+    rows = negatives.shares(Pair(z, z, 1.0, 1, 1))
+    assert rows is not None
+    return rows(0, len(z))
+
+
+def exchanged(shares: Tensor, j: int, k: int) -> Tensor:
+    order = list(range(len(shares)))
+    order[j], order[k] = k, j
+    return shares[order]
+
+
+@pytest.mark.parametrize("variant", ["mo", "mp"])
+@pytest.mark.parametrize("seed", range(5))
+def test_proposition_1_the_more_similar_node_gains_by_the_larger_weight(seed: int, variant: str) -> None:
+    """H(ẑ, z_j) − H(ẑ′, z_j) = (λ_j − λ_k)(1 − ⟨z_j, z_k⟩) > 0, whatever else is mixed in."""
     z = unit(6, seed)
-    shares = torch.rand(6, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    shares[1] = shares[2] + 0.3
-    shares = shares / shares.sum()
-    exchanged = shares[torch.tensor([0, 2, 1, 3, 4, 5])]
-    gain = ((shares - exchanged) @ z) @ z[1]
-    torch.testing.assert_close(gain, (shares[1] - shares[2]) * (1 - z[1] @ z[2]))
-    assert gain > 0
+    shares = shares_of(variant, z)
+    for i, j, k in itertools.permutations(range(6), 3):
+        if z[i] @ z[j] > z[i] @ z[k]:
+            gain = (shares[i] - exchanged(shares[i], j, k)) @ z @ z[j]
+            torch.testing.assert_close(gain, (shares[i, j] - shares[i, k]) * (1 - z[j] @ z[k]))
+            assert gain > 0
 
 
+@pytest.mark.parametrize("variant", ["mo", "mp"])
 @pytest.mark.parametrize("seed", range(20))
-def test_proposition_1_for_a_mixture_of_the_anchor_and_the_two(seed: int) -> None:
+def test_proposition_1_for_a_mixture_of_the_anchor_and_the_two(seed: int, variant: str) -> None:
     """H(ẑ, z_j) exceeds both similarities of the exchanged mixture, by λ_i(⟨z_i, z_j⟩ − ⟨z_i, z_k⟩) the second of them."""
     z = unit(3, seed)
     if z[0] @ z[1] < z[0] @ z[2]:
         z = z[[0, 2, 1]]
-    shares = torch.tensor([0.4, 0.45, 0.15], dtype=torch.float64)
-    mixed, exchanged = shares @ z, shares[[0, 2, 1]] @ z
-    assert mixed @ z[1] > max(exchanged @ z[1], exchanged @ z[2])
-    torch.testing.assert_close(mixed @ z[1] - exchanged @ z[2], shares[0] * (z[0] @ z[1] - z[0] @ z[2]))
+    shares = shares_of(variant, z)[0]
+    mixed, other = shares @ z, exchanged(shares, 1, 2) @ z
+    assert mixed @ z[1] > max(other @ z[1], other @ z[2])
+    torch.testing.assert_close(mixed @ z[1] - other @ z[2], shares[0] * (z[0] @ z[1] - z[0] @ z[2]))
 
 
-def test_proposition_1_needs_that_the_others_take_no_side() -> None:
+@pytest.mark.parametrize("variant", ["mo", "mp"])
+def test_proposition_1_needs_that_the_others_take_no_side(variant: str) -> None:
     """The proof sets the other nodes' terms aside as a constant; a node near z_k in the mixture upsets its second inequality."""
     angles = torch.tensor([0.0, 0.5, -0.7, -0.9], dtype=torch.float64)  # z_i, z_j, z_k, one more near z_k
     z = torch.stack([angles.cos(), angles.sin()], dim=1)
     assert z[0] @ z[1] > z[0] @ z[2]
-    shares = torch.tensor([0.1, 0.3, 0.2, 0.4], dtype=torch.float64)
-    mixed, exchanged = shares @ z, shares[[0, 2, 1, 3]] @ z
-    assert mixed @ z[1] > exchanged @ z[1], "the first one holds all the same"
-    assert mixed @ z[1] < exchanged @ z[2]
+    shares = shares_of(variant, z)[0]
+    mixed, other = shares @ z, exchanged(shares, 1, 2) @ z
+    assert mixed @ z[1] > other @ z[1], "the first one holds all the same"
+    assert mixed @ z[1] < other @ z[2]
 
 
 @pytest.mark.parametrize("variant", ["mo", "mp"])
 def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) -> None:
     """What the proposition asks for; by rearrangement no other order of these weights brings the mixture nearer to its anchor."""
     nodes = 6
-    negatives = Mmix(variant=variant, scope="all").build(4, nodes, Streams(0), torch.device("cpu")).double()
-    if variant == "mp":
-        with torch.no_grad():
-            for projection in (negatives.query, negatives.key):
-                projection.weight.copy_(torch.eye(4, dtype=torch.float64))
     z = unit(nodes, 0)
-    rows = negatives.shares(Pair(z, z, 1.0, 1, 1))
-    assert rows is not None
-    shares = rows(0, nodes)
+    shares = shares_of(variant, z)
     for anchor in range(nodes):
         others = [j for j in range(nodes) if j != anchor]
         by_cosine = sorted(others, key=lambda j: float(z[anchor] @ z[j]))
@@ -158,6 +172,6 @@ def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) 
         assert by_cosine == by_share
         found = float(shares[anchor] @ z @ z[anchor])
         for order in itertools.permutations(others):
-            exchanged = shares[anchor].clone()
-            exchanged[others] = shares[anchor, list(order)]
-            assert float(exchanged @ z @ z[anchor]) <= found + 1e-12
+            moved = shares[anchor].clone()
+            moved[others] = shares[anchor, list(order)]
+            assert float(moved @ z @ z[anchor]) <= found + 1e-12

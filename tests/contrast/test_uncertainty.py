@@ -63,6 +63,16 @@ def test_a_low_reward_makes_abstention_pay_when_the_label_is_a_coin_toss() -> No
     assert float(gambler_loss(abstain, labels, 2.0)) == pytest.approx(float(gambler_loss(bet, labels, 2.0)), abs=1e-6)
 
 
+@pytest.mark.parametrize("reward", [1.2, 2.0])
+def test_the_gamblers_classifier_is_trained_at_the_reward_asked_for(reward: float) -> None:
+    """−log(p_label + g/o), g the abstention (METHODS 7)."""
+    logits, labels = torch.tensor([[0.3, 1.2, 0.8], [1.0, -0.4, 0.1]], dtype=torch.float64), torch.tensor([0, 1])
+    p = [[math.exp(x) / sum(map(math.exp, row)) for x in row] for row in logits.tolist()]
+    expected = -(math.log(p[0][0] + p[0][2] / reward) + math.log(p[1][1] + p[1][2] / reward)) / 2
+    assert float(classifier_loss("gambler", logits, labels, reward)) == pytest.approx(expected, abs=1e-12)
+    assert float(classifier_loss("gambler", logits, labels, 3.2 - reward)) != pytest.approx(expected, abs=1e-2)
+
+
 def test_two_class_estimators_are_trained_by_cross_entropy() -> None:
     logits, labels = torch.tensor([[1.0, 3.0]], dtype=torch.float64), torch.tensor([0])
     expected = math.log(math.exp(1) + math.exp(3)) - 1

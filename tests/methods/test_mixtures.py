@@ -168,11 +168,12 @@ def settings(*command: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("method,variant", [("mmix_mo", "mo"), ("mmix_mp", "mp")])
 def test_the_papers_m_mix_is_mvgrl_with_a_mixed_view(method: str, variant: str) -> None:
-    base, strategy = settings(f"method={method}", "dataset=cora")
-    assert (base["objective"], base["epochs"], base["patience"], base["lr"], base["tau"]) == ("nodes", 2000, 30, 3e-4, 1.0)
-    assert (strategy["name"], strategy["variant"], strategy["scope"], strategy["self_share"]) == ("mmix", variant, "wp", 0.2)
-    assert strategy["diversity"] and strategy["gradient"]
-    assert settings(f"method={method}", "dataset=citeseer")[0]["normalize_features"]
+    for dataset in ("cora", "citeseer", "pubmed"):
+        base, strategy = settings(f"method={method}", f"dataset={dataset}")
+        own = {"name": method, "objective": "nodes", "epochs": 2000, "patience": 30, "subgraphs": 2, "lr": 3e-4, "hidden": 256}
+        assert base == {**settings("method=mvgrl", f"dataset={dataset}")[0], **own}
+        assert (strategy["name"], strategy["variant"], strategy["scope"], strategy["self_share"]) == ("mmix", variant, "wp", 0.2)
+        assert strategy["diversity"] and strategy["gradient"] and strategy["threshold"] == 0.9
     assert settings(f"method={method}", "dataset=cora", "negatives.variant=random")[1]["variant"] == "random"
     assert settings(f"method={method}", "dataset=cora", "negatives=uniform")[1] == {"name": "uniform"}
 
@@ -192,6 +193,9 @@ def test_augcl_has_the_settings_of_grace_and_of_the_official_code() -> None:
         assert base == {**settings("method=grace", f"dataset={dataset}")[0], "name": "augcl"}
         assert strategy["name"] == "augcl"
         assert (strategy["reward"], strategy["lr"], strategy["passes"], strategy["batch_size"]) == (1.9, 0.01, 10, 2048)
+        assert (strategy["estimator"], strategy["base"]) == ("gambler", 0.5)
+        # docs/choices.md
+        assert (strategy["pairs"], strategy["hardest"], strategy["refresh"]) == (32, 256, 5)
 
 
 def test_m_mix_on_grace_is_the_learned_one() -> None:
