@@ -35,9 +35,7 @@ AGE_VALIDATION = (
     "age: at the settings of its link prediction script (one step of smoothing, thresholds for wiki, the epoch with the best validation "
     "AUC + AP)."
 )
-PROGCL_GRID = (
-    "progcl: its authors explain a number that was not reached by a grid search, by what criterion is not said."
-)
+PROGCL_GRID = "progcl: its authors explain a number that was not reached by a grid search, by what criterion is not said."
 DMAT_TUNED = "dmat_i: the paper's settings were evidently tuned per dataset, by what criterion is not said."
 
 KMEANS = Column("kmeans", (_method("kmeans"), RAW), "kmeans")
