@@ -152,6 +152,8 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
     assert means.series[0].x == (10, 100) and means.series[0].y == pytest.approx((56, 65))
     assert spreads.series[1].y == pytest.approx([100 * 0.1 / math.sqrt(2)] * 2)
     assert shown("mmix/3", *(record for record in records if record.seed == 0)).panels[1].missing == "one run each"
+    one = [record for record in records if record.spec["method"]["hidden"] == 256]
+    assert "The line is (500, 256)." in shown("mmix/3", *one).remarks, "a single line has no legend"
     less = shown("mmix/3", *(record for record in records if record.seed == 0 or record.spec["method"]["epochs"] == 10))
     assert [series.x for series in less.panels[1].series] == [(10,)] * 3, "one run has no standard deviation, not one of 0"
 

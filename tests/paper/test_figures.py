@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -122,6 +123,18 @@ def test_text_stays_text_and_numbers_are_short() -> None:
     text = svg(FIGURES["dmat/4"], together(*everything()))
     assert ">DMAT-i over epochs<" in text and ">percent<" in text and "<title id=" in text
     assert not re.search(r"=\"[^\"]*\d\.\d{3,}", text)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_title_and_caption_fit(name: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    made = draw(FIGURES[name], Collection(), captioned=True)
+    FigureCanvasAgg(made)
+    width = made.bbox.width
+    assert made.texts and all(text.get_window_extent().x1 < width for text in made.texts), [text.get_text() for text in made.texts]
+    tops = sorted((text.get_window_extent().y0, text.get_window_extent().y1) for text in made.texts)
+    assert all(lower[1] < upper[0] + 2 for lower, upper in itertools.pairwise(tops)), "lines do not overlap"
 
 
 def test_a_map_of_three_thousand_nodes_is_small_and_has_a_dot_for_each() -> None:

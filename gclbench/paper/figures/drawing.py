@@ -35,6 +35,8 @@ BARE = {**INSET, "left": 0.12, "bottom": 0.28}
 HEADER = 0.28
 CAPTION_LINE = 0.125
 CHARACTERS_PER_INCH = 18.5
+TITLE_LINE = 0.15
+TITLE_CHARACTERS_PER_INCH = 14
 MANY = 3
 """Panels in a row at most."""
 
@@ -80,9 +82,12 @@ def canvas(title: str, panels: Sequence[Panel], caption: str) -> Canvas:
     inset = INSET if any(panel.y_label for panel in panels) else BARE
     lines = textwrap.wrap(caption, int(width * CHARACTERS_PER_INCH)) if caption else []
     footer = CAPTION_LINE * len(lines) + 0.1 if lines else 0.0
-    height = HEADER + rows * PANEL[1] + footer
+    heading = textwrap.wrap(title, int(width * TITLE_CHARACTERS_PER_INCH))
+    height = HEADER + TITLE_LINE * (len(heading) - 1) + rows * PANEL[1] + footer
     made = Canvas(figsize=(width, height), dpi=100)
-    made.text(0.12 / width, 1 - 0.1 / height, title, ha="left", va="top", fontsize=8.5, fontweight="bold")
+    for number, text in enumerate(heading):
+        place = height - 0.1 - TITLE_LINE * number
+        made.text(0.12 / width, place / height, text, ha="left", va="top", fontsize=8.5, fontweight="bold")
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
         left = column * panel_width + inset["left"]

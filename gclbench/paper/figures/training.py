@@ -116,7 +116,11 @@ def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
         ),
     )
     used = tuple(record for _, group in swept for record in group.records)
-    return Content(panels, used, remarks=(shown_dataset(dataset, MMIX_DATASETS[0]),))
+    remarks = [shown_dataset(dataset, MMIX_DATASETS[0])]
+    if len(means) == 1:
+        # A single line has no legend.
+        remarks.append(f"The line is {means[0].label}.")
+    return Content(panels, used, remarks=tuple(remarks))
 
 
 def dmat_commands(datasets: Sequence[str]) -> list[str]:
