@@ -159,7 +159,7 @@ def _parsed(text: str) -> Override:
 
 
 def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
-    """The overrides that can be read; notes text that is no override, removals, and sweeps where none are allowed, and keys set twice."""
+    """The overrides that can be read; notes text that is no override, removals, sweeps where none are allowed, keys set twice."""
     parsed: list[Override] = []
     seen: dict[str, str] = {}
     for text in overrides:

@@ -52,7 +52,7 @@ class Contrast:
         weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their negatives v, mean 1 over a
             row's negatives; None where the strategy mixes instead.
         mixture: likewise the shares of the nodes in each anchor's mixture; None where nothing is mixed.
-        findings: what the strategy tells of its training, by name.
+        findings: what the strategy tells of its training, by name. remarks: sentences on those that matter to a reader.
     """
 
     u: Tensor
@@ -61,6 +61,7 @@ class Contrast:
     weights: Callable[[int, int], Tensor] | None = None
     mixture: Callable[[int, int], Tensor] | None = None
     findings: Mapping[str, float] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def mean_cosine(self) -> float:
         """Mean cosine between different rows of v that have a direction: 1 where these all point one way, and where fewer than two have one."""

@@ -255,7 +255,8 @@ def _embed(
     if not bool(torch.isfinite(embedding.z).all()):
         raise Diverged("the embedding holds NaN or infinite values")
     if embedding.contrast is not None and watch.reached:
-        facts["fit"] = {"mean_cosine": embedding.contrast.mean_cosine(), **embedding.contrast.findings}
+        contrast = embedding.contrast
+        facts["fit"] = {"mean_cosine": contrast.mean_cosine(), **contrast.findings, "remarks": list(contrast.remarks)}
     return embedding
 
 

@@ -201,6 +201,8 @@ def _broken(terms: Mapping[str, Any]) -> str:
     if not terms:
         return ""
     for name, term in terms.items():
-        if not math.isfinite(float(term)):
-            return f" (its term '{name}' is {float(term)})"
+        # A term may still have its gradient, and torch warns of turning such a one into a number.
+        value = float(term.detach() if hasattr(term, "detach") else term)
+        if not math.isfinite(value):
+            return f" (its term '{name}' is {value})"
     return f" (its terms {', '.join(terms)} are finite, their sum is not)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -124,16 +125,20 @@ class AugclNegatives(Negatives):
         with torch.no_grad():
             return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)
 
-    def begun(self, pair: Pair) -> bool:
-        return self._weighting(pair)
+    def begun(self, iteration: int, total: int) -> bool:
+        return iteration > math.floor(self.settings.base * total)
 
     def findings(self, pair: Pair) -> dict[str, float]:
         """Median within/between ratio of the two groups when φ was trained, and the share of rows that have no two (`ratio`)."""
         values = zip(("augcl_ratio", "augcl_unimodal"), self.ratio.tolist(), strict=True)
         return {name: value for name, value in values if math.isfinite(value)}
 
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        noise = "AUGCL found no two groups in most rows of similarities: what its network was trained on is noise"
+        return [noise] if findings.get("augcl_unimodal", 0.0) > 0.5 else []
+
     def _weighting(self, pair: Pair) -> bool:
-        return pair.iteration > math.floor(self.settings.base * pair.total)
+        return self.begun(pair.iteration, pair.total)
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
         """The weights of both directions, from rows that are at most `refresh` − 1 iterations old."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -136,6 +137,10 @@ class MmixNegatives(Negatives):
         parts = ((rows(start, min(start + size, nodes)), start) for start in range(0, nodes, size))
         mixed = sum(int((part.diagonal(offset=start) < 1).sum()) for part, start in parts)
         return {"mmix_mixed": mixed / nodes}
+
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        little = "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"
+        return [little] if findings.get("mmix_mixed", 1.0) < 0.01 else []
 
     def _projections(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """q and k of Eq. 6, unit rows; z itself for the variants that compare embeddings."""

@@ -13,7 +13,7 @@ need the lengths. θ_ij = ⟨û_i, v̂_j⟩ (inter-view), ρ_ij = ⟨û_i, û_j�
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -109,13 +109,23 @@ class Negatives(nn.Module):
     def update(self, pair: Pair) -> None:
         """Learns from a detached pair what the strategy learns by itself; called before each step of the encoder."""
 
-    def begun(self, pair: Pair) -> bool:
-        """Whether `forward` gives the loss that it will give to the end; before, a lowest loss says nothing (early stopping waits)."""
+    def begun(self, iteration: int, total: int) -> bool:
+        """Whether `forward` gave the loss that it will give to the end; before, a lowest loss says nothing (early stopping waits)."""
         return True
 
     def findings(self, pair: Pair) -> dict[str, float]:
-        """What the training's record and the command's end tell of the strategy besides the loss, by name; finite numbers."""
+        """What the training's record tells of the strategy besides the loss, by name; finite numbers."""
         return {}
+
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        """Sentences on those findings that matter to whoever reads the run's numbers: a command tells them at its end."""
+        return []
+
+    def reports(self, pair: Pair) -> dict[str, Any]:
+        """Everything that a `Contrast` says of the strategy, of the last pair of views."""
+        found = self.findings(pair)
+        told = {"findings": found, "remarks": tuple(self.remarks(found))}
+        return {"weights": self.weights(pair), "mixture": self.shares(pair), **told}
 
     def forward(self, pair: Pair) -> Tensor:
         """The loss, averaged over nodes and both directions (and what the strategy adds to it), one number."""

@@ -7,7 +7,7 @@ that are hard and true.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -152,12 +152,16 @@ class ProbableNegatives(Negatives):
         self.terms = {"contrast": loss.detach()}
         return loss
 
-    def begun(self, pair: Pair) -> bool:
+    def begun(self, iteration: int, total: int) -> bool:
         return int(self.state) != WARMING
 
     def findings(self, pair: Pair) -> dict[str, float]:
         """`progcl_degenerate`: 1 where the fit found no two components, so that the negatives stayed uniform."""
         return {} if int(self.state) == WARMING else {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
+
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        none = "ProGCL found no two components in the similarities: its negatives stayed uniform"
+        return [none] if findings.get("progcl_degenerate") else []
 
     def set_extra_state(self, state: Any) -> None:
         super().set_extra_state(state)

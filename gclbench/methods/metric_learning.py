@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -130,8 +130,7 @@ class MetricLearning:
                         nodes=len(x),
                         batched=min(self.batch_size, len(nodes)) < len(x),
                     )
-                    told = strategy.weights(last), strategy.shares(last), strategy.findings(last)
-                    contrast = Contrast(contrast.u, contrast.v, self.tau, *told)
+                    contrast = replace(contrast, **strategy.reports(last))
         return Embedding(z, geometry="cosine", contrast=contrast)
 
     def inputs(self, rows: Tensor) -> Tensor:

@@ -110,18 +110,14 @@ class Mvgrl:
             edges = graph.edge_index if among is None else edges_among(graph.edge_index, among, nodes)
             return Pair(u, v, self.tau, iteration, self.epochs, self.intra, edges, nodes, batched=subgraphs.drawn)
 
-        begun = True
-
         def loss_of(iteration: int, among: Tensor | None, learns: bool) -> tuple[Tensor, dict[str, Tensor]]:
             """The loss on the graph or a sub-graph, and what it is the sum of."""
-            nonlocal begun
             if strategy is None:
                 loss = views.local_global(first, second, model["discriminator"], shuffles, among)
                 return loss, {"discrimination": loss.detach()}
             both = pair(iteration, strategy, among)
             if learns:
                 strategy.update(both.detached())
-                begun = strategy.begun(both)
             return strategy(both), dict(strategy.terms)
 
         state: dict[str, Any] = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles}
@@ -132,6 +128,7 @@ class Mvgrl:
             terms = {name: torch.stack([each[name] for _, each in parts]).mean() for name in parts[0][1]}
             watch(epoch, self.epochs, loss.detach(), terms)
             # Until the strategy is at work the loss is another one, and none of it is the lowest.
+            begun = strategy is None or strategy.begun(epoch, self.epochs)
             if begun and patience.spent(float(loss.detach())):
                 break
             optimiser.zero_grad(set_to_none=True)
@@ -146,8 +143,7 @@ class Mvgrl:
             z = strategy.embed(u, graph.edge_index, v)
             # The iteration that patience ended the training with tells the strategy what phase it was in.
             last = pair(max(1, watch.reached), strategy, None)
-            told = strategy.weights(last), strategy.shares(last), strategy.findings(last)
-            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, *told)
+            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last))
             return Embedding(z, geometry="cosine", contrast=contrast)
 
 

@@ -131,6 +131,5 @@ class TwoView:
             z = encoder(features, adjacency.normalised())
             # What a strategy does behind the projector is dropped with it.
             z = z if self.projector else strategy.embed(z, graph.edge_index)
-            told = strategy.weights(last), strategy.shares(last), strategy.findings(last)
-            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, *told)
+            contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last))
         return Embedding(z, geometry="cosine", contrast=contrast)

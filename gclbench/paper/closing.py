@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -43,16 +43,6 @@ NO_FRACTIONS = ("mix_entropy", "tau0_q1", "tau0_median", "tau0_q3")
 
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
-
-TOLD = {
-    "augcl_unimodal": (lambda value: value > 0.5, "AUGCL found no two groups in most rows of similarities: their labels are noise"),
-    "progcl_degenerate": (
-        lambda value: value > 0,
-        "ProGCL found no two components in the similarities: its negatives stayed uniform",
-    ),
-    "mmix_mixed": (lambda value: value < 0.01, "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"),
-}
-"""Of what strategies tell (`fit` of a record): when it matters to whoever reads the numbers, and what is said then."""
 
 ONE_WAY = 0.99
 """Mean cosine of different nodes from which a training is said to have spread nothing: an encoder starts there, and may collapse to it."""
@@ -118,18 +108,19 @@ class ClosingTable:
             console.print(grid)
         for line in self.troubles:
             console.print(Text(line, style="red"))
-        for line in ([self.units()] if self.rows else []) + [*self.notes]:
+        for line in self._said():
             console.print(Text(line, style="dim"))
 
-    def units(self) -> str:
-        """What the numbers are: one line, empty where there are none."""
-        plain = sorted({row.metric for row in self.rows} & {*NO_FRACTIONS})
-        if not self.rows:
-            return ""
-        return "in percent, mean ± standard deviation over n seeds" + (f"; {', '.join(plain)}: no percentages" if plain else "")
-
     def _below(self) -> tuple[str, ...]:
-        return (*self.troubles, *([self.units()] if self.rows else []), *self.notes)
+        return (*self.troubles, *self._said())
+
+    def _said(self) -> tuple[str, ...]:
+        """What the numbers are, and the notes."""
+        if not self.rows:
+            return self.notes
+        plain = sorted({row.metric for row in self.rows} & {*NO_FRACTIONS})
+        units = "in percent, mean ± standard deviation over n seeds" + (f"; {', '.join(plain)}: no percentages" if plain else "")
+        return (units, *self.notes)
 
 
 def closing_table(records: Iterable[Record]) -> ClosingTable:
@@ -140,7 +131,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
     rows: list[Row] = []
     troubles: list[str] = []
     one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
-    told: dict[tuple[str, str], list[int]] = {}
+    remarked: dict[tuple[str, str], set[int]] = {}
     notes: list[str] = []
     for label, group in _labelled(group_records(records)):
         task, dataset = group.name("task"), group.name("dataset")
@@ -157,13 +148,15 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
         if cosines := _one_way(group):
             # Tasks that share an embedding have the same figures, and one line.
             one_way.setdefault((f"{label} · {dataset}", cosines), []).append(task)
-        for text, seeds in _told(group):
-            told[f"{label} · {dataset}", text] = seeds
+        for text, seed in _remarks(group):
+            # Tasks that share an embedding have the same remarks, and one line.
+            remarked.setdefault((f"{label} · {dataset}", text), set()).add(seed)
         if departures:
             notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
         elif values and not any(values):
             notes += _elsewhere(f"{label} · {dataset} · {task}", group)
-    notes += [f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: {text}" for (name, text), seeds in told.items()]
+    for (name, text), seeds in remarked.items():
+        notes.append(f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}: {text}")
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
     return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
 
@@ -227,13 +220,11 @@ def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
     return tuple(sorted((seed, cosine) for seed, cosine in cosines.items() if cosine > ONE_WAY))
 
 
-def _told(group: Group) -> list[tuple[str, list[int]]]:
-    """What a strategy told of its trainings that matters, and the seeds of these."""
-    found = []
-    for name, (matters, text) in TOLD.items():
-        seeds = sorted(record.seed for record in group.records if record.ok and name in record.fit and matters(record.fit[name]))
-        found += [(text, seeds)] if seeds else []
-    return found
+def _remarks(group: Group) -> Iterator[tuple[str, int]]:
+    """What a strategy for negatives remarked on its trainings, and the seed."""
+    for record in group.records:
+        found = record.fit.get("remarks")
+        yield from ((text, record.seed) for text in (found if isinstance(found, list) else []) if isinstance(text, str))
 
 
 def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:

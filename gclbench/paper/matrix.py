@@ -136,11 +136,15 @@ def commands(collection: Collection, datasets: Sequence[str], seeds: int, all_ce
     Runs at other settings than the shipped ones do not count.
     """
     lacking: dict[tuple[str, str], set[str]] = {}
-    for item in fields(collection, datasets)[0]:
+    found = fields(collection, datasets)[0]
+    # What a method refuses to run it refuses for every seed and task.
+    refused = {
+        (item.base, item.dataset, item.strategy) for item in found for _, cell in item.cells if "unsupported" in cell.statuses
+    }
+    for item in found:
         recorded = max((cell.n + sum(cell.statuses.values()) for _, cell in item.cells), default=0)
-        # What a method refuses to run it refuses for every seed.
-        refused = any("unsupported" in cell.statuses for _, cell in item.cells)
-        if all_cells or not refused and (not item.shipped or recorded < seeds):
+        wanted = (item.base, item.dataset, item.strategy) not in refused and (not item.shipped or recorded < seeds)
+        if all_cells or wanted:
             lacking.setdefault((item.base, item.dataset), set()).add(item.strategy)
     merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (base, dataset), names in lacking.items():

@@ -10,6 +10,8 @@ import pytest
 
 from gclbench import cli
 from gclbench.cli import VERBS, main
+from gclbench.cli.parser import KEYS
+from gclbench.config import resolved
 from gclbench.registry import KINDS, METHODS, RegistryConflict
 
 
@@ -157,3 +159,7 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     )
     result = subprocess.run(["bash", "-o", "pipefail", "-c", f"{command} | true"], capture_output=True, text=True, timeout=60)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_keys_that_options_are_taken_for_are_those_of_a_command() -> None:
+    assert set(KEYS) == {key.partition(".")[0] for key in resolved([])}

@@ -110,6 +110,35 @@ def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is
     assert told("negatives=uniform", "method.epochs=100") == []
 
 
+def test_what_a_strategy_finds_is_recorded_and_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edges = np.array([[node, (node + 1) % 30] for node in range(30)]).T
+    np.savez("alike.npz", x=np.ones((30, 4)), edge_index=edges, y=np.arange(30) % 2)
+    assert (
+        main(
+            [
+                "method=progcl",
+                "dataset=custom",
+                "dataset.path=alike.npz",
+                "method.edge_drop=[0.0,0.0]",
+                "method.epochs=4",
+                "task=clustering",
+            ]
+        )
+        == 0
+    )
+    (record,) = records()
+    said = "ProGCL found no two components in the similarities: its negatives stayed uniform"
+    assert record.fit["progcl_degenerate"] == 1 and record.fit["remarks"] == [said]
+    assert f"progcl · custom · seed 0: {said}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["grace", "bgrl", "cca_ssg", "dgi", "mvgrl", "dmat_i", "nml_gcl"])
+def test_a_loss_that_is_not_finite_names_its_term(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"method={method}", *SMALL, "method.lr=1e30", "method.epochs=9", "task=clustering"]) == 1
+    (record,) = records()
+    assert record.status == "diverged" and " (its term" in record.reason, record.reason
+
+
 def test_more_seeds_run_only_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     command = [*SMALL, "method=kmeans", "task=clustering"]
     assert main([*command, "seeds=[1]"]) == 0

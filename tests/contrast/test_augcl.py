@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -96,9 +97,9 @@ def trained_by_hand(settings: Augcl, pair: Pair) -> PairNetwork:
     ],
     ids=str,
 )
-def test_the_training_of_the_network_is_the_written_out_one(changes: dict[str, object]) -> None:
+def test_the_training_of_the_network_is_the_written_out_one(changes: dict[str, Any]) -> None:
     """Of rows of any length; the first anchor has the same similarity with every candidate, so its pairs are left out."""
-    settings = replace(SMALL, **changes)  # type: ignore[arg-type]
+    settings = replace(SMALL, **changes)
     u, v = unit(0), unit(1)
     u[0], v[:, 3] = torch.eye(4, dtype=torch.float64)[3], 0
     lengths = torch.rand(2, NODES, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64) + 0.5
@@ -284,6 +285,8 @@ def test_unimodal_rows_are_counted() -> None:
     assert 0.2 < float(strategy.ratio[1]) < 0.9
     told = strategy.findings(Pair(u, v, 0.5, 10, 10))
     assert [told[name] for name in ("augcl_ratio", "augcl_unimodal")] == strategy.ratio.tolist()
+    assert strategy.remarks({"augcl_unimodal": 0.51})[0].startswith("AUGCL found no two groups in most rows")
+    assert strategy.remarks({"augcl_unimodal": 0.5}) == strategy.remarks({}) == []
     assert AugclNegatives(SMALL, 64, 300, Streams(0)).findings(Pair(u, v, 0.5, 1, 10)) == {}, "nothing is trained yet"
 
 

@@ -251,6 +251,9 @@ def test_scope_op_tells_how_many_nodes_have_anything_to_be_mixed_with() -> None:
     z = torch.eye(4, WIDTH, dtype=torch.float64).repeat_interleave(torch.tensor([3, 1, 2, 1]), dim=0)
     pair = Pair(z, z, 1.0, 1, 1)
     settings = Mmix(variant="mo", scope="op", threshold=0.5)
+    remarks = MmixNegatives(settings, WIDTH, Streams(0)).remarks
+    assert remarks({"mmix_mixed": 0.009})[0].startswith("M-Mix mixed next to nothing")
+    assert remarks({"mmix_mixed": 0.01}) == remarks({}) == []
     assert MmixNegatives(settings, WIDTH, Streams(0)).double().findings(pair) == {"mmix_mixed": 5 / 7}
     assert MmixNegatives(replace(settings, threshold=-1.0), WIDTH, Streams(0)).double().findings(pair) == {"mmix_mixed": 1.0}
     assert MmixNegatives(replace(settings, scope="all"), WIDTH, Streams(0)).double().findings(pair) == {}

@@ -157,8 +157,8 @@ def test_patience_waits_for_a_strategy_to_begin(graph):
     """Else the training ends in the strategy's first phase, or goes back to it, and the strategy has no part in what is embedded."""
 
     class Late(Waiting):
-        def begun(self, pair):
-            return pair.iteration > 3
+        def begun(self, iteration, total):
+            return iteration > 3
 
     watch = Watch()
     base = Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4, lr=1e-9)

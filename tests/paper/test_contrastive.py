@@ -168,6 +168,13 @@ def test_matrix(record) -> None:
     assert len(used) == len(runs) - 3, "all but the public split and the epochs that are not the base method's or the row's"
 
 
+def test_what_a_method_refused_is_not_asked_for_again(record) -> None:
+    runs = [run for run in matrix_runs(record) if run.status == "unsupported"]
+    (asked,) = [text for text in matrix.commands(Collection(tuple(runs)), ["cora"], 10, all_cells=False) if "method=bgrl" in text]
+    names = next(word for word in asked.split() if word.startswith("negatives=")).partition("=")[2].split(",")
+    assert set(names) == set(matrix.strategies()) - {"nml"}
+
+
 def test_matrix_is_of_the_form_of_a_dataset_that_is_shipped(record) -> None:
     def runs(value: float, **dataset: str) -> list[Record]:
         where = {"name": "coauthor_cs", **dataset}

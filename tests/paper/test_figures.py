@@ -257,6 +257,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_the_caption_names_the_command_for_the_datasets_that_were_asked_for() -> None:
+    assert "`gclbench figure dmat/4 --command` prints" in figures.caption(FIGURES["dmat/4"], Collection())
+    assert "`gclbench figure dmat/4 --dataset digits --command` prints" in figures.caption(
+        FIGURES["dmat/4"], Collection(), ["digits"]
+    )
+
+
 def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figure"]) == 0
     lines = capsys.readouterr().out.splitlines()
