@@ -52,7 +52,6 @@ class Contrast:
         weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their negatives v, mean 1 over a
             row's negatives; None where the strategy mixes instead.
         mixture: likewise the shares of the nodes in each anchor's mixture; None where nothing is mixed.
-        findings: what the strategy tells of its training, by name. remarks: sentences on those that matter to a reader.
     """
 
     u: Tensor
@@ -60,8 +59,6 @@ class Contrast:
     tau: float
     weights: Callable[[int, int], Tensor] | None = None
     mixture: Callable[[int, int], Tensor] | None = None
-    findings: Mapping[str, float] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
 
     def mean_cosine(self) -> float:
         """Mean cosine between different rows of v that have a direction: 1 where these all point one way, and where fewer than two have one."""
@@ -82,6 +79,8 @@ class Embedding:
         contrast: what `task=contrast` looks at; None where a method contrasts no nodes.
         clusters: (N,) int64, the method's own clustering, where clusters are part of what it defines (age, sdcn); else None.
         history: (iterations, N), its clusterings in the course of the training, where somebody asked for them; else None.
+        findings: what the method, or its strategy for negatives, tells of the training, by name; for the run's record.
+        remarks: sentences on those findings that matter to whoever reads the numbers.
 
     Raises:
         ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one per node.
@@ -92,6 +91,8 @@ class Embedding:
     contrast: Contrast | None = None
     clusters: Tensor | None = None
     history: Tensor | None = None
+    findings: Mapping[str, float] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:

@@ -254,9 +254,9 @@ def _embed(
         raise TypeError(f"{type(method).__qualname__}.fit must return Embedding(z), and returned {type(embedding).__name__}")
     if not bool(torch.isfinite(embedding.z).all()):
         raise Diverged("the embedding holds NaN or infinite values")
-    if embedding.contrast is not None and watch.reached:
-        contrast = embedding.contrast
-        facts["fit"] = {"mean_cosine": contrast.mean_cosine(), **contrast.findings, "remarks": list(contrast.remarks)}
+    if watch.reached:
+        cosine = {} if embedding.contrast is None else {"mean_cosine": embedding.contrast.mean_cosine()}
+        facts["fit"] = {**cosine, **embedding.findings, "remarks": list(embedding.remarks)}
     return embedding
 
 

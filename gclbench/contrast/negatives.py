@@ -122,10 +122,13 @@ class Negatives(nn.Module):
         return []
 
     def reports(self, pair: Pair) -> dict[str, Any]:
-        """Everything that a `Contrast` says of the strategy, of the last pair of views."""
+        """What a `Contrast` holds of the strategy, of the last pair of views."""
+        return {"weights": self.weights(pair), "mixture": self.shares(pair)}
+
+    def told(self, pair: Pair) -> dict[str, Any]:
+        """What an `Embedding` tells of the strategy, of the last pair of views."""
         found = self.findings(pair)
-        told = {"findings": found, "remarks": tuple(self.remarks(found))}
-        return {"weights": self.weights(pair), "mixture": self.shares(pair), **told}
+        return {"findings": found, "remarks": self.remarks(found)}
 
     def forward(self, pair: Pair) -> Tensor:
         """The loss, averaged over nodes and both directions (and what the strategy adds to it), one number."""

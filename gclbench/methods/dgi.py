@@ -70,11 +70,11 @@ class Dgi:
             c = summary(true)
             loss = true_or_shuffled([model["discriminator"](true, c)], [model["discriminator"](shuffled, c)])
             watch(epoch, self.epochs, loss.detach(), {"discrimination": loss.detach()})
-            if patience.spent(float(loss.detach())):
+            if patience.spent(float(loss.detach()), epoch - 1):
                 break
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
         patience.restore()
         with torch.no_grad():
-            return Embedding(encoder.activate(propagation @ encoder.product(features)))
+            return Embedding(encoder.activate(propagation @ encoder.product(features)), **patience.told())

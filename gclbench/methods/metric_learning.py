@@ -116,6 +116,7 @@ class MetricLearning:
         with torch.no_grad():
             z = torch.cat([encoder(self.inputs(rows)) for rows in x.split(ROWS_AT_ONCE)])
             contrast = self.last_views(encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device))
+            told: dict[str, Any] = {}
             if strategy is not None:
                 strategy.eval()
                 z = strategy.embed(z, graph.edge_index)
@@ -130,8 +131,8 @@ class MetricLearning:
                         nodes=len(x),
                         batched=min(self.batch_size, len(nodes)) < len(x),
                     )
-                    contrast = replace(contrast, **strategy.reports(last))
-        return Embedding(z, geometry="cosine", contrast=contrast)
+                    contrast, told = replace(contrast, **strategy.reports(last)), strategy.told(last)
+        return Embedding(z, geometry="cosine", contrast=contrast, **told)
 
     def inputs(self, rows: Tensor) -> Tensor:
         """What the encoder reads of filtered features, M×F."""

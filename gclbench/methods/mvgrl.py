@@ -129,7 +129,7 @@ class Mvgrl:
             watch(epoch, self.epochs, loss.detach(), terms)
             # Until the strategy is at work the loss is another one, and none of it is the lowest.
             begun = strategy is None or strategy.begun(epoch, self.epochs)
-            if begun and patience.spent(float(loss.detach())):
+            if begun and patience.spent(float(loss.detach()), epoch - 1):
                 break
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
@@ -139,12 +139,14 @@ class Mvgrl:
         with torch.no_grad():
             u, v = views.nodes(first, second)
             if strategy is None:
-                return Embedding(u + v)
+                return Embedding(u + v, **patience.told())
             z = strategy.embed(u, graph.edge_index, v)
             # The iteration that patience ended the training with tells the strategy what phase it was in.
             last = pair(max(1, watch.reached), strategy, None)
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last))
-            return Embedding(z, geometry="cosine", contrast=contrast)
+            stopping, mining = patience.told(), strategy.told(last)
+            findings = {**stopping["findings"], **mining["findings"]}
+            return Embedding(z, "cosine", contrast, findings=findings, remarks=[*stopping["remarks"], *mining["remarks"]])
 
 
 class Views:

@@ -25,14 +25,15 @@ class Patience:
         self._lowest = math.inf
         self._waited = 0
         self._kept: dict[str, Any] | None = None
+        self._steps_kept = 0
 
-    def spent(self, loss: float) -> bool:
-        """Notes the loss of the module as it is now, before its step; True when the training should end."""
+    def spent(self, loss: float, steps: int) -> bool:
+        """Notes the loss of the module as it is now, after so many steps; True when the training should end."""
         if not self._iterations:
             return False
         if loss < self._lowest:
             self._lowest, self._waited = loss, 0
-            self._kept = copy.deepcopy(self._module.state_dict())
+            self._kept, self._steps_kept = copy.deepcopy(self._module.state_dict()), steps
         else:
             self._waited += 1
         return self._waited >= self._iterations
@@ -42,10 +43,19 @@ class Patience:
         if self._kept is not None:
             self._module.load_state_dict(self._kept)
 
+    def told(self) -> dict[str, Any]:
+        """What an `Embedding` tells of it: the steps behind the state that was kept, and where those are none."""
+        if self._kept is None:
+            return {"findings": {}, "remarks": []}
+        untrained = "the loss never fell below its first value, so early stopping kept the untrained state"
+        remarks = [] if self._steps_kept else [f"{untrained} (method.patience={self._iterations})"]
+        return {"findings": {"steps_kept": self._steps_kept}, "remarks": remarks}
+
     def state_dict(self) -> dict[str, Any]:
-        """Lowest loss, iterations waited since, and the module's state then."""
-        return {"lowest": self._lowest, "waited": self._waited, "kept": self._kept}
+        """Lowest loss, iterations waited since, the module's state then, and its steps."""
+        return {"lowest": self._lowest, "waited": self._waited, "kept": self._kept, "steps_kept": self._steps_kept}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a state that `state_dict` gave."""
         self._lowest, self._waited, self._kept = float(state["lowest"]), int(state["waited"]), copy.deepcopy(state["kept"])
+        self._steps_kept = int(state["steps_kept"])

@@ -132,4 +132,4 @@ class TwoView:
             # What a strategy does behind the projector is dropped with it.
             z = z if self.projector else strategy.embed(z, graph.edge_index)
             contrast = Contrast(unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last))
-        return Embedding(z, geometry="cosine", contrast=contrast)
+            return Embedding(z, geometry="cosine", contrast=contrast, **strategy.told(last))

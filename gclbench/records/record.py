@@ -58,7 +58,8 @@ class Record:
         device: name of the device. environment: versions of Python and libraries, platform, git commit.
         filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve; where
             `task=contrast` makes sense `mean_cosine`, that of different nodes in what the loss compares (1: all point one way);
-            what a strategy for negatives found (`augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`), and `remarks` on it in words.
+            what a strategy for negatives found (`augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`), where early stopping went
+            back to (`steps_kept`), and `remarks` on these in words.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
         data: what a task keeps for a figure besides its metrics, such as the coordinates of a map; of most tasks empty, and then

@@ -202,7 +202,7 @@ def test_similarities_without_two_components_leave_the_negatives_uniform(name):
     assert strategy.findings(a_pair()) == {}
     strategy.update(replace(a_pair(), u=same, v=same))
     assert strategy.findings(a_pair()) == {"progcl_degenerate": 1.0}
-    assert strategy.reports(a_pair())["remarks"][0].endswith("its negatives stayed uniform")
+    assert strategy.told(a_pair())["remarks"][0].endswith("its negatives stayed uniform")
     assert strategy.remarks({"progcl_degenerate": 0.0}) == []
     assert int(strategy.state) == DEGENERATE
     later = a_pair(5, 600)

@@ -69,4 +69,4 @@ def test_it_stops_when_the_loss_stops_falling_and_embeds_with_its_lowest(graph):
     assert all(math.isfinite(loss) for loss in told)
     # The state of the lowest loss is the one before that step: what as many steps without patience leave.
     plain = Dgi(epochs=best, hidden=WIDTH, lr=0.5, patience=0).fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
-    assert torch.equal(found.z, plain.z)
+    assert torch.equal(found.z, plain.z) and found.findings == {"steps_kept": best} and not plain.findings

@@ -169,8 +169,10 @@ def test_patience_waits_for_a_strategy_to_begin(graph):
         plain, weighted = (base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), each) for each in (Uniform(), strategy))
         assert not torch.equal(plain.z, weighted.z)
         watch = Watch()
-        base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
+        found = base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy).findings
         assert watch.reached > 20
+        # What both of them tell.
+        assert found["steps_kept"] > 18 and found.keys() > plain.findings.keys() == {"steps_kept"}
 
 
 def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(graph):

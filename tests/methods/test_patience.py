@@ -12,7 +12,7 @@ def walked(losses: list[float], patience: Patience, module: nn.Linear) -> int:
     """The number of the step that ended the training, or −1; the weight is the step's number."""
     for step, loss in enumerate(losses):
         module.weight.data.fill_(float(step))
-        if patience.spent(loss):
+        if patience.spent(loss, step):
             return step
     return -1
 
@@ -23,6 +23,14 @@ def test_it_ends_after_so_many_steps_without_a_new_lowest_and_goes_back():
     assert walked([5, 4, 4.5, 3, 3, 3.5, 3, 1], patience, module) == 6
     patience.restore()
     assert module.weight.item() == 3.0
+    assert patience.told() == {"findings": {"steps_kept": 3}, "remarks": []}
+
+
+def test_a_training_that_ends_where_it_started_says_so():
+    patience = Patience(2, nn.Linear(1, 1))
+    assert walked([4, 4, 5], patience, nn.Linear(1, 1)) == 2
+    said = "the loss never fell below its first value, so early stopping kept the untrained state (method.patience=2)"
+    assert patience.told() == {"findings": {"steps_kept": 0}, "remarks": [said]}
 
 
 def test_without_patience_everything_stays_as_it_is():
@@ -31,6 +39,7 @@ def test_without_patience_everything_stays_as_it_is():
     assert walked([1, 2, 3, 4], patience, module) == -1
     patience.restore()
     assert module.weight.item() == 3.0
+    assert patience.told() == {"findings": {}, "remarks": []}
 
 
 def test_a_training_that_is_taken_up_again_ends_at_the_same_step_with_the_same_state():
@@ -43,4 +52,5 @@ def test_a_training_that_is_taken_up_again_ends_at_the_same_step_with_the_same_s
     assert walked([4, 4.2, 1], again, other) == 1
     again.restore()
     assert other.weight.item() == 1.0
+    assert again.told()["findings"] == patience.told()["findings"] == {"steps_kept": 1}
     assert torch.equal(other.bias, module.bias)
