@@ -60,11 +60,12 @@ class Row:
     printed: PrintedValue | None
 
     def cells(self) -> tuple[str, ...]:
-        """Texts under `HEADINGS`; the difference is in points."""
-        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show(1 if self.metric in NO_FRACTIONS else 100))
+        """Texts under `HEADINGS`; the difference is in points, or in the number's own unit where that is no fraction."""
+        factor = 1 if self.metric in NO_FRACTIONS else 100
+        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show(factor))
         if self.printed is None:
             return (*texts, "", "", "")
-        gap = "" if self.ours.mean is None or self.printed.mean is None else f"{100 * (self.ours.mean - self.printed.mean):+.2f}"
+        gap = "" if self.ours.mean is None or self.printed.mean is None else f"{factor * (self.ours.mean - self.printed.mean):+.2f}"
         return (*texts, self.printed.show(), gap, self.printed.source)
 
 

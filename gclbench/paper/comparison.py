@@ -11,7 +11,7 @@ from gclbench.paper.columns import PLAIN, Column, typed
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
 from gclbench.paper.ranking import ranked
-from gclbench.paper.reference import OWN_PAPERS, PrintedValue, printed
+from gclbench.paper.reference import PrintedValue, preference, printed
 from gclbench.paper.shipped import shipped_settings
 from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
@@ -217,25 +217,22 @@ def _tested(entries: list[Entry]) -> list[Entry]:
 def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedValue | None, list[str]]:
     """The printed value that a run's metric may be held against, the method's own paper first, and how its settings depart from it.
 
-    A value of a table that is defined here stands beside settings of its column only (k-means on filtered features is not the
-    paper's KMeans). Only where no such table has the cell, a value of another one stands beside a run of that name on raw
-    features with uniform negatives, or at any filter and negatives where the paper is the method's own.
+    A value stands beside the settings of its column in a table, whatever the paper calls them, and beside no others: k-means on
+    filtered features is not the paper's KMeans.
     """
-    dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
-    values = [value for value in printed(dataset, method, task, metric, settings["task"].get("protocol")) if value.mean is not None]
-    # The two versions of a paper print a cell twice, and a control of the one's column is no run of the other's either.
-    defined = [value for value in values if f"{value.paper}/{value.table}" in TABLES]
-    for value in defined or values:
-        definition = TABLES.get(f"{value.paper}/{value.table}")
-        if definition is not None:
-            column = column_of(settings, definition)
-            if column is not None and (column.method, column.variant) == (value.method, value.variant):
-                return value, column.departures(flatten(settings))
-            continue
-        plain = settings["filter"].get("name", "none") == "none" and settings["negatives"].get("name", "uniform") in PLAIN.values
-        if plain or value.paper in OWN_PAPERS.get(method, ()):
-            return value, []
-    return None, []
+    dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
+    found = [
+        (value, column)
+        for definition in TABLES.values()
+        # Numbers that are relative to another column's are not those of a run.
+        if metric in definition.metrics and definition.source == "runs" and not definition.measure(metric).relative_to
+        if (column := column_of(settings, definition)) is not None
+        if (value := definition.printed(dataset, column, metric)) is not None and value.mean is not None
+    ]
+    if not found:
+        return None, []
+    value, column = min(found, key=lambda pair: preference(pair[0], method))
+    return value, column.departures(flatten(settings))
 
 
 def printed_elsewhere(settings: Mapping[str, Any], metric: str) -> tuple[PrintedValue, list[str]] | None:

@@ -170,14 +170,14 @@ def printed(
         and paper in (None, value.paper)
         and table in (None, value.table)
     ]
+    return sorted(found, key=lambda value: preference(value, method))
+
+
+def preference(value: PrintedValue, method: str) -> tuple[int, bool, bool, bool, int]:
+    """Sorts printed values for runs of a method: own paper, legible, not doubted, plain or reproduced before quoted, later papers."""
     own = OWN_PAPERS.get(method, ())
-    order = list(PAPERS.values())
-
-    def rank(value: PrintedValue) -> tuple[int, bool, bool, bool, int]:
-        place = own.index(value.paper) if value.paper in own else len(own)
-        return place, value.mean is None, value.doubtful, value.variant == "as published", -order.index(value.paper)
-
-    return sorted(found, key=rank)
+    place = own.index(value.paper) if value.paper in own else len(own)
+    return place, value.mean is None, value.doubtful, value.variant == "as published", -[*PAPERS.values()].index(value.paper)
 
 
 @functools.cache

@@ -27,6 +27,7 @@ def test_plain_text(record) -> None:
 def test_what_is_no_percentage_is_named(record) -> None:
     run = record(task="contrast", metrics={"mix_self": 0.0718, "mix_entropy": 2.66, "tau0_q1": 1.2})
     table = closing_table([run])
+    assert table.rows[-1].cells()[-4:] == ("1.20 (1)", "1.06", "+0.14", "dmat Table 5")
     assert [row.ours.show(1 if row.metric != "mix_self" else 100) for row in table.rows] == ["7.18 (1)", "2.66 (1)", "1.20 (1)"]
     assert "in percent, mean ± standard deviation over n seeds; mix_entropy, tau0_q1: no percentages\n" in table.plain()
 
