@@ -98,11 +98,11 @@ def _list() -> None:
     from gclbench.paper import matrix
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
-    for name, definition in TABLES.items():
-        print(f"{name:<20}{definition.title}")
-    print(f"{matrix.ID:<20}{matrix.TITLE}")
-    for name, why in NOT_BUILT.items():
-        print(f"{name:<20}not built: {why}")
+    told = {name: definition.title for name, definition in TABLES.items()}
+    told |= {matrix.ID: matrix.TITLE, **{name: f"not built: {why}" for name, why in NOT_BUILT.items()}}
+    width = max(map(len, told)) + 2
+    for name, text in told.items():
+        print(f"{name:<{width}}{text}")
 
 
 def _show(options: argparse.Namespace, file: TextIO) -> None:

@@ -14,7 +14,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of, find_table
 from gclbench.paper.tables.family import NML_DATASETS
-from gclbench.records import Record, Store
+from gclbench.records import Record, Store, flatten
 from gclbench.registry import METHODS
 
 PUBLIC = {"protocol": "public"}
@@ -72,6 +72,34 @@ def test_which_column_a_run_is_in(record, name: str, settings: dict[str, object]
     spec = record(task="classification", task_settings=PUBLIC, **settings).spec
     column = column_of(spec, TABLES[name])
     assert (column.label if column else None) == label
+
+
+@pytest.mark.parametrize(
+    ("command", "label"),
+    [
+        ("method=mmix_mp negatives=uniform", "no mixing"),
+        ("method=mmix_mp negatives.variant=adjacency", "fixed mixing"),
+        ("method=mmix_mp negatives.variant=random", "random mixing"),
+        ("method=mmix_mp negatives=imix", "i-mix"),
+        ("method=mmix_mo negatives.variant=binary negatives.scope=all", "binary-mix"),
+        ("method=mmix_mo negatives.scope=op", "mo-mix-op"),
+        ("method=mmix_mo", "mmix_mo"),
+        ("method=mmix_mp negatives.diversity=false", "mmix_mp w/o div"),
+        ("method=mmix_mp", "mmix_mp"),
+    ],
+)
+def test_mixtures_are_compared_after_trainings_of_one_length(record, command: str, label: str) -> None:
+    table = TABLES["contrast/mixing"]
+
+    def spec(*length: str):
+        settings = load([*command.split(), *length, "dataset=cora", "task=classification"]).settings
+        parts = {kind: settings[kind] for kind in ("method", "negatives", "filter")}
+        return {**record(task="classification", task_settings=PUBLIC).spec, **parts}
+
+    assert column_of(spec(), table) is None
+    short = spec("method.epochs=200", "method.patience=0")
+    column = column_of(short, table)
+    assert column is not None and column.label == label and column.departures(flatten(short)) == []
 
 
 def test_protocols_are_never_mixed(record) -> None:

@@ -22,6 +22,7 @@ PLACES = {
     "mmix/1": 12, "mmix/2": 27, "mmix/5": 12, "mmix/6": 9, "mmix/7": 12, "mmix/8": 5, "mmix/9": 15,
     "mmix_iclr/1": 21, "mmix_iclr/3": 12, "mmix_iclr/4": 4, "mmix_iclr/5": 15, "mmix_iclr/8": 12, "mmix_iclr/10": 9,
     "nml/1": 72, "nml/2": 120, "contrast/10_10_80": 0,
+    "contrast/weights": 0, "contrast/mixing": 0, "contrast/mixing_nmi": 0, "contrast/mixing_shares": 0,
 }  # fmt: skip
 
 

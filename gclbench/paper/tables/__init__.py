@@ -12,12 +12,13 @@ from gclbench.paper.tables.dmat import DMAT_TABLES
 from gclbench.paper.tables.family import FAMILY_TABLES
 from gclbench.paper.tables.mmix import ICLR_TABLES, KDD_TABLES
 from gclbench.paper.tables.nml import NML_TABLES
+from gclbench.paper.tables.strategies import STRATEGY_TABLES
 from gclbench.paper.unknown_id import unknown_id
 
 __all__ = ["NOT_BUILT", "TABLES", "Column", "Definition", "UnknownTable", "column_of", "find_table"]
 
 TABLES: dict[str, Definition] = {
-    table.id: table for table in (*DMAT_TABLES, *KDD_TABLES, *ICLR_TABLES, *NML_TABLES, *FAMILY_TABLES)
+    table.id: table for table in (*DMAT_TABLES, *KDD_TABLES, *ICLR_TABLES, *NML_TABLES, *FAMILY_TABLES, *STRATEGY_TABLES)
 }
 
 NOT_BUILT: dict[str, str] = {
