@@ -97,7 +97,11 @@ def load(overrides: list[str]) -> Experiment:
     """
     errors: list[str] = []
     parsed = _parse(overrides, errors)
-    return _validate(_compose(parsed, errors), parsed, errors)
+    values, settings = _compose(parsed, errors)
+    if errors and not settings:
+        # Only typed settings could be wrong besides, and checking takes the components and with them torch, which takes seconds.
+        raise ConfigErrors(errors)
+    return _validate(values, parsed, errors)
 
 
 def sweep(overrides: list[str]) -> list[list[str]]:
@@ -142,7 +146,7 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
         ConfigErrors: when it cannot be composed; only `load` checks the values.
     """
     errors: list[str] = []
-    values = _compose(_parse(overrides, errors), errors)
+    values, _ = _compose(_parse(overrides, errors), errors)
     if errors:
         raise ConfigErrors(errors)
     return values
@@ -199,8 +203,8 @@ def _not_swept(override: Override) -> str:
     return f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written [a,b]."
 
 
-def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
-    """The values of those overrides that are right; notes what is wrong with the others.
+def _compose(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], list[Override]]:
+    """The values of those overrides that are right, and which of these are settings; notes what is wrong with the others.
 
     Raises:
         ConfigErrors: with all errors so far, when nothing can be composed.
@@ -231,7 +235,7 @@ def _compose(parsed: list[Override], errors: list[str]) -> dict[str, Any]:
             kept.append(override)
         else:
             errors.append(unknown_key(key, known))
-    return _composed(chosen, kept, errors) if kept else values
+    return _composed(chosen, kept, errors) if kept else values, kept
 
 
 def _composed(chosen: list[Override], settings: list[Override], errors: list[str]) -> dict[str, Any]:

@@ -58,13 +58,16 @@ def launch(commands: list[list[str]], typed: list[str], dry_run: bool = False, d
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
     from gclbench.config import ConfigErrors
-    from gclbench.launch.launcher import LaunchError
-    from gclbench.launch.plan import expand
 
     try:
         experiments = load_all(commands)
     except ConfigErrors as error:
         return wrong(error.errors)
+
+    # Not before: they take torch, and a misspelt name is answered without it.
+    from gclbench.launch.launcher import LaunchError
+    from gclbench.launch.plan import expand
+
     first = experiments[0]
     store = Store(first.runs_dir)
     try:

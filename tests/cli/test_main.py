@@ -139,6 +139,15 @@ def test_quick_answers_import_nothing_heavy(command: list[str], code: int, shell
     assert result.returncode == code, result.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["method=dmat_x"], ["-m", "method=dmt,dmat", "dataset=core"], ["method.lrr=1"], ["method.lr=["]]
+)
+def test_a_misspelt_run_is_answered_before_torch_is_imported(command: list[str], shell) -> None:
+    result = shell("-c", WITHOUT_TORCH, *command)
+    assert result.stderr.splitlines()[-1] == "imported: ['hydra']", result.stderr
+    assert result.returncode == 2, result.stderr
+
+
 def test_python_dash_m_is_the_command(shell) -> None:
     result = shell("-m", "gclbench", "list", "methods")
     assert result.returncode == 0 and "dmat_i" in result.stdout
