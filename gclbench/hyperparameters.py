@@ -68,6 +68,8 @@ Count = Annotated[int, Range(least=1)]
 NonNegative = Annotated[float, Range(least=0)]
 Positive = Annotated[float, Range(above=0)]
 Fraction = Annotated[float, Range(least=0, below=1)]
+Temperature = Annotated[float, Range(least=0.005)]
+"""What similarities of unit vectors are divided by; below, the exponentials leave float64."""
 
 
 def schema(cls: type) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def errors_of(*command: str) -> list[str]:
         ("++method.name=nonsense", "'method.name' cannot be set; choose a method with method=NAME"),
         ("task.clustering=3", "'task.clustering' does not exist. Did you mean 'task.clustering."),
         ("filter.alpha=0", "filter.alpha=0 is out of range: it must be > 0 and ≤ 1"),
-        ("method.tau=-1", "method.tau=-1 is out of range: it must be > 0"),
+        ("method.tau=0.004", "method.tau=0.004 is out of range: it must be ≥ 0.005"),
         ("method.lr=inf", "method.lr=inf must be a finite number"),
         ("method.lr=nan", "method.lr=nan must be a finite number"),
         ("method.lr=fast", "method.lr='fast' must be a number"),

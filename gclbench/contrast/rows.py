@@ -30,8 +30,8 @@ backward. Weight 0 masks a pair. A weight function must give the same numbers wh
 _SAFE_BOUND = 40.0
 """Largest |s_ij| whose exponential, times or over N of them, float32 holds; beyond it tiles are computed in float64."""
 
-_SAFE_BOUND_DOUBLE = 350.0
-"""The same for float64; beyond it exponents are shifted by the bound, so that nothing overflows."""
+_SAFE_BOUND_DOUBLE = 650.0
+"""The same for float64; beyond it panels are refused. The smallest temperature that methods take (`Temperature`) gives 200."""
 
 TILE_ROWS = 256
 """Anchors per tile on a CPU: enough for the products to run at full rate, few enough for the tile to stay in the cache while it
@@ -78,18 +78,24 @@ def panel(
             as long as they have `blocks.KEPT_ENTRIES` entries at most, and cut to fit a CPU's cache.
 
     Raises:
-        ValueError: when the shapes do not fit together.
+        ValueError: when the shapes do not fit together, or float64 cannot hold the exponentials of similarities up to `bound`.
     """
     if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
         raise ValueError(f"a panel needs M×d anchors and N×d candidates, got {tuple(anchors.shape)} and {tuple(candidates.shape)}")
     if skip_self and len(anchors) != len(candidates):
         raise ValueError(f"skip_self needs as many anchors as candidates, got {len(anchors)} and {len(candidates)}")
+    bound = abs(scale) if bound is None else bound
+    if not bound <= _SAFE_BOUND_DOUBLE:
+        raise ValueError(
+            f"similarities up to {bound:g} have exponentials beyond float64; a panel takes up to {_SAFE_BOUND_DOUBLE:g}, "
+            f"which is a temperature of {1 / _SAFE_BOUND_DOUBLE:.2g} for unit vectors"
+        )
     plan = _Plan(
         scale=scale,
         heads=heads,
         skip_self=skip_self,
         columns=columns,
-        bound=abs(scale) if bound is None else bound,
+        bound=bound,
         **_cut(len(anchors), len(candidates), block, anchors.device),
     )
     # The same tensor on both sides is passed once: its similarities are symmetric, its two gradients need a single product.
@@ -123,18 +129,13 @@ class _Plan:
         """Of the tiles."""
         return torch.float64 if self.bound > _SAFE_BOUND else given
 
-    @property
-    def shift(self) -> float:
-        """Subtracted from every exponent."""
-        return self.bound if self.bound > _SAFE_BOUND_DOUBLE else 0.0
-
     def ranges(self, rows: int) -> list[tuple[int, int]]:
         """(start, stop) of the tiles."""
         return [(start, min(start + self.block, rows)) for start in range(0, rows, self.block)]
 
 
 class _Tiles:
-    """Makes the tiles E_ij = e^{s_ij − shift} of a panel, in one buffer after the other's use, or each in its own memory.
+    """Makes the tiles E_ij = e^{s_ij} of a panel, in one buffer after the other's use, or each in its own memory.
 
     Args:
         symmetric: the candidates are the anchors: the tile of start…stop begins at candidate `start`.
@@ -161,8 +162,6 @@ class _Tiles:
         shape = (stop - start, len(columns))
         tile = self.scaled.new_empty(shape) if own else self.buffer(0, *shape)
         torch.mm(self.scaled[start:stop], columns.T, out=tile)
-        if self.plan.shift:
-            tile.sub_(self.plan.shift)
         tile.exp_()
         if self.plan.skip_self:
             tile.diagonal(offset=start - first).zero_()
@@ -207,7 +206,7 @@ class _PanelReduction(torch.autograd.Function):
             column_sums = row_sums if plan.columns else []
         ctx.save_for_backward(anchors, others, *row_sums, *column_sums, *kept)
         ctx.plan, ctx.symmetric, ctx.sums = plan, symmetric, len(row_sums) + len(column_sums)
-        return tuple((torch.log(sums) + plan.shift).to(anchors.dtype) for sums in (*row_sums, *column_sums))
+        return tuple(torch.log(sums).to(anchors.dtype) for sums in (*row_sums, *column_sums))
 
     @staticmethod
     @once_differentiable

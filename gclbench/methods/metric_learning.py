@@ -16,7 +16,7 @@ from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
 from gclbench.contrast.uniform import Uniform
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Contrast, Embedding, Unsupported
-from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
+from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.methods.subgraphs import edges_among
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 from gclbench.streams import Streams
@@ -48,7 +48,7 @@ class MetricLearning:
     architecture: tuple[Count, ...] = (256, 128)
     activation: Annotated[str, OneOf(*ACTIVATIONS)] = "gelu"
     unit_input: bool = True
-    tau: Positive = 1.0
+    tau: Temperature = 1.0
     lr: Positive = 1e-3
     weight_decay: NonNegative = 0.02
     batch_size: Annotated[int, Range(least=2)] = 512

@@ -15,7 +15,7 @@ from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import Contrast, Embedding, with_features
-from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
+from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.methods.patience import Patience
 from gclbench.methods.subgraphs import Subgraphs, edges_among
 from gclbench.nn.convolution import Convolution
@@ -65,7 +65,7 @@ class Mvgrl:
     hidden: Count = 512
     activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "prelu"
     alpha: Annotated[float, Range(above=0, most=1)] = 0.2
-    tau: Positive = 1.0
+    tau: Temperature = 1.0
     intra: bool = True
     normalize_features: bool = False
 

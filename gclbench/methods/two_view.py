@@ -13,7 +13,7 @@ from gclbench.contrast.negatives import Pair, RowMixture, Strategy
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.graph import Contrast, Embedding
-from gclbench.hyperparameters import Count, Fraction, NonNegative, OneOf, Positive, Range
+from gclbench.hyperparameters import Count, Fraction, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.streams import Streams
@@ -70,7 +70,7 @@ class TwoView:
     activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "relu"
     last_activation: bool = True
     projector: Annotated[int, Range(least=0)] = 128
-    tau: Positive = 0.4
+    tau: Temperature = 0.4
     edge_drop: tuple[Fraction, ...] = (0.2, 0.4)
     feature_drop: tuple[Fraction, ...] = (0.3, 0.4)
     intra: bool = True

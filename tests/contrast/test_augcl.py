@@ -1,4 +1,4 @@
-"""AUGCL: the weighted loss, when its weights apply and what they are, paper 004's theorem, bad input."""
+"""AUGCL: the weighted loss, when its weights apply and what they are, bad input."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from gclbench.config import ConfigErrors, load
 from gclbench.contrast.augcl import Augcl, AugclNegatives, weighted_nce
 from gclbench.contrast.negatives import Pair
 from gclbench.contrast.objectives import inter_view_nce
-from gclbench.contrast.uncertainty import PairNetwork
+from gclbench.contrast.uncertainty import NETWORK_ESTIMATORS, PairNetwork
 from gclbench.graph import Unsupported
+from gclbench.hyperparameters import bind, values_of
 from gclbench.streams import Streams
 
 CPU = torch.device("cpu")
 NODES, WIDTH = 12, 4
 SMALL = Augcl(hardest=5, pairs=8, passes=3, batch_size=32)
+TELLING = replace(SMALL, passes=10)
+"""Passes after which the network tells negatives apart."""
 
 
 def unit(seed: int, count: int = NODES) -> Tensor:
@@ -36,6 +39,16 @@ def made(settings: Augcl = SMALL, seed: int = 0, nodes: int = NODES) -> AugclNeg
 
 def pair_of(iteration: int = 6, seed: int = 0, **changes: object) -> Pair:
     return replace(Pair(unit(seed), unit(seed + 1), 0.5, iteration, 10), **changes)  # type: ignore[arg-type]
+
+
+def stretched(pair: Pair) -> Pair:
+    """The same directions, rows of any length."""
+    lengths = torch.rand(2, NODES, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64) + 0.5
+    return replace(pair, u=pair.u * lengths[0], v=pair.v * lengths[1])
+
+
+def with_gradients(pair: Pair) -> Pair:
+    return replace(pair, u=pair.u.clone().requires_grad_(), v=pair.v.clone().requires_grad_())
 
 
 def clusters() -> Pair:
@@ -83,6 +96,49 @@ def trained_by_hand(settings: Augcl, pair: Pair) -> PairNetwork:
     return network
 
 
+def doubt(estimator: str, logits: list[float]) -> float:
+    """u of one pair (004, Eqs. 1 and 2; METHODS 7): the share of abstention, 1 − max p, or −Σ p log p."""
+    total = sum(map(math.exp, logits))
+    p = [math.exp(logit) / total for logit in logits]
+    if estimator == "gambler":
+        return p[2]
+    return 1 - max(p) if estimator == "softmax_response" else -sum(x * math.log(x) for x in p)
+
+
+@torch.no_grad()
+def plain_weights(strategy: AugclNegatives, anchors: Tensor, candidates: Tensor) -> Tensor:
+    """w_ij pair by pair: the value of the pair [anchor_i ; candidate_j] over the mean of those that have one, 1 elsewhere.
+
+    These are the hardest negatives, with φ's uncertainty; or for the distance the other group, with the reciprocal.
+    """
+    network, settings = strategy.network, strategy.settings
+    anchors, candidates = normalize(anchors, dim=1), normalize(candidates, dim=1)
+    rows = torch.ones(NODES, NODES, dtype=torch.float64)
+    for i, row in enumerate((anchors @ candidates.T).tolist()):
+        if network is None:
+            values = {j: 1 / float((anchors[i] - candidates[j]).norm()) for j in other_group(row, i)}
+        else:
+            scored = sorted((j for j in range(NODES) if j != i), key=lambda j: -row[j])[: settings.hardest]
+            hidden = {j: network.first(torch.cat([anchors[i], candidates[j]])).relu() for j in scored}
+            logits = {j: network.last(network.second(h).relu()).tolist() for j, h in hidden.items()}
+            values = {j: doubt(settings.estimator, of_pair) for j, of_pair in logits.items()}
+        for j, value in values.items():
+            rows[i, j] = value / (sum(values.values()) / len(values))
+    return rows
+
+
+def plain_loss(pair: Pair, forth: Tensor, back: Tensor) -> Tensor:
+    """004, Eq. 5 pair by pair, the mean of both directions."""
+    u, v = normalize(pair.u, dim=1), normalize(pair.v, dim=1)
+    losses = []
+    for anchors, candidates, weights in ((u, v, forth), (v, u, back)):
+        for i in range(NODES):
+            own = torch.exp(anchors[i] @ candidates[i] / pair.tau)
+            others = (weights[i, j] * torch.exp(anchors[i] @ candidates[j] / pair.tau) for j in range(NODES) if j != i)
+            losses.append(-torch.log(own / (own + sum(others))))
+    return torch.stack(losses).mean()
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -102,8 +158,7 @@ def test_the_training_of_the_network_is_the_written_out_one(changes: dict[str, A
     settings = replace(SMALL, **changes)
     u, v = unit(0), unit(1)
     u[0], v[:, 3] = torch.eye(4, dtype=torch.float64)[3], 0
-    lengths = torch.rand(2, NODES, 1, generator=torch.Generator().manual_seed(2), dtype=torch.float64) + 0.5
-    pair = pair_of(u=u * lengths[0], v=v * lengths[1])
+    pair = stretched(pair_of(u=u, v=v))
     assert other_group((u @ v.T)[0].tolist(), 0) == [] and all(other_group(row, i) for i, row in enumerate((v @ u.T).tolist()))
     strategy, untrained = made(settings), made(settings)
     strategy.update(pair)
@@ -168,16 +223,29 @@ def test_only_the_hardest_negatives_are_scored() -> None:
     assert int((rows != 1).sum()) > NODES
 
 
-def test_distance_weights_against_a_double_loop() -> None:
-    strategy, pair = made(replace(SMALL, estimator="distance")), pair_of()
-    found = strategy.weights(pair)(0, NODES)
-    similarities = pair.u @ pair.v.T
-    for i, row in enumerate(similarities.tolist()):
-        other = other_group(row, i)
-        closeness = {j: 1 / float((pair.u[i] - pair.v[j]).norm()) for j in other}
-        mean = sum(closeness.values()) / len(other)
-        expected = [closeness[j] / mean if j in closeness else 1.0 for j in range(NODES)]
-        assert found[i].tolist() == pytest.approx(expected, rel=1e-9)
+@pytest.mark.parametrize("hardest", [5, NODES - 1, 256])
+@pytest.mark.parametrize("estimator", [*NETWORK_ESTIMATORS, "distance"])
+def test_weights_are_those_of_a_double_loop(estimator: str, hardest: int) -> None:
+    strategy, pair = made(replace(TELLING, estimator=estimator, hardest=hardest)), stretched(pair_of())
+    strategy.update(pair)
+    forth, back = plain_weights(strategy, pair.u, pair.v), plain_weights(strategy, pair.v, pair.u)
+    torch.testing.assert_close(strategy.weights(pair)(0, NODES), forth, rtol=1e-9, atol=0)
+    torch.testing.assert_close(strategy.weights(pair.swapped())(0, NODES), back, rtol=1e-9, atol=0)
+    assert all(float(rows.max()) > 1.2 and float(rows.min()) < 0.8 for rows in (forth, back))
+
+
+@pytest.mark.parametrize("block", [None, 5])
+@pytest.mark.parametrize("estimator", [*NETWORK_ESTIMATORS, "distance"])
+def test_loss_and_gradient_are_those_of_a_double_loop(estimator: str, block: int | None) -> None:
+    """The weights are constants: in the first weighted iteration of this very pair, in the next still of the first one's."""
+    strategy, first = made(replace(TELLING, estimator=estimator)), stretched(pair_of())
+    strategy.update(first)
+    forth, back = plain_weights(strategy, first.u, first.v), plain_weights(strategy, first.v, first.u)
+    for pair in (first, stretched(pair_of(iteration=7, seed=3))):
+        ours, plain = with_gradients(replace(pair, block=block)), with_gradients(pair)
+        loss, wanted = strategy(ours), plain_loss(plain, forth, back)
+        torch.testing.assert_close(loss, wanted)
+        torch.testing.assert_close(torch.autograd.grad(loss, (ours.u, ours.v)), torch.autograd.grad(wanted, (plain.u, plain.v)))
 
 
 def test_a_copy_of_the_anchor_counts_as_a_thousandth_away() -> None:
@@ -290,51 +358,6 @@ def test_unimodal_rows_are_counted() -> None:
     assert AugclNegatives(SMALL, 64, 300, Streams(0)).findings(Pair(u, v, 0.5, 1, 10)) == {}, "nothing is trained yet"
 
 
-def test_theorem_1_of_paper_004() -> None:
-    """Around h_ij − h_ii + 2 m_ij = −2 the loss is e^{−2/τ}(N−1 + (1/τ) Σ_j (h_ij − h_ii + 2 m_ij + 2)) to first order (Eq. 6).
-
-    With unit rows h_ij − h_ii = ½(‖z_i − z_i⁺‖² − ‖z_i − z_j‖²), so this is (1/2τ) Σ_j (‖z_i − z_i⁺‖² − ‖z_i − z_j‖² + 4 m_ij) up to
-    factor and constant: a triplet loss of squared distances whose margin is 4 m_ij = 2τ log(α u_ij), the printed last line less its
-    slips (m_ij for 4 m_ij, norms without squares in Eq. 4, and the two distances exchanged in Eq. 6).
-    """
-    tau, count = 0.2, 6
-    generator = torch.Generator().manual_seed(0)
-    anchor = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
-    directions = torch.randn(count, 3, generator=generator, dtype=torch.float64)
-    logs = torch.randn(count - 1, generator=generator, dtype=torch.float64)
-
-    def both(size: float) -> tuple[float, float]:
-        """The loss of one anchor and its triplet form, `size` away from the expansion point."""
-        positive = normalize(anchor + size * directions[0], dim=0)
-        negatives = normalize(-anchor + size * directions[1:], dim=1)
-        margin = tau / 2 * (size * logs)
-        u, v = anchor.expand(count, 3), torch.cat([positive[None], negatives])
-        weights = torch.ones(count, count, dtype=torch.float64)
-        weights[0, 1:] = (2 * margin / tau).exp()
-        per_anchor = []
-        for i in range(count):
-            scores = (u[i] @ v.T) / tau
-            per_anchor.append(float((weights[i] * (scores - scores[i]).exp()).sum().log()))
-        mean = float(weighted_nce(u, v, tau, lambda start, stop: weights[start:stop]))
-        assert mean == pytest.approx(sum(per_anchor) / count)
-        near, far = (anchor - positive).square().sum(), (anchor - negatives).square().sum(dim=1)
-        triplet = ((near - far + 4 * margin) / (2 * tau)).sum()
-        return per_anchor[0], float(math.exp(-2 / tau) * (count - 1 + (count - 1) * 2 / tau + triplet))
-
-    scale = (count - 1) * math.exp(-2 / tau)
-    loss, expansion = both(0.0)
-    assert loss == pytest.approx(expansion, rel=scale), "log(1 + x) is x up to x²"
-    errors, changes = [], []
-    for size in (1e-1, 1e-2, 1e-3):
-        moved, predicted = both(size)
-        errors.append(abs((moved - loss) - (predicted - expansion)) / scale)
-        changes.append(abs(moved - loss) / scale)
-    assert changes[1] > 1e-3, "the first-order term is there"
-    # The remainder is of second order, up to the logarithm's own x².
-    assert errors[0] < 5 * 1e-2 and errors[1] < 5 * 1e-4 + 2 * scale * changes[1]
-    assert errors[2] < 5 * 1e-6 + 2 * scale * changes[2]
-
-
 @pytest.mark.parametrize(
     "setting,text",
     [
@@ -348,6 +371,20 @@ def test_theorem_1_of_paper_004() -> None:
 def test_settings_out_of_range(setting: str, text: str) -> None:
     with pytest.raises(ConfigErrors, match=text):
         load(["method=augcl", "dataset=cora", f"negatives.{setting}"])
+
+
+@pytest.mark.parametrize(
+    "values,iteration", [({"reward": 2}, 6), ({"base": 0}, 1), ({"base": 1}, 10), ({"hardest": 1, "refresh": 1}, 6)], ids=str
+)
+def test_the_ends_of_the_ranges_are_accepted_and_give_finite_losses(values: dict[str, Any], iteration: int) -> None:
+    errors: list[str] = []
+    settings = bind(Augcl, {**values_of(SMALL), **values}, "negatives", errors)
+    assert errors == []
+    strategy, pair = made(settings), with_gradients(pair_of(iteration))
+    strategy.update(pair.detached())
+    loss = strategy(pair)
+    assert all(bool(torch.isfinite(found).all()) for found in (loss, *torch.autograd.grad(loss, (pair.u, pair.v))))
+    assert bool(strategy.trained) == (values.get("base") != 1)
 
 
 def test_a_graph_of_two_nodes_is_refused() -> None:

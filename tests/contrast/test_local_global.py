@@ -54,9 +54,13 @@ def test_large_scores_give_finite_losses():
 
 
 def test_gradients():
-    h, c, weight = random(5, 3).requires_grad_(), random(3, seed=1).requires_grad_(), random(3, 3, seed=2).requires_grad_()
+    discriminator = Discriminator(3).double()
+    inputs = [random(5, 3), random(3, seed=1), random(3, 3, seed=2), random(1, seed=3)[0]]
 
-    def loss(h, c, weight):
-        return true_or_shuffled([h @ (weight @ c)], [h.flip(0) @ (weight @ summary(h))])
+    def loss(h, c, weight, bias):
+        def score(h, c):
+            return torch.func.functional_call(discriminator, {"weight": weight, "bias": bias}, (h, c))
 
-    assert torch.autograd.gradcheck(loss, (h, c, weight))
+        return true_or_shuffled([score(h, c)], [score(h.flip(0), summary(h))])
+
+    assert torch.autograd.gradcheck(loss, [x.requires_grad_() for x in inputs])

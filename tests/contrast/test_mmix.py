@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
+from scipy import stats
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -14,6 +16,7 @@ from gclbench.config import ConfigErrors, load
 from gclbench.contrast.mmix import SCOPES, VARIANTS, Mmix, MmixNegatives, diversity_loss
 from gclbench.contrast.negatives import Pair
 from gclbench.graph import Unsupported
+from gclbench.hyperparameters import bind
 from gclbench.streams import Streams
 
 CPU = torch.device("cpu")
@@ -44,13 +47,27 @@ def cosines(strategy: MmixNegatives, z: Tensor) -> Tensor:
     return normalize(z @ strategy.query.weight.T, dim=1) @ normalize(z @ strategy.key.weight.T, dim=1).T
 
 
+def next_normals(strategy: MmixNegatives) -> Tensor:
+    """The N×N normal deviates of the coming draw, 0 where none is needed: one per entry of A + I, or a row from each node's seed."""
+    generator = torch.Generator()
+    generator.set_state(strategy.generators["negatives"].get_state())
+    if strategy.settings.scope != "wp":
+        seeds = torch.randint(2**31, (NODES,), generator=generator).tolist()
+        return torch.stack([torch.randn(NODES, generator=generator.manual_seed(seed), dtype=torch.float64) for seed in seeds])
+    entries = torch.tensor(sorted([*EDGE_INDEX.T.tolist(), *([i, i] for i in range(NODES))])).T
+    rows = torch.zeros(NODES, NODES, dtype=torch.float64)
+    rows[entries[0], entries[1]] = torch.randn(entries.shape[1], generator=generator, dtype=torch.float64)
+    return rows
+
+
 def plain_shares(strategy: MmixNegatives, z: Tensor) -> Tensor:
-    """λ of `mp`, `mo` and `binary` by loops (paper 002, Eqs. 6 and 7; METHODS 4.1)."""
-    settings, scores = strategy.settings, cosines(strategy, z)
-    own = {"mp": None, "mo": settings.self_share, "binary": 0.5}[settings.variant]
+    """λ by loops (paper 002, Eqs. 6 and 7; METHODS 4.1); of `random` those of the coming draw."""
+    settings, similar = strategy.settings, cosines(strategy, z)
+    own = {"mo": settings.self_share, "binary": 0.5}.get(settings.variant)
+    scores = {"random": next_normals(strategy), "adjacency": torch.zeros_like(similar)}.get(settings.variant, similar)
     edges = torch.zeros(NODES, NODES, dtype=torch.bool)
     edges[EDGE_INDEX[0], EDGE_INDEX[1]] = True
-    allowed = {"wp": edges, "all": torch.ones_like(edges), "op": scores >= settings.threshold}[settings.scope]
+    allowed = {"wp": edges, "all": torch.ones_like(edges), "op": similar >= settings.threshold}[settings.scope]
     rows = torch.zeros(NODES, NODES, dtype=torch.float64)
     for i in range(NODES):
         mixed = [j for j in range(NODES) if (j != i and allowed[i, j]) or (j == i and own is None)]
@@ -81,11 +98,11 @@ def plain_objective(strategy: MmixNegatives, pair: Pair) -> float:
     return loss
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("variant", ["mp", "mo", "binary"])
+@pytest.mark.parametrize("variant,scope", SETTINGS)
 def test_shares_are_those_of_a_plain_loop(variant: str, scope: str) -> None:
     strategy, pair = made(Mmix(variant=variant, scope=scope, threshold=THRESHOLD)), pair_of()
-    torch.testing.assert_close(strategy.shares(pair)(0, NODES), plain_shares(strategy, normalize(pair.u, dim=1)))
+    expected = plain_shares(strategy, normalize(pair.u, dim=1))
+    torch.testing.assert_close(strategy.shares(pair)(0, NODES), expected)
 
 
 @pytest.mark.parametrize("variant", ["mp", "mo", "binary", "random"])
@@ -103,25 +120,14 @@ def test_beyond_the_threshold_are_some_of_some_rows_and_all_of_others(variant: s
 
 
 @pytest.mark.parametrize("intra", [True, False])
-@pytest.mark.parametrize(
-    "variant,scope,diversity",
-    [
-        ("mp", "wp", True),
-        ("mp", "wp", False),
-        ("mp", "op", True),
-        ("mo", "wp", True),
-        ("mo", "all", True),
-        ("mo", "op", True),
-        ("binary", "wp", True),
-        ("binary", "all", True),
-        ("binary", "op", True),
-    ],
-)
+@pytest.mark.parametrize("variant,scope,diversity", [*((variant, scope, True) for variant, scope in SETTINGS), ("mp", "wp", False)])
 def test_the_node_objective_is_the_printed_one(variant: str, scope: str, diversity: bool, intra: bool) -> None:
     strategy = made(Mmix(variant=variant, scope=scope, diversity=diversity, threshold=THRESHOLD))
     pair = pair_of(intra=intra)
+    state = strategy.generators["negatives"].get_state()
     expected = plain_objective(strategy, pair)
     for block in (None, 1, 2, NODES):
+        strategy.generators["negatives"].set_state(state)
         assert float(strategy(replace(pair, block=block)).detach()) == pytest.approx(expected, abs=1e-10)
     assert set(strategy.terms) == ({"contrast", "diversity"} if variant == "mp" and diversity else {"contrast"})
 
@@ -143,13 +149,21 @@ def test_loss_and_gradient_do_not_depend_on_the_block(variant: str, scope: str, 
     assert torch.allclose(found[0], found[1], rtol=0, atol=1e-12) and torch.allclose(found[0], found[2], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "variant,scope", [("mp", "wp"), ("mo", "all"), ("mp", "all"), ("mp", "op"), ("binary", "wp"), ("binary", "op")]
-)
-def test_the_gradient_agrees_with_finite_differences(variant: str, scope: str) -> None:
-    strategy, pair = made(Mmix(variant=variant, scope=scope, threshold=THRESHOLD)), pair_of()
-    u, v = pair.u.requires_grad_(), pair.v.requires_grad_()
-    assert torch.autograd.gradcheck(lambda u, v: strategy(replace(pair, u=u, v=v)), (u, v))
+@pytest.mark.parametrize("block", [None, 4])
+@pytest.mark.parametrize("variant,scope", SETTINGS)
+def test_the_gradient_agrees_with_finite_differences(variant: str, scope: str, block: int | None) -> None:
+    """With respect to both views, the MLP g and, of `mp`, P_m and P_n."""
+    strategy, pair = made(Mmix(variant=variant, scope=scope, threshold=THRESHOLD)), pair_of(block=block)
+    state, names = strategy.generators["negatives"].get_state(), [name for name, _ in strategy.named_parameters()]
+    assert ("query.weight" in names and "key.weight" in names) == (variant == "mp")
+
+    def loss(u: Tensor, v: Tensor, *parameters: Tensor) -> Tensor:
+        strategy.generators["negatives"].set_state(state)
+        return torch.func.functional_call(strategy, dict(zip(names, parameters)), replace(pair, u=u, v=v))
+
+    assert torch.autograd.gradcheck(
+        loss, (pair.u.requires_grad_(), pair.v.requires_grad_(), *strategy.parameters()), fast_mode=True
+    )
 
 
 @pytest.mark.parametrize("variant,scope", SETTINGS)
@@ -181,6 +195,18 @@ def test_random_shares_are_drawn_anew_and_repeat_with_the_seed(scope: str) -> No
     assert torch.equal(draws[0], draws[1])
     assert not torch.allclose(draws[0], draws[2])
     assert not torch.allclose(draws[0], draws[3]), "each iteration has its own"
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_random_shares_are_a_softmax_of_independent_normal_deviates(scope: str) -> None:
+    """Hence log λ_ij − log λ_ik ~ N(0, 2)."""
+    nodes = 40
+    strategy = MmixNegatives(Mmix(variant="random", scope=scope, threshold=-1.0), WIDTH, Streams(0)).double()
+    u = torch.randn(nodes, WIDTH, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    everything = torch.ones(nodes, nodes).fill_diagonal_(0).nonzero().T
+    logs = strategy.shares(Pair(u, u, 0.7, 1, 10, edge_index=everything))(0, nodes).log()
+    differences = (logs[:, ::2] - logs[:, 1::2]).flatten()
+    assert stats.kstest(differences.numpy(), stats.norm(scale=math.sqrt(2)).cdf).pvalue > 1e-3
 
 
 def test_constant_shares_leave_the_projections_to_the_diversity_loss() -> None:
@@ -240,6 +266,38 @@ def test_a_graph_of_one_node_is_refused() -> None:
 def test_settings_out_of_range(setting: str, text: str) -> None:
     with pytest.raises(ConfigErrors, match=text):
         load(["method=grace", "dataset=cora", "negatives=mmix", f"negatives.{setting}"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"variant": "mo", "self_share": 0},
+        {"variant": "mo", "scope": "op", "threshold": 1},
+        {"variant": "mo", "scope": "op", "threshold": -1},
+        {"variant": "mo", "scope": "op", "threshold": 1, "self_share": 0},
+        {"variant": "mp", "scope": "op", "threshold": 1},
+        {"variant": "mp", "scope": "op", "threshold": -1},
+        {"variant": "binary", "scope": "op", "threshold": 1},
+        {"variant": "random", "scope": "op", "threshold": 1},
+    ],
+    ids=str,
+)
+def test_the_ends_of_the_ranges_are_accepted_and_give_finite_losses(values: dict[str, Any]) -> None:
+    errors: list[str] = []
+    settings = bind(Mmix, values, "negatives", errors)
+    assert errors == []
+    strategy, pair = made(settings), pair_of()
+    pair.u.requires_grad_()
+    loss = strategy(pair)
+    loss.backward()
+    assert pair.u.grad is not None and bool(torch.isfinite(pair.u.grad).all()) and bool(torch.isfinite(loss))
+    rows = strategy.shares(pair.detached())(0, NODES)
+    if values.get("threshold") == 1:
+        assert torch.equal(rows, torch.eye(NODES, dtype=torch.float64)), "no other is a copy"
+    elif values.get("threshold") == -1:
+        torch.testing.assert_close(rows, made(replace(settings, scope="all")).shares(pair.detached())(0, NODES))
+    else:
+        assert rows.diagonal().tolist() == [0, 0, 0, 0, 0, 1], "a node without neighbours stays itself all the same"
 
 
 def test_fixed_mixing_over_all_nodes_is_refused() -> None:

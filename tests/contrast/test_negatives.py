@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import typing
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.contrast.negatives import Negatives, Pair
+from gclbench.hyperparameters import Temperature
 from gclbench.registry import NEGATIVES
 from gclbench.streams import Streams
 
@@ -49,9 +51,9 @@ def built(name: str, seed: int = 3) -> Negatives:
     return NEGATIVES.load(name)().build(WIDTH, NODES, Streams(seed), torch.device("cpu"))
 
 
-def step(negatives: Negatives, at: int) -> tuple[Tensor, Tensor, Tensor]:
+def step(negatives: Negatives, at: int, **changes: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The loss of iteration `at` and its gradients, as a method's loop gets them."""
-    both = pair(at, seed=10 * at)
+    both = pair(at, seed=10 * at, **changes)
     u, v = both.u.requires_grad_(), both.v.requires_grad_()
     negatives.mixture(NODES, torch.device("cpu"))
     negatives.update(both.detached())
@@ -130,6 +132,18 @@ def test_every_strategy_gives_one_finite_number_that_both_views_feel(name: str) 
     assert {id(parameter) for parameter in negatives.joint_parameters()} <= parameters
     embedded = negatives.embed(rows(0), ring())
     assert embedded.shape == (NODES, WIDTH)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("views", ["random", "alike", "opposite", "apart"])
+def test_every_strategy_bears_the_smallest_temperature(name: str, views: str) -> None:
+    u = rows(0)[:1].expand(NODES, WIDTH).clone() if views == "alike" else rows(0)
+    v = {"random": rows(1), "alike": u, "opposite": -u, "apart": -rows(0)[:1].expand(NODES, WIDTH) + 1e-3 * rows(1)}[views]
+    smallest = typing.get_args(Temperature)[1].least
+    negatives = built(name)
+    for at in (1, TOTAL - 1, TOTAL):
+        for found in step(negatives, at, u=u.clone(), v=v.clone(), tau=smallest):
+            assert bool(found.isfinite().all())
 
 
 @pytest.mark.parametrize("name", STRATEGIES)

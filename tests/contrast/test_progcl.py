@@ -184,6 +184,20 @@ def test_in_a_batch_b_is_that_of_the_batch_itself(name):
     torch.testing.assert_close(strategy(other), wanted)
 
 
+@pytest.mark.parametrize("intra", [True, False])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_batch_without_two_negatives_is_uniform_and_waits_with_the_fit(name, count, intra):
+    few = replace(a_pair(5, 600, intra=intra), u=random(5, count), v=random(6, count))
+    ours, plain = with_gradients(few), with_gradients(few)
+    loss, wanted = fitted(name)(ours), UniformNegatives()(plain)
+    torch.testing.assert_close(loss, wanted)
+    torch.testing.assert_close(torch.autograd.grad(loss, (ours.u, ours.v)), torch.autograd.grad(wanted, (plain.u, plain.v)))
+    waiting = built(name)
+    waiting.update(few)
+    assert int(waiting.state) == WARMING
+
+
 def test_the_sample_has_no_positives_and_as_many_columns_as_asked_for():
     strategy = built("progcl_weight", sampled_columns=4)
     u = normalize(random(1), dim=1)

@@ -212,9 +212,9 @@ def test_block_size_follows_the_number_of_candidates(monkeypatch):
 
 
 @pytest.mark.parametrize("block", [None, 3])
-@pytest.mark.parametrize("tau", [0.5, 0.05, 0.01, 0.005])
+@pytest.mark.parametrize("tau", [0.5, 0.05, 0.01, 0.005, 0.002])
 def test_tiny_temperatures_are_finite_and_right(tau, block):
-    """e^(1/τ) leaves float32 at τ = 0.01; opposite vectors are the worst case."""
+    """e^(1/τ) leaves float32 at τ = 0.01, and e^(2/τ) float64 at τ = 0.002; opposite vectors are the worst case."""
     base = unit(6, dtype=torch.float32)
     base[1] = -base[0]
     base[2] = base[0]
@@ -228,6 +228,33 @@ def test_tiny_temperatures_are_finite_and_right(tau, block):
     assert bool(torch.isfinite(loss))
     torch.testing.assert_close(loss.double(), exact.detach(), rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(found.grad.double(), wanted.grad, rtol=1e-5, atol=1e-5 / tau)
+
+
+@pytest.mark.parametrize("scale", [651.0, -1000.0, math.inf, math.nan])
+def test_similarities_beyond_float64_are_refused(scale):
+    with pytest.raises(
+        ValueError, match=r"have exponentials beyond float64; a panel takes up to 650, which is a temperature of 0\.0015"
+    ):
+        panel(unit(3), unit(3), scale)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("block", [None, 2])
+def test_tiny_temperatures_with_weights_and_columns(block, dtype):
+    weights = pair_weights(6, 5)
+    pull = torch.randn(4, 6, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    found = []
+    for engine in (True, False):
+        u, v = unit(6, dtype=dtype).requires_grad_(), unit(5, seed=1, dtype=dtype).requires_grad_()
+        if engine:
+            reduced = panel(u, v, 500.0, (None, blockwise(weights)), columns=True, block=block)
+            outputs = [reduced.rows[0], reduced.columns[0], reduced.rows[1], reduced.columns[1]]
+        else:
+            outputs = [*naive(u.double(), v.double(), 500.0), *naive(u.double(), v.double(), 500.0, weights)]
+        sum((factor[: len(output)] * output).sum() for factor, output in zip(pull, outputs)).backward()
+        found.append([part.double() for part in (*outputs, u.grad, v.grad)])
+    assert all(bool(torch.isfinite(part).all()) for part in found[1])
+    torch.testing.assert_close(*found, rtol=1e-5 if dtype == torch.float32 else 1e-9, atol=1e-3 if dtype == torch.float32 else 1e-9)
 
 
 def test_two_opposite_nodes_at_the_smallest_temperature():

@@ -1,4 +1,4 @@
-"""What papers 000 and 001 prove about their objectives, as statements about ours."""
+"""What papers 000, 001 and 004 prove about their objectives, as statements about ours."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from gclbench.contrast.augcl import weighted_nce
 from gclbench.contrast.mmix import Mmix
 from gclbench.contrast.negatives import Pair
 from gclbench.contrast.objectives import labelled_tuple, labelled_two_view, multi_view_nce
@@ -175,3 +176,51 @@ def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) 
             moved = shares[anchor].clone()
             moved[others] = shares[anchor, list(order)]
             assert float(moved @ z @ z[anchor]) <= found + 1e-12
+
+
+# Paper 004
+
+
+def test_theorem_1_of_paper_004() -> None:
+    """Around h_ij − h_ii + 2 m_ij = −2 the loss is e^{−2/τ}(N−1 + (1/τ) Σ_j (h_ij − h_ii + 2 m_ij + 2)) to first order (Eq. 6).
+
+    With unit rows h_ij − h_ii = ½(‖z_i − z_i⁺‖² − ‖z_i − z_j‖²), so this is (1/2τ) Σ_j (‖z_i − z_i⁺‖² − ‖z_i − z_j‖² + 4 m_ij) up to
+    factor and constant: a triplet loss of squared distances whose margin is 4 m_ij = 2τ log(α u_ij), the printed last line less its
+    slips (m_ij for 4 m_ij, norms without squares in Eq. 4, and the two distances exchanged in Eq. 6).
+    """
+    tau, count = 0.2, 6
+    generator = torch.Generator().manual_seed(0)
+    anchor = torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64)
+    directions = torch.randn(count, 3, generator=generator, dtype=torch.float64)
+    logs = torch.randn(count - 1, generator=generator, dtype=torch.float64)
+
+    def both(size: float) -> tuple[float, float]:
+        """The loss of one anchor and its triplet form, `size` away from the expansion point."""
+        positive = normalize(anchor + size * directions[0], dim=0)
+        negatives = normalize(-anchor + size * directions[1:], dim=1)
+        margin = tau / 2 * (size * logs)
+        u, v = anchor.expand(count, 3), torch.cat([positive[None], negatives])
+        weights = torch.ones(count, count, dtype=torch.float64)
+        weights[0, 1:] = (2 * margin / tau).exp()
+        per_anchor = []
+        for i in range(count):
+            scores = (u[i] @ v.T) / tau
+            per_anchor.append(float((weights[i] * (scores - scores[i]).exp()).sum().log()))
+        mean = float(weighted_nce(u, v, tau, lambda start, stop: weights[start:stop]))
+        assert mean == pytest.approx(sum(per_anchor) / count)
+        near, far = (anchor - positive).square().sum(), (anchor - negatives).square().sum(dim=1)
+        triplet = ((near - far + 4 * margin) / (2 * tau)).sum()
+        return per_anchor[0], float(math.exp(-2 / tau) * (count - 1 + (count - 1) * 2 / tau + triplet))
+
+    scale = (count - 1) * math.exp(-2 / tau)
+    loss, expansion = both(0.0)
+    assert loss == pytest.approx(expansion, rel=scale), "log(1 + x) is x up to x²"
+    errors, changes = [], []
+    for size in (1e-1, 1e-2, 1e-3):
+        moved, predicted = both(size)
+        errors.append(abs((moved - loss) - (predicted - expansion)) / scale)
+        changes.append(abs(moved - loss) / scale)
+    assert changes[1] > 1e-3, "the first-order term is there"
+    # The remainder is of second order, up to the logarithm's own x².
+    assert errors[0] < 5 * 1e-2 and errors[1] < 5 * 1e-4 + 2 * scale * changes[1]
+    assert errors[2] < 5 * 1e-6 + 2 * scale * changes[2]
