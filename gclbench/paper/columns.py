@@ -79,7 +79,6 @@ class Column:
         method, variant: whose printed values stand beside ours; no method for a control of ours.
         tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a setting can be held against them. Settings
             of other columns are held against those shipped here, which are the papers' or their official codes'.
-        ranked: takes part in the comparison of our own columns; one that reads labels does not.
         footnote: on the printed values, where they are in the table.
     """
 
@@ -88,7 +87,6 @@ class Column:
     method: str | None = None
     variant: str = ""
     tuned: bool = False
-    ranked: bool = True
     footnote: str = ""
 
     @property

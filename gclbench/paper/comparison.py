@@ -60,7 +60,7 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
     whole = [entry for _, _, entries in blocks for entry in entries]
     pairs = 0
     if definition.compared:
-        whole, pairs = ranked(_tested(whole), {column.label for column in definition.columns if not column.ranked})
+        whole, pairs = ranked(_tested(whole))
     elif definition.source != "runs":
         whole = [replace(entry, mark=WITHIN if _agree(entry) else "") for entry in whole]
     finished = iter(whole)

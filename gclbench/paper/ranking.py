@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from gclbench.paper.aggregate import Cell
@@ -39,7 +39,7 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | No
     return float(2 * stdtr(len(gaps) - 1, -abs(mean) / (spread / math.sqrt(len(gaps)))))
 
 
-def ranked(entries: Sequence[Entry], without: Collection[str] = ()) -> tuple[list[Entry], int]:
+def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     """The entries with their ranks, and the number of pairs that were tested.
 
     All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is the cell with the best mean, and the
@@ -49,16 +49,14 @@ def ranked(entries: Sequence[Entry], without: Collection[str] = ()) -> tuple[lis
     side has none, nor one than which a cell of no better rank is significantly better (few common seeds tell less: what cannot be told
     from the leader may be worse than a third); nor has a row, from the first cell on, whose best mean cannot be tested against any other.
 
-    Args:
-        without: headings of columns that take no part; nor do cells that are not at the paper's settings, and
-            columns of which a dataset has a whole sweep of settings.
+    Cells that are not at the paper's settings take no part, nor do columns of which a dataset has a whole sweep of settings.
     """
     settings = Counter((entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values)
     crowded = {key for key, count in settings.items() if count > SETTINGS}
     rows: dict[tuple[str, str], list[int]] = {}
     for place, entry in enumerate(entries):
         key = (entry.dataset, entry.metric, entry.heading)
-        if entry.ours.values and entry.faithful and entry.heading not in without and key not in crowded:
+        if entry.ours.values and entry.faithful and key not in crowded:
             rows.setdefault((entry.dataset, entry.metric), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
     tested = holm([paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs])

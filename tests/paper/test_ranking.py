@@ -23,8 +23,8 @@ def entry(column: str, mean: float, spread: float = 1.0, seeds: int = 6, metric:
     return Entry(dataset, metric, column, Cell(values), None, heading=column)
 
 
-def ranks(*entries: Entry, without: tuple[str, ...] = ()) -> dict[str, int | None]:
-    return {item.column: item.rank for item in ranked(entries, without)[0]}
+def ranks(*entries: Entry) -> dict[str, int | None]:
+    return {item.column: item.rank for item in ranked(entries)[0]}
 
 
 def test_paired_test_agrees_with_scipy_on_the_common_seeds() -> None:
@@ -104,14 +104,6 @@ def test_a_difference_counts_in_the_direction_of_the_common_seeds() -> None:
     a = Entry("cora", "acc", "a", Cell({0: 0.5, 1: 0.51, 2: 0.502, 9: 5.0}), None, heading="a")
     b = Entry("cora", "acc", "b", Cell({0: 0.7, 1: 0.7101, 2: 0.7022}), None, heading="b")
     assert ranks(a, b) == {"a": None, "b": None}
-
-
-def test_columns_that_read_labels_take_no_part() -> None:
-    assert ranks(entry("oracle", 0.99), entry("b", 0.9), entry("c", 0.6), without=("oracle",)) == {
-        "oracle": None,
-        "b": 1,
-        "c": None,
-    }
 
 
 def test_cells_not_at_the_papers_settings_take_no_part() -> None:
