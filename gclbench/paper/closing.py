@@ -222,7 +222,7 @@ def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
 
 
 def _remarks(group: Group) -> Iterator[tuple[str, int]]:
-    """What a strategy for negatives remarked on its trainings, and the seed."""
+    """What methods and strategies for negatives remarked on their trainings, and the seed."""
     for record in group.records:
         found = record.fit.get("remarks")
         yield from ((text, record.seed) for text in (found if isinstance(found, list) else []) if isinstance(text, str))

@@ -40,6 +40,7 @@ BGRL = Column("bgrl", runs_of("bgrl"), "bgrl")
 GRACE = Column("grace", runs_of("grace"), "grace")
 MVGRL = Column("mvgrl", (*runs_of("mvgrl"), is_("method.objective", "summary")), "mvgrl")
 PROGCL = named("progcl", "progcl_weight")
+AUGCL = Column("augcl", runs_of("augcl", "augcl"))
 NML = named("nml_gcl", "nml", metric="separable")
 NML_ROWS = (
     BGRL,
@@ -62,7 +63,7 @@ OTHERS = (
     Column("dgi", runs_of("dgi")),
     Column("gca", runs_of("gca")),
     Column("cca_ssg", runs_of("cca_ssg")),
-    Column("augcl", runs_of("augcl", "augcl")),
+    AUGCL,
     Column("grace + mmix", runs_of("grace", "mmix")),
     Column("mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True)),
 )

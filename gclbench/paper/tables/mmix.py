@@ -18,6 +18,12 @@ MMIX_MP = Column("mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp",
 UNMIXED = (is_("method.name", "mmix_mp", "mmix_mo"), RAW, TRAINED, NODES, is_("negatives.name", "uniform", default="uniform"))
 RANDOM_MIX = runs_of("mmix_mp", "mmix", variant="random")
 FIXED_MIX = Column("fixed mixing", runs_of("mmix_mp", "mmix", variant="adjacency"))
+I_MIX = Column("i-mix", runs_of("mmix_mp", "imix"), "i_mix")
+BINARY_MIX = Column("binary-mix", runs_of("mmix_mo", "mmix", variant="binary", scope="all"), "mvgrl_binary_mix")
+MO_MIX_OP = Column("mo-mix-op", runs_of("mmix_mo", "mmix", variant="mo", scope="op"), "mvgrl_mo_mix_op")
+WITHOUT_DIVERSITY = Column(
+    "mmix_mp w/o div", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=False), "mmix_mp_without_diversity"
+)
 
 KDD_TABLES = (
     Definition(
@@ -49,14 +55,10 @@ KDD_TABLES = (
             Column("dgi", runs_of("dgi"), "dgi"),
             Column("grace", GRACE.where, "grace", "reproduced"),
             Column("mvgrl", MVGRL.where, "mvgrl", "reproduced"),
-            Column("i-mix", runs_of("mmix_mp", "imix"), "i_mix"),
+            I_MIX,
             Column("cca_ssg", runs_of("cca_ssg"), "cca_ssg"),
             MMIX_MO,
-            Column(
-                "mmix_mp w/o div",
-                runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=False),
-                "mmix_mp_without_diversity",
-            ),
+            WITHOUT_DIVERSITY,
             MMIX_MP,
             Column("no mixing", UNMIXED),
             FIXED_MIX,
@@ -102,8 +104,8 @@ KDD_TABLES = (
         metrics=("accuracy",),
         columns=(
             Column("no mixing", UNMIXED, "mvgrl"),
-            Column("binary-mix", runs_of("mmix_mo", "mmix", variant="binary", scope="all"), "mvgrl_binary_mix"),
-            Column("mo-mix-op", runs_of("mmix_mo", "mmix", variant="mo", scope="op"), "mvgrl_mo_mix_op"),
+            BINARY_MIX,
+            MO_MIX_OP,
             Column("mo-mix-wp", MMIX_MO.where, "mvgrl_mo_mix_wp"),
         ),
         where=(is_("task.protocol", "public"),),

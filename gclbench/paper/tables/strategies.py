@@ -7,10 +7,20 @@ from dataclasses import replace
 from gclbench.paper.columns import Column, is_
 from gclbench.paper.measure import Measure
 from gclbench.paper.tables.definition import Definition
-from gclbench.paper.tables.family import CITATION, NML, NML_ABLATIONS, PROGCL, runs_of
-from gclbench.paper.tables.mmix import FIXED_MIX, MMIX_MO, MMIX_MP, RANDOM_MIX, UNMIXED
+from gclbench.paper.tables.family import AUGCL, CITATION, NML, NML_ABLATIONS, PROGCL
+from gclbench.paper.tables.mmix import (
+    BINARY_MIX,
+    FIXED_MIX,
+    I_MIX,
+    MMIX_MO,
+    MMIX_MP,
+    MO_MIX_OP,
+    RANDOM_MIX,
+    UNMIXED,
+    WITHOUT_DIVERSITY,
+)
 
-# Early stopping ends the mixtures' trainings after 300 to 1,600 steps, and the longer one is, the worse (results/NOTES.md).
+# Early stopping ends the mixtures' trainings after 300 to 1,800 steps, and the longer one is, the worse (results/NOTES.md).
 EQUAL_LENGTH = (is_("method.epochs", 200), is_("method.patience", 0))
 
 
@@ -22,11 +32,11 @@ MIXTURES = _shortened(
     Column("no mixing", UNMIXED),
     FIXED_MIX,
     Column("random mixing", RANDOM_MIX),
-    Column("i-mix", runs_of("mmix_mp", "imix")),
-    Column("binary-mix", runs_of("mmix_mo", "mmix", variant="binary", scope="all")),
-    Column("mo-mix-op", runs_of("mmix_mo", "mmix", variant="mo", scope="op")),
+    I_MIX,
+    BINARY_MIX,
+    MO_MIX_OP,
     MMIX_MO,
-    Column("mmix_mp w/o div", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=False)),
+    WITHOUT_DIVERSITY,
     MMIX_MP,
 )
 SAME_LENGTH = "200 steps without early stopping, as many as MVGRL's with the node objective in `matrix` (docs/choices.md)."
@@ -52,8 +62,9 @@ STRATEGY_TABLES = (
         datasets=CITATION,
         metrics=("same_class_share", "false_negative_recall", "false_negative_precision", "weight_auc"),
         columns=tuple(
+            # Of the ablations all but the first, "w/o M": uniform weights suspect nobody.
             Column(column.label, column.where)
-            for column in (PROGCL, Column("augcl", runs_of("augcl", "augcl")), NML, *NML_ABLATIONS[1:])
+            for column in (PROGCL, AUGCL, NML, *NML_ABLATIONS[1:])
         ),
         compared=False,
         remarks=(
