@@ -260,21 +260,31 @@ def _embed(
     return embedding
 
 
+def refusal(method: Any, method_name: str, strategy_name: str) -> str | None:
+    """Why that method takes no such strategy, as a sentence; None where it does, or where none but the plain negatives are asked for.
+
+    Args:
+        method: its settings, which may decide (MVGRL's objective).
+    """
+    if strategy_name == "uniform" or getattr(method, "takes_negatives", False):
+        return None
+    reason = getattr(method, "no_negatives", "it contrasts no pairs of nodes")
+    return (
+        f"method={method_name} has no negatives for negatives={strategy_name} to weight: {reason}; "
+        "try it with method=grace or method=dmat_i"
+    )
+
+
 def _negatives(spec: RunSpec, method: Any, strategy: Any) -> dict[str, Any]:
     """The strategy as an argument of `fit`, for methods that take one.
 
     Raises:
         Unsupported: when a strategy was chosen for a method without negatives.
     """
-    if getattr(method, "takes_negatives", False):
-        return {"negatives": strategy}
-    if spec.negatives["name"] != "uniform":
-        reason = getattr(method, "no_negatives", "it contrasts no pairs of nodes")
-        raise Unsupported(
-            f"method={spec.method['name']} has no negatives for negatives={spec.negatives['name']} to weight: {reason}; "
-            "try it with method=grace or method=dmat_i"
-        )
-    return {}
+    reason = refusal(method, spec.method["name"], spec.negatives["name"])
+    if reason is not None:
+        raise Unsupported(reason)
+    return {"negatives": strategy} if getattr(method, "takes_negatives", False) else {}
 
 
 def _status(error: BaseException, components: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -171,6 +171,8 @@ def _dry_run(batch: Batch, store: Store) -> int:
     print(
         f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be done in {len(batch.units)} units"
     )
+    for reason, count in batch.refused.items():
+        print(f"{count} of them will be recorded as unsupported: {reason}")
     if batch.units:
         print(f"time, one after the other: {Durations.of(store.scan()).left(batch.units, 1)}")
     return 1 if batch.unavailable else 0

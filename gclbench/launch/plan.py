@@ -11,7 +11,7 @@ from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import GraphError
 from gclbench.launch.unit import Unit, fingerprint, specification
 from gclbench.records import Record, Store, digest
-from gclbench.runner import load
+from gclbench.runner import load, refusal
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
@@ -25,12 +25,14 @@ class Batch:
         units: in the order of the experiments and their seeds, only with runs that are to be done.
         ids: of every run, in order. done: the records of those that are recorded, by run id, without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
+        refused: of the runs to be done, how many will be recorded as unsupported, by reason.
     """
 
     units: list[Unit] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     done: dict[str, Record] = field(default_factory=dict)
     unavailable: list[str] = field(default_factory=list)
+    refused: dict[str, int] = field(default_factory=dict)
 
 
 def content_hash(dataset: Any) -> str:
@@ -66,6 +68,8 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
     """Adds the runs of one experiment."""
     tasks = chosen_tasks(experiment)
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
+    names = {kind: experiment.settings[kind]["name"] for kind in ("method", "negatives")}
+    reason = refusal(experiment.components["method"], names["method"], names["negatives"])
     labelled = bool(experiment.components["method"].needs_labels)
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
@@ -89,6 +93,8 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
             left = tuple(name for name in group if name in replaces)
             if left:
                 batch.units.append(_unit(experiment, seed, left, ids, replaces, dataset_hash))
+                if reason is not None:
+                    batch.refused[reason] = batch.refused.get(reason, 0) + len(left)
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from gclbench.paper.aggregate import Cell, Fact, Group, differences
-from gclbench.paper.columns import PLAIN, Column, typed
+from gclbench.paper.columns import Column, typed
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
 from gclbench.paper.ranking import ranked
@@ -86,36 +87,38 @@ def _choose(
 
 
 def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:
-    """Notes on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more.
+    """A note on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more.
 
     Args:
         left_out: (what departs, number of runs) of each setting.
     """
     told = sorted(left_out)
-    notes = [
-        f"{dataset}: runs of {column.label} at other settings are not shown ({count}): {departs}." for departs, count in told[:TOLD]
-    ]
+    if not told:
+        return []
+    kinds = [f"{count} with {departs}" for departs, count in told[:TOLD]]
     if len(told) > TOLD:
-        runs = sum(count for _, count in told[TOLD:])
-        notes.append(f"{dataset}: nor are runs of {column.label} at {len(told) - TOLD} further settings ({runs}).")
-    return notes
+        further = len(told) - TOLD
+        kinds.append(f"{sum(count for _, count in told[TOLD:])} at {further} further setting{'s' * (further > 1)}")
+    return [f"{dataset}: runs of {column.label} at other settings are not shown: {'; '.join(kinds)}."]
 
 
 def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[str]:
-    """Notes on runs of the table's methods at settings that no column is for."""
+    """A note on runs of the table's methods at settings that no column is for, by method, filter and strategy."""
     methods = {condition.values[0] for column in definition.columns for condition in column.where if condition.key == "method.name"}
-    counts: dict[str, int] = {}
+    counts: dict[str, Counter[str]] = {}
     for group in groups:
         if group.name("method") in methods and not any(column.matches(group.flat) for column in definition.columns):
-            name = f"{group.name('method')} with filter {group.name('filter')}"
-            if group.name("negatives") not in PLAIN.values:
-                name += f" and negatives {group.name('negatives')}"
-            counts[name] = counts.get(name, 0) + len(group.records)
+            name = f"{group.name('method')} (filter {group.name('filter')})"
+            counts.setdefault(name, Counter())[group.name("negatives")] += len(group.records)
+    if not counts:
+        return []
     # In order of name: groups are sorted by a hash, which a new setting changes.
-    return [
-        f"{dataset}: {count} {'run' if count == 1 else 'runs'} of {name} {'is' if count == 1 else 'are'} in no column of this table."
-        for name, count in sorted(counts.items())
-    ]
+    kinds = [f"{name} with negatives {_listed(strategies)}" for name, strategies in sorted(counts.items())]
+    return [f"{dataset}: runs in no column of this table: {'; '.join(kinds)}."]
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
 
 
 def _entry(

@@ -75,6 +75,21 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert len(records()) == 2
 
 
+def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed) -> None:
+    command = ["-m", *SMALL, "method=bgrl,grace", "negatives=uniform,imix", "method.epochs=1", "task=clustering", "seeds=2"]
+    assert main([*command, "--dry-run"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
+    assert len(told) == 1 and told[0].startswith(
+        "2 of them will be recorded as unsupported: method=bgrl has no negatives for negatives=imix"
+    )
+    assert main(command) == 1
+    reasons = {record.status: record.reason for record in Store("runs").scan()}
+    assert reasons["unsupported"] in told[0], "what was foretold is what is recorded"
+    capsys.readouterr()
+    assert main([*command, "--dry-run"]) == 0
+    assert "unsupported" not in capsys.readouterr().out, "nothing is left that would be refused"
+
+
 def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
     assert main(["--dry-run", "methd=kmeans"]) == 2
     assert "Did you mean 'method'?" in capsys.readouterr().err

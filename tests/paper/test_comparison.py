@@ -100,13 +100,13 @@ def test_the_paper_setting_is_shown_and_others_are_named(record) -> None:
     comparison = of([record(seed=0), record(seed=1), record(seed=0, epochs=3, metrics={"acc": 0.1})])
     assert [column for column in block(comparison).columns if column.startswith("dmat_i")] == ["dmat_i"]
     assert block(comparison).entries["acc", "dmat_i"].ours.n == 2
-    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown (1): method.epochs=3 (paper: 300).",)
+    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown: 1 with method.epochs=3 (paper: 300).",)
 
 
 def test_of_a_sweep_the_first_settings_are_named_and_the_others_counted(record) -> None:
     notes = of([record(), *[record(epochs=epochs, seed=seed) for epochs in range(1, 9) for seed in range(2)]]).notes
-    assert notes[0] == "cora: runs of dmat_i at other settings are not shown (2): method.epochs=1 (paper: 300)."
-    assert len(notes) == 6 and notes[5] == "cora: nor are runs of dmat_i at 3 further settings (6)."
+    told = "; ".join(f"2 with method.epochs={epochs} (paper: 300)" for epochs in range(1, 6))
+    assert notes == (f"cora: runs of dmat_i at other settings are not shown: {told}; 6 at 3 further settings.",)
 
 
 def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
@@ -119,7 +119,9 @@ def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
 def test_another_reading_of_the_printed_epochs_is_not_the_papers(record) -> None:
     comparison = of([record(epoch_is="batch"), record(epoch_is="pass", metrics={"acc": 0.5})])
     assert block(comparison).entries["acc", "dmat_i"].ours.values == {0: 0.7}
-    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown (1): method.epoch_is=pass (shipped: batch).",)
+    assert comparison.notes == (
+        "cora: runs of dmat_i at other settings are not shown: 1 with method.epoch_is=pass (shipped: batch).",
+    )
 
 
 def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None:
@@ -131,8 +133,10 @@ def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None
 
 
 def test_runs_in_no_column_are_noted(record) -> None:
-    comparison = of([record(seed=seed, filter="none") for seed in range(2)])
-    assert comparison.notes == ("cora: 2 runs of dmat_i with filter none are in no column of this table.",)
+    outside = [record(seed=seed, filter="none", negatives=name) for seed in range(2) for name in ("uniform", "nml")]
+    comparison = of([*outside, record(method="gca", filter="none", negatives="imix")])
+    kinds = "dmat_i (filter none) with negatives nml (2), uniform (2); gca (filter none) with negatives imix (1)"
+    assert comparison.notes == (f"cora: runs in no column of this table: {kinds}.",)
 
 
 def test_unknown_names() -> None:
@@ -248,7 +252,7 @@ def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(recor
 
     printed = of([*scaled("auto", method="dgi"), *scaled("l2", method="dgi")])
     assert [column for column in block(printed).columns if column.startswith("dgi")] == ["dgi"]
-    assert "cora: runs of dgi at other settings are not shown (2): task.normalize=l2 (shipped: auto)." in printed.notes
+    assert "cora: runs of dgi at other settings are not shown: 2 with task.normalize=l2 (shipped: auto)." in printed.notes
     alone = of(scaled("l2", method="dgi"))
     assert "cora: dgi was not run at the paper's settings: task.normalize=l2 (shipped: auto)." in alone.notes
     control = of([*scaled("auto", method="kmeans", filter="gnnbp"), *scaled("l2", method="kmeans", filter="gnnbp")])

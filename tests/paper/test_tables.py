@@ -106,7 +106,7 @@ def test_runs_of_other_settings_are_not_taken_for_the_papers(record) -> None:
             for settings in ({"epochs": 200}, {"epochs": 3})]  # fmt: skip
     whole = of(runs, "nml/1")
     assert cell(whole, "cora", "accuracy", "grace").records == (runs[0],) and cell(whole, "cora", "accuracy", "grace").faithful
-    assert whole.notes == ("cora: runs of grace at other settings are not shown (1): method.epochs=3 (shipped: 200).",)
+    assert whole.notes == ("cora: runs of grace at other settings are not shown: 1 with method.epochs=3 (shipped: 200).",)
     alone = of(runs[1:], "nml/1")
     entry = cell(alone, "cora", "accuracy", "grace")
     assert not entry.faithful and entry.show_ours() == "81.00 (1) ✓†"
@@ -199,7 +199,7 @@ def test_runs_with_another_strategy_are_no_baselines(record) -> None:
     """They are the matrix's."""
     comparison = of([record(method="gca", filter="none", negatives=name) for name in ("uniform", "nml")], "dmat/1")
     assert cell(comparison, "cora", "acc", "gca").ours.n == 1
-    assert comparison.notes == ("cora: 1 run of gca with filter none and negatives nml is in no column of this table.",)
+    assert comparison.notes == ("cora: runs in no column of this table: gca (filter none) with negatives nml (1).",)
 
 
 # --- what records may hold ------------------------------------------------------------------------------------
