@@ -15,6 +15,9 @@ from typing import Annotated, Any, Union
 
 from gclbench.registry import nearest
 
+LARGEST = 1e60
+"""Of a number that can be set: what records hold, since the squares of larger ones have no float."""
+
 
 @dataclass(frozen=True)
 class Range:
@@ -191,18 +194,25 @@ def convert(value: Any, kind: Any) -> Any:
     if kind is int:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value != int(value):
             raise ValueError("must be a whole number")
-        return int(value)
+        return int(_bounded(value))
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError("must be a number")
         if not math.isfinite(value):
             raise ValueError("must be a finite number")
-        return float(value)
+        return float(_bounded(value))
     if kind is str:
         if value is None or isinstance(value, (list, dict)):
             raise ValueError("must be a word")
         return str(value)
     raise TypeError(f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an optional of these")
+
+
+def _bounded(value: float) -> float:
+    """The number itself; raises ValueError where it is too large to be recorded."""
+    if abs(value) > LARGEST:
+        raise ValueError(f"is out of range: it must lie between {-LARGEST:g} and {LARGEST:g}")
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -156,7 +156,7 @@ def run(
             preempted.records = records
             raise
         except BaseException as error:
-            outcome = _status(error, job.components)
+            outcome = _status(error, job.components, watch.reached > 0)
             if embedding is None and not isinstance(error, Unsupported):
                 failure = outcome
         ended(name, metrics, outcome)
@@ -287,12 +287,16 @@ def _negatives(spec: RunSpec, method: Any, strategy: Any) -> dict[str, Any]:
     return {"negatives": strategy} if getattr(method, "takes_negatives", False) else {}
 
 
-def _status(error: BaseException, components: Mapping[str, Any]) -> tuple[str, str, str]:
-    """(status, reason, traceback) of an exception."""
+def _status(error: BaseException, components: Mapping[str, Any], stepped: bool) -> tuple[str, str, str]:
+    """(status, reason, traceback) of an exception.
+
+    Args:
+        stepped: the training made a step before it.
+    """
     if isinstance(error, Unsupported):
         return "unsupported", error.reason, ""
     if isinstance(error, Diverged):
-        return "diverged", f"{error}{_steadier(components)}", ""
+        return "diverged", f"{error}{_steadier(components, stepped)}", ""
     if isinstance(error, TimeLimit):
         return "timeout", str(error), ""
     text = f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -301,12 +305,15 @@ def _status(error: BaseException, components: Mapping[str, Any]) -> tuple[str, s
     return "failed", text, traceback.format_exc()
 
 
-def _steadier(components: Mapping[str, Any]) -> str:
-    """Which settings that there are may keep a loss finite, as the end of a sentence."""
+def _steadier(components: Mapping[str, Any], stepped: bool) -> str:
+    """Which settings that are in use may keep a loss finite, as the end of a sentence."""
     method, strategy = components["method"], components["negatives"]
-    rates = ["method.lr"] * hasattr(method, "lr")
-    rates += ["negatives.lr"] * (getattr(method, "takes_negatives", False) and hasattr(strategy, "lr"))
-    advice = [f"a smaller {' or '.join(rates)}"] * bool(rates) + ["a larger method.tau"] * hasattr(method, "tau")
+    rates = ["method.lr"] * (stepped and hasattr(method, "lr"))
+    learns = hasattr(strategy, "lr") and getattr(strategy, "learns", True)
+    rates += ["negatives.lr"] * (learns and getattr(method, "takes_negatives", False))
+    advice = [f"a smaller {' or '.join(rates)}"] * bool(rates)
+    # A method that says that it takes no negatives (MVGRL against a summary) reads no temperature either.
+    advice += ["a larger method.tau"] * (hasattr(method, "tau") and getattr(method, "takes_negatives", True))
     return f"; {' or '.join(advice)} may help" if advice else ""
 
 

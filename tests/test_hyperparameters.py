@@ -106,6 +106,7 @@ def test_defaults_and_values_are_plain():
         ({"lr": None}, "method.lr=None must be a number"),
         ({"lr": math.nan}, "method.lr=nan must be a finite number"),
         ({"lr": math.inf}, "method.lr=inf must be a finite number"),
+        ({"lr": 1e80}, "method.lr=1e+80 is out of range: it must lie between -1e+60 and 1e+60"),
         ({"limit": -math.inf}, "method.limit=-inf must be a finite number"),
         ({"decay": -1e-9}, "method.decay=-1e-09 is out of range: it must be ≥ 0"),
         ({"mask": 1}, "method.mask=1 is out of range: it must be ≥ 0 and < 1"),

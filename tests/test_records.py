@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from example_records import SPEC, full_record, record
 
-from gclbench.records import SCHEMA, STATUSES, Record, RunSpec, digest, flatten
+from gclbench import hyperparameters
+from gclbench.records import SCHEMA, STATUSES, Record, RunSpec, digest, flatten, layout
 
 
 def test_id_is_the_hash_of_canonical_json():
@@ -164,3 +165,8 @@ def test_random_damage_is_a_value_error_or_a_record():
 
 def test_flatten() -> None:
     assert flatten({"a": {"b": {"c": 1}, "d": [2]}, "e": None}) == {"a.b.c": 1, "a.d": [2], "e": None}
+
+
+def test_what_can_be_set_can_be_recorded() -> None:
+    """A number that only the reader of records refuses would be trained for and lost."""
+    assert hyperparameters.LARGEST == layout.LARGEST

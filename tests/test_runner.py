@@ -206,16 +206,24 @@ def test_tasks_that_hide_nothing_share_one_embedding() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings,advice",
+    "settings,stepped,advice",
     [
-        (["method=grace"], "; a smaller method.lr or a larger method.tau may help"),
-        (["method=nml_gcl"], "; a smaller method.lr or negatives.lr or a larger method.tau may help"),
-        (["method=bgrl"], "; a smaller method.lr may help"),
-        (["method=agc"], ""),
+        (["method=grace"], True, "; a smaller method.lr or a larger method.tau may help"),
+        (["method=grace"], False, "; a larger method.tau may help"),
+        (["method=nml_gcl"], True, "; a smaller method.lr or negatives.lr or a larger method.tau may help"),
+        (["method=nml_gcl"], False, "; a smaller negatives.lr or a larger method.tau may help"),
+        (["method=nml_gcl", "negatives.metric=oracle"], True, "; a smaller method.lr or a larger method.tau may help"),
+        (["method=augcl", "negatives.estimator=distance"], False, "; a larger method.tau may help"),
+        (["method=mvgrl"], True, "; a smaller method.lr may help"),
+        (["method=mvgrl", "method.objective=nodes"], True, "; a smaller method.lr or a larger method.tau may help"),
+        (["method=bgrl"], True, "; a smaller method.lr may help"),
+        (["method=dmt"], True, "; a smaller method.lr or a larger method.tau may help"),
+        (["method=agc"], False, ""),
     ],
 )
-def test_a_diverged_run_names_settings_that_its_method_has(settings: list[str], advice: str) -> None:
-    assert runner._status(Diverged("the loss became nan"), load([*settings, "dataset=digits"]).components) == (
+def test_a_diverged_run_names_settings_that_are_in_use(settings: list[str], stepped: bool, advice: str) -> None:
+    """The first loss is that of the initial weights, whatever the rate."""
+    assert runner._status(Diverged("the loss became nan"), load([*settings, "dataset=digits"]).components, stepped) == (
         "diverged", f"the loss became nan{advice}", "",
     )  # fmt: skip
 

@@ -59,6 +59,11 @@ class Augcl:
     lr: Positive = 0.01
     batch_size: Count = 2048
 
+    @property
+    def learns(self) -> bool:
+        """Whether it trains a network by itself, at its `lr`."""
+        return self.estimator != "distance"
+
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """The pair network and its stream of pairs.
 
@@ -87,7 +92,7 @@ class AugclNegatives(Negatives):
         super().__init__()
         self.settings = settings
         self.network: PairNetwork | None = None
-        if settings.estimator != "distance":
+        if settings.learns:
             with rng.seeded("negatives"):
                 self.network = PairNetwork(width, 3 if settings.estimator == "gambler" else 2)
         self.generators["negatives"] = rng.torch("negatives")

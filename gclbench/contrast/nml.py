@@ -26,6 +26,9 @@ from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive
 from gclbench.registry import NEGATIVES
 from gclbench.streams import Streams
 
+LEAST_ORACLE_ALPHA = 1e-9
+"""Below, the closed form loses the regulariser to rounding."""
+
 
 @NEGATIVES.register("nml")
 @dataclass(frozen=True)
@@ -54,11 +57,16 @@ class Nml:
     detach: bool = False
 
     def __post_init__(self) -> None:
-        if self.metric == "oracle" and self.alpha == 0:
+        if self.metric == "oracle" and self.alpha < LEAST_ORACLE_ALPHA:
             raise ValueError(
-                "metric=oracle needs alpha > 0, since without the regulariser the best weights are all on the least similar node; "
-                "try negatives.alpha=0.1"
+                f"metric=oracle needs alpha ≥ {LEAST_ORACLE_ALPHA:g}, since without the regulariser the best weights are all on the "
+                "least similar node; try negatives.alpha=0.1"
             )
+
+    @property
+    def learns(self) -> bool:
+        """Whether it trains a network by itself, at its `lr`."""
+        return self.metric in ("separable", "pairwise")
 
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """The metric with its initial weights.

@@ -156,12 +156,20 @@ class ProbableNegatives(Negatives):
         return int(self.state) != WARMING
 
     def findings(self, pair: Pair) -> dict[str, float]:
-        """`progcl_degenerate`: 1 where the fit found no two components, so that the negatives stayed uniform."""
-        return {} if int(self.state) == WARMING else {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
+        """`progcl_degenerate`: 1 where the fit found no two components; `progcl_unfitted`: 1 where its time came and there was no fit.
+
+        In both cases the negatives stayed uniform.
+        """
+        if int(self.state) != WARMING:
+            return {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
+        return {"progcl_unfitted": 1.0} if pair.total and pair.iteration >= self.start(pair) else {}
 
     def remarks(self, findings: Mapping[str, float]) -> list[str]:
-        none = "ProGCL found no two components in the similarities: its negatives stayed uniform"
-        return [none] if findings.get("progcl_degenerate") else []
+        uniform = {
+            "progcl_degenerate": "ProGCL found no two components in the similarities: its negatives stayed uniform",
+            "progcl_unfitted": "ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed uniform",
+        }
+        return [told for name, told in uniform.items() if findings.get(name)]
 
     def set_extra_state(self, state: Any) -> None:
         super().set_extra_state(state)

@@ -59,8 +59,9 @@ class Dgi:
             model = nn.ModuleDict({"encoder": encoder, "discriminator": Discriminator(self.hidden)}).to(graph.x.device)
         optimiser = torch.optim.Adam(model.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True)
         patience = Patience(self.patience, model)
-        shuffles = rng.torch("shuffles")
-        state = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles}
+        shuffles, noise = rng.torch("shuffles"), rng.torch("noise")
+        encoder.use(noise)
+        state = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles, "noise": noise}
         for epoch in watch.iterations(self.epochs, **state):
             order = torch.randperm(features.nodes, generator=shuffles).to(graph.x.device)
             product = encoder.product(features)
@@ -76,5 +77,6 @@ class Dgi:
             loss.backward()
             optimiser.step()
         patience.restore()
+        model.eval()
         with torch.no_grad():
             return Embedding(encoder.activate(propagation @ encoder.product(features)), **patience.told())

@@ -101,7 +101,9 @@ class Mvgrl:
         trained += [] if strategy is None else strategy.joint_parameters()
         optimiser = torch.optim.Adam(trained, lr=self.lr, weight_decay=self.weight_decay, fused=True)
         patience = Patience(self.patience, model)
-        shuffles = rng.torch("shuffles")
+        shuffles, noise = rng.torch("shuffles"), rng.torch("noise")
+        first.use(noise)
+        second.use(noise)
         subgraphs = Subgraphs(nodes, self.subgraphs, self.subgraph_nodes, rng.torch("subgraphs"))
 
         def pair(iteration: int, strategy: Negatives, among: Tensor | None) -> Pair:
@@ -120,7 +122,7 @@ class Mvgrl:
                 strategy.update(both.detached())
             return strategy(both), dict(strategy.terms)
 
-        state: dict[str, Any] = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles}
+        state: dict[str, Any] = {"model": model, "optimiser": optimiser, "patience": patience, "shuffles": shuffles, "noise": noise}
         for epoch in watch.iterations(self.epochs, **state, subgraphs=subgraphs.generator):
             # The strategy learns once per step, from the first sub-graph.
             parts = [loss_of(epoch, among, learns=number == 0) for number, among in enumerate(subgraphs.draw(device))]

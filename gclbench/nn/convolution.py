@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gclbench.nn.gcn import GCN_ACTIVATIONS
+from gclbench.nn.gcn import GCN_ACTIVATIONS, RandomisedReLU
 from gclbench.nn.sparse import Features
 
 
@@ -21,6 +21,11 @@ class Convolution(nn.Module):
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, width)))
         self.bias = nn.Parameter(torch.zeros(width))
         self.activation = GCN_ACTIVATIONS[activation]()
+
+    def use(self, generator: torch.Generator) -> None:
+        """Lets a random activation draw from this generator in training."""
+        if isinstance(self.activation, RandomisedReLU):
+            self.activation.generator = generator
 
     def product(self, features: Features) -> Tensor:
         """x W, N×d."""

@@ -22,9 +22,15 @@ class RandomisedReLU(nn.Module):
         self.generator: torch.Generator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Elementwise; the mean slope in eval mode or without a generator."""
-        if not self.training or self.generator is None:
+        """Elementwise; the mean slope in eval mode.
+
+        Raises:
+            RuntimeError: in training without a generator, which would make the slopes the mean one unnoticed.
+        """
+        if not self.training:
             return nn.functional.leaky_relu(x, RRELU_SLOPE)
+        if self.generator is None:
+            raise RuntimeError("a randomised ReLU draws its slopes from a generator in training: give it one with `use`")
         slope = torch.empty(x.shape).uniform_(1 / 8, 1 / 3, generator=self.generator).to(x.device)
         return torch.where(x < 0, x * slope, x)
 

@@ -77,6 +77,29 @@ def test_the_high_component_has_no_pole_at_one():
     assert mixture.high[1] == beta_mixture.HIGH_BETA
 
 
+def test_the_high_component_has_no_pole_where_em_changes_which_one_it_is():
+    """Two heaps and one that rises to 1: the component that starts as the low one ends as the high one in many such samples."""
+    rng = np.random.default_rng(1)
+    changed, neither = 0, 0
+    for _ in range(300):
+        parts = [rng.beta(*np.exp(rng.uniform(0, 4, 2)), rng.integers(50, 600)) for _ in range(rng.integers(2, 4))]
+        x = np.concatenate(parts)
+        try:
+            mixture = BetaMixture.fit(torch.from_numpy(x), high_weight=0.05, steps=10)
+        except DegenerateMixture as error:
+            neither += "neither is the high one" in str(error)
+            continue
+        assert mixture.high[1] >= 1
+        assert mixture.low[0] / sum(mixture.low[:2]) <= mixture.high[0] / sum(mixture.high[:2])
+        changed += mixture.high[2] > 0.5
+    assert changed > 10 and neither > 0
+
+
+def test_a_component_that_vanishes_is_told():
+    with pytest.raises(DegenerateMixture, match=r"step 1 a component holds \d.*e-\d+ of the sample"):
+        BetaMixture.fit(torch.from_numpy(sample()), high_weight=1e-12)
+
+
 @pytest.mark.parametrize(
     "values,message",
     [

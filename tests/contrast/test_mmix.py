@@ -219,6 +219,27 @@ def test_constant_shares_leave_the_projections_to_the_diversity_loss() -> None:
     assert float(learned.query.weight.grad.abs().max()) > 0
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_encoders_optimiser_trains_all_of_its_weights(variant: str) -> None:
+    """Those of g always, P_m and P_n where there are any."""
+    strategy = made(Mmix(variant=variant))
+    trained = {id(parameter) for parameter in strategy.joint_parameters()}
+    # Two layers and two slopes: six; and the two projections.
+    assert len(trained) == (8 if variant == "mp" else 6)
+    assert trained == {id(parameter) for parameter in strategy.parameters()}
+
+
+def test_weights_start_as_xavier_has_them() -> None:
+    """Uniform to ±√(6 / (in + out)), wider than PyTorch's own; biases at 0 (the papers' settings)."""
+    strategy = Mmix().build(64, NODES, Streams(0), CPU)
+    bound = math.sqrt(6 / 128)
+    matrices = [parameter for parameter in strategy.parameters() if parameter.ndim == 2]
+    assert len(matrices) == 4
+    assert all(0.98 * bound < float(matrix.detach().abs().max()) <= bound for matrix in matrices)
+    biases = [parameter for name, parameter in strategy.named_parameters() if name.endswith("bias")]
+    assert len(biases) == 2 and not any(bool(bias.any()) for bias in biases)
+
+
 def test_the_diversity_loss_lowers_the_self_share() -> None:
     """Minimised, it pushes q_i and k_i apart, which is what it is for (paper 002, Section 3.2)."""
     strategy = made(Mmix())

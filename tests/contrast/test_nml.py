@@ -13,7 +13,7 @@ from torch.nn.functional import kl_div, normalize, relu
 
 from gclbench.contrast import blocks, nml_metrics
 from gclbench.contrast.negatives import Pair
-from gclbench.contrast.nml import Nml, NmlNegatives
+from gclbench.contrast.nml import LEAST_ORACLE_ALPHA, Nml, NmlNegatives
 from gclbench.contrast.nml_metrics import PairwiseMetric, SeparableMetric
 from gclbench.graph import Unsupported
 from gclbench.hyperparameters import bind
@@ -136,9 +136,11 @@ def test_the_encoders_step_leaves_the_metric_alone():
         assert strategy.joint_parameters() == []
 
 
+@pytest.mark.parametrize("detach", [False, True])
 @pytest.mark.parametrize("metric", ["separable", "pairwise"])
-def test_update_takes_the_metrics_steps_and_lowers_the_loss(metric):
-    strategy = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3)
+def test_update_takes_the_metrics_steps_and_lowers_the_loss(metric, detach):
+    """`detach` is about the encoder's step alone."""
+    strategy = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3, detach=detach)
     by_hand = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3)
     pair = a_pair()
     before = strategy(pair)
@@ -293,7 +295,8 @@ def test_a_graph_of_one_node_is_refused():
         ({"inner_steps": 0}, r"negatives.inner_steps=0 is out of range: it must be ≥ 1"),
         ({"alpha": -0.1}, r"negatives.alpha=-0.1 is out of range: it must be ≥ 0"),
         ({"metric": "pairwize"}, r"must be one of separable, pairwise, oracle, uniform, cosine. Did you mean 'pairwise'\?"),
-        ({"metric": "oracle", "alpha": 0.0}, r"metric=oracle needs alpha > 0.*try negatives.alpha=0.1"),
+        ({"metric": "oracle", "alpha": 0.0}, r"metric=oracle needs alpha ≥ 1e-09.*try negatives.alpha=0.1"),
+        ({"metric": "oracle", "alpha": 1e-16}, r"metric=oracle needs alpha ≥ 1e-09"),
     ],
 )
 def test_settings_out_of_range(values, message):
@@ -301,3 +304,26 @@ def test_settings_out_of_range(values, message):
     assert bind(Nml, values, "negatives", errors) is None
     with pytest.raises(AssertionError, match=message):
         raise AssertionError(errors[0])
+
+
+def test_the_oracle_is_finite_at_its_least_alpha():
+    strategy = built("oracle", alpha=LEAST_ORACLE_ALPHA)
+    assert math.isfinite(float(strategy(a_pair())))
+    m = strategy.metric.unscaled(nml_metrics.Views.of(a_pair()))(0, NODES)
+    torch.testing.assert_close(m.sum(dim=1), torch.ones(NODES, dtype=m.dtype))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_who_learns_has_an_optimiser(metric):
+    assert built(metric).settings.learns == bool(built(metric).optimisers)
+
+
+@pytest.mark.parametrize("metric", ["separable", "pairwise"])
+def test_weights_start_as_xavier_has_them(metric):
+    """Uniform to ±√(6 / (in + out)), half as wide again as PyTorch's own for a square layer."""
+    made = Nml(metric=metric, hidden=64).build(64, NODES, Streams(0), torch.device("cpu"))
+    layers = [layer for layer in made.modules() if isinstance(layer, torch.nn.Linear) and min(layer.weight.shape) > 1]
+    assert layers
+    for layer in layers:
+        bound = math.sqrt(6 / sum(layer.weight.shape))
+        assert 0.98 * bound < float(layer.weight.detach().abs().max()) <= bound

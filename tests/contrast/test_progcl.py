@@ -213,7 +213,6 @@ def test_the_sample_has_no_positives_and_as_many_columns_as_asked_for():
 def test_similarities_without_two_components_leave_the_negatives_uniform(name):
     strategy = built(name)
     same = torch.ones(NODES, WIDTH, dtype=torch.float64)
-    assert strategy.findings(a_pair()) == {}
     strategy.update(replace(a_pair(), u=same, v=same))
     assert strategy.findings(a_pair()) == {"progcl_degenerate": 1.0}
     assert strategy.told(a_pair())["remarks"][0].endswith("its negatives stayed uniform")
@@ -287,3 +286,32 @@ def test_settings_out_of_range(cls, values, message):
     errors: list[str] = []
     assert bind(cls, values, "negatives", errors) is None
     assert errors == [message]
+
+
+def test_rows_with_few_probable_negatives_are_filled_up_without_the_positive():
+    """B is 0 for all but two candidates of each row: the others share equally, and the anchor's own node is never one of them."""
+    strategy = fitted("progcl_mix", selected=NODES - 1)
+    b = torch.zeros(NODES, NODES, dtype=torch.float64)
+    for i in range(NODES):
+        b[i, (i + 1) % NODES], b[i, (i + 2) % NODES] = 0.5, 0.25
+    strategy._hardness = lambda pair, forth: lambda start, stop: b[start:stop].clone()
+    index, best = strategy._hardest(a_pair(5, 600), forth=True)(0, NODES)
+    for i in range(NODES):
+        assert sorted(index[i].tolist()) == [j for j in range(NODES) if j != i]
+    assert bool((best > 0).all()) and best[:, :2].tolist() == [[0.5, 0.25]] * NODES
+    assert bool((best[:, 2:] == best[0, 2]).all()), "two of no weight share equally"
+    assert bool(torch.isfinite(strategy(a_pair(5, 600))))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_mixture_that_is_never_fitted_is_told(name):
+    strategy, pair = built(name), a_pair()
+    few = replace(pair, u=pair.u[:2], v=pair.v[:2])
+    assert strategy.findings(replace(few, iteration=399)) == {}, "its time has not come"
+    assert strategy.findings(replace(few, iteration=1, total=0)) == {}, "nothing is trained"
+    strategy.update(few)
+    found = strategy.findings(few)
+    assert found == {"progcl_unfitted": 1.0}
+    assert strategy.remarks(found) == ["ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed uniform"]
+    strategy.update(pair)
+    assert strategy.findings(pair) == {"progcl_degenerate": 0.0} and not strategy.remarks(strategy.findings(pair))

@@ -70,3 +70,15 @@ def test_it_stops_when_the_loss_stops_falling_and_embeds_with_its_lowest(graph):
     # The state of the lowest loss is the one before that step: what as many steps without patience leave.
     plain = Dgi(epochs=best, hidden=WIDTH, lr=0.5, patience=0).fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
     assert torch.equal(found.z, plain.z) and found.findings == {"steps_kept": best} and not plain.findings
+
+
+def test_randomised_slopes_are_drawn_in_training_only(graph):
+    """`rrelu_mean` has the mean slope throughout: without a step the two are the same."""
+
+    def fit(activation, epochs):
+        method = Dgi(epochs=epochs, hidden=WIDTH, activation=activation, patience=0)
+        return method.fit(graph, torch.full((NODES,), -1), Streams(0), Watch()).z
+
+    assert torch.equal(fit("rrelu", 3), fit("rrelu", 3))
+    assert torch.equal(fit("rrelu", 0), fit("rrelu_mean", 0))
+    assert not torch.allclose(fit("rrelu", 3), fit("rrelu_mean", 3), rtol=1e-6)

@@ -42,6 +42,7 @@ class Spy(UniformNegatives):
         self.weight = nn.Parameter(torch.zeros(3))
         self.seen: list[Pair] = []
         self.updated: list[Pair] = []
+        self.modes: list[tuple[str, bool]] = []
         self.mixing: RowMixture | None = None
 
     def joint_parameters(self) -> list[nn.Parameter]:
@@ -56,13 +57,16 @@ class Spy(UniformNegatives):
 
     def forward(self, pair: Pair) -> Tensor:
         self.seen.append(pair)
+        self.modes.append(("loss", self.training))
         return super().forward(pair) + (self.weight - 1).square().sum()
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+        self.modes.append(("embedding", self.training))
         return torch.cat([z, z], dim=1)
 
     def weights(self, pair: Pair) -> WeightRows:
         self.seen.append(pair)
+        self.modes.append(("weights", self.training))
         return super().weights(pair)
 
 
@@ -170,6 +174,16 @@ def test_joint_parameters_learn_and_embed_is_asked(graph):
     found = fit(graph, Spying(spy), epochs=60, lr=0.05, views=1, weight_decay=0.0)
     torch.testing.assert_close(spy.weight.detach(), torch.ones(3), rtol=0, atol=0.2)
     assert found.z.shape == (NODES, 2 * WIDTH) and torch.equal(found.z[:, :WIDTH], found.z[:, WIDTH:])
+
+
+def test_the_strategy_is_in_training_until_the_last_step_and_not_after(graph):
+    """NML's slopes are random in training only."""
+    spying = Spying()
+    fit(graph, spying, epochs=2)
+    # The loss is asked once per view.
+    losses, told = spying.spy.modes[:-2], spying.spy.modes[-2:]
+    assert losses and set(losses) == {("loss", True)}
+    assert told == [("embedding", False), ("weights", False)]
 
 
 def test_what_reports_look_at(graph):

@@ -133,6 +133,7 @@ class Waiting(UniformNegatives):
         return super().forward(pair) + (pair.iteration > 3) * 100
 
     def weights(self, pair):
+        assert not self.training, "NML's slopes are random in training only"
         self.asked.append(pair)
         return super().weights(pair)
 
@@ -302,3 +303,17 @@ def test_a_term_that_breaks_on_any_sub_graph_is_named(graph):
 def test_a_sub_graph_of_one_node_is_refused(capsys):
     assert main(["method=mvgrl", "dataset=cora", "method.subgraphs=2", "method.subgraph_nodes=1"]) == 2
     assert capsys.readouterr().err == "gclbench: method.subgraph_nodes=1 is out of range: it must be ≥ 2\n"
+
+
+@pytest.mark.parametrize("objective", ["summary", "nodes"])
+def test_randomised_slopes_are_drawn_in_training_only(graph, objective):
+    """`rrelu_mean` has the mean slope throughout: without a step the two are the same, in reports too."""
+
+    def fit(activation, epochs):
+        method = Mvgrl(objective=objective, epochs=epochs, hidden=WIDTH, activation=activation, patience=0)
+        found = method.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), Uniform())
+        return torch.cat([found.z, *([] if found.contrast is None else [found.contrast.u, found.contrast.v])], dim=1)
+
+    assert torch.equal(fit("rrelu", 3), fit("rrelu", 3))
+    assert torch.equal(fit("rrelu", 0), fit("rrelu_mean", 0))
+    assert not torch.allclose(fit("rrelu", 3), fit("rrelu_mean", 3), rtol=1e-6)

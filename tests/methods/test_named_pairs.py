@@ -80,7 +80,11 @@ def test_progcl_on_a_citation_graph_has_graces_row():
 
 
 def test_a_named_pair_takes_another_strategy():
-    assert load(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]["name"] == "progcl_mix"
+    mix = load(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]
+    assert mix.pop("selected") == 1000, "METHODS 3.8"
+    assert mix == {**load(["method=progcl"]).settings["negatives"], "name": "progcl_mix"}
+    assert load(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {"name": "imix", "alpha": 1.0}
+    assert load(["method=nml_gcl"]).settings["negatives"]["detach"] is False, "the official code's weights carry gradients"
     assert load(["method=nml_gcl", "negatives=uniform"]).settings["negatives"] == {"name": "uniform"}
 
 

@@ -97,7 +97,8 @@ def test_random_slopes_come_from_the_generator_alone() -> None:
     activation = RandomisedReLU()
     x = torch.linspace(-4, 4, 400)
     state = torch.random.get_rng_state()
-    torch.testing.assert_close(activation(x), torch.where(x < 0, x * RRELU_SLOPE, x))
+    with pytest.raises(RuntimeError, match="give it one with `use`"):
+        activation(x)
     activation.generator = torch.Generator().manual_seed(0)
     first, second = activation(x), activation(x)
     assert not torch.equal(first, second), "a fresh draw per pass"
@@ -110,6 +111,7 @@ def test_random_slopes_come_from_the_generator_alone() -> None:
     assert torch.equal(first[x > 0], x[x > 0])
     activation.eval()
     torch.testing.assert_close(activation(x), nn.RReLU().eval()(x))
+    torch.testing.assert_close(activation(x), torch.where(x < 0, x * RRELU_SLOPE, x))
 
 
 def test_the_encoder_hands_its_stream_to_every_random_activation() -> None:

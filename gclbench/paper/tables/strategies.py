@@ -15,8 +15,8 @@ from gclbench.paper.tables.mmix import (
     MMIX_MO,
     MMIX_MP,
     MO_MIX_OP,
+    NO_MIX,
     RANDOM_MIX,
-    UNMIXED,
     WITHOUT_DIVERSITY,
 )
 
@@ -29,9 +29,9 @@ def _shortened(*columns: Column) -> tuple[Column, ...]:
 
 
 MIXTURES = _shortened(
-    Column("no mixing", UNMIXED),
+    NO_MIX,
     FIXED_MIX,
-    Column("random mixing", RANDOM_MIX),
+    RANDOM_MIX,
     I_MIX,
     BINARY_MIX,
     MO_MIX_OP,
