@@ -274,7 +274,8 @@ def test_an_evaluation_that_takes_too_long_is_its_own_tasks_timeout(monkeypatch:
     from gclbench.tasks.clustering import Clustering
 
     monkeypatch.setattr(Clustering, "evaluate", lambda *arguments: time.sleep(60))
-    records = run("method=unruly", "task=[clustering,classification]", "time_limit=0.1")
+    # Enough for the other task on a busy machine.
+    records = run("method=unruly", "task=[clustering,classification]", "time_limit=3")
     assert {name: record.status for name, record in records.items()} == {"clustering": "timeout", "classification": "ok"}
 
 

@@ -33,7 +33,7 @@ class BetaMixture:
     """Two components (α, β, weight); the weights sum to 1.
 
     Attributes:
-        low, high: the component with the lower and the one with the higher mean.
+        low, high: the component with the lower and the one with the higher mean (of the sample: without its pole, a high one's may be less).
     """
 
     low: tuple[float, float, float]
@@ -53,8 +53,7 @@ class BetaMixture:
             values: (n,) in [0, 1]. high_weight: in (0, 1). steps: EM steps.
 
         Raises:
-            DegenerateMixture: when a component vanishes, shrinks to a point, or has moments that no Beta distribution has, or when
-                neither is the high one.
+            DegenerateMixture: when a component vanishes, shrinks to a point, or has moments that no Beta distribution has.
         """
         values = values.detach().double().flatten()
         first, second = (1.0, 2.0, 1 - high_weight), (2.0, 1.0, high_weight)
@@ -66,16 +65,10 @@ class BetaMixture:
                 # Powers of the distance from ½ rather than of the value: the variance is then a smaller difference.
                 powers = torch.stack([torch.ones_like(chunk), chunk - 0.5, (chunk - 0.5) ** 2], dim=1)
                 sums += torch.stack([share, 1 - share]) @ powers
-            components = [_matched(moments, len(values), step) for moments in sums.tolist()]
             # EM may change which of them is the high one.
-            first, second = sorted(components, key=_mean)
+            first, second = sorted((_matched(moments, len(values), step) for moments in sums.tolist()), key=_mean)
             if second[1] < 1:
                 second = (second[0], HIGH_BETA, second[2])
-        if _mean(first) > _mean(second):
-            # The high one lost its pole, and with it its place.
-            raise DegenerateMixture(
-                f"after {steps} EM steps the components have means {_mean(first):.4g} and {_mean(second):.4g}: neither is the high one"
-            )
         return cls(first, second)
 
 
