@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gclbench.paper.aggregate import Cell, Fact, Group, differences
-from gclbench.paper.columns import Column, typed
+from gclbench.paper.columns import PLAIN, Column, typed
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
 from gclbench.paper.ranking import ranked
@@ -113,12 +113,15 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
     if not counts:
         return []
     # In order of name: groups are sorted by a hash, which a new setting changes.
-    kinds = [f"{name} with negatives {_listed(strategies)}" for name, strategies in sorted(counts.items())]
+    kinds = [_counted(name, strategies) for name, strategies in sorted(counts.items())]
     return [f"{dataset}: runs in no column of this table: {'; '.join(kinds)}."]
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+def _counted(name: str, strategies: Counter[str]) -> str:
+    """How many runs of a method there are under each strategy; no word of strategies where there are none but the plain negatives."""
+    if all(strategy in PLAIN.values for strategy in strategies):
+        return f"{strategies.total()} of {name}"
+    return f"{name} with negatives " + ", ".join(f"{strategy} ({count})" for strategy, count in sorted(strategies.items()))
 
 
 def _entry(

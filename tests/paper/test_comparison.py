@@ -137,6 +137,9 @@ def test_runs_in_no_column_are_noted(record) -> None:
     comparison = of([*outside, record(method="gca", filter="none", negatives="imix")])
     kinds = "dmat_i (filter none) with negatives nml (2), uniform (2); gca (filter none) with negatives imix (1)"
     assert comparison.notes == (f"cora: runs in no column of this table: {kinds}.",)
+    # k-means and its like have no negatives to name.
+    comparison = of([record(seed=seed, filter="none") for seed in range(2)])
+    assert comparison.notes == ("cora: runs in no column of this table: 2 of dmat_i (filter none).",)
 
 
 def test_unknown_names() -> None:

@@ -170,7 +170,7 @@ KDD_TABLES = (
             MMIX_MP,
         ),
         where=(is_("task.protocol", "public"),),
-        remarks=(ONE_PROTOCOL, f"A control of ours: {RELEASED}."),
+        remarks=(ONE_PROTOCOL, f"fixed mixing is a control of ours; {RELEASED}."),
     ),
 )
 
