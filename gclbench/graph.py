@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,72 +42,6 @@ class Unsupported(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """The last pair of views of a contrastive training, for analyses of its negatives.
-
-    Attributes:
-        u, v: N×d, unit rows, what the loss compared. tau: temperature τ.
-        weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their negatives v, mean 1 over a
-            row's negatives; None where the strategy mixes instead.
-        mixture: likewise the shares of the nodes in each anchor's mixture; None where nothing is mixed.
-    """
-
-    u: Tensor
-    v: Tensor
-    tau: float
-    weights: Callable[[int, int], Tensor] | None = None
-    mixture: Callable[[int, int], Tensor] | None = None
-
-    def mean_cosine(self) -> float:
-        """Mean cosine between different rows of v that have a direction: 1 where these all point one way, and where fewer than two have one."""
-        # Rows have length 1, or 0 without a direction; nothing of the size of v is made.
-        nodes = int((torch.linalg.vector_norm(self.v, dim=1) > 0.5).sum())
-        total = float(self.v.sum(dim=0, dtype=torch.float64).square().sum())
-        return (total - nodes) / (nodes * (nodes - 1)) if nodes > 1 else 1.0
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """What a method returns.
-
-    Attributes:
-        z: node embeddings (N×d), float32.
-        geometry: `euclidean`, or `cosine` when the method was trained on cosine similarities;
-            tasks L2-normalise the rows of a `cosine` embedding when their `normalize` is `auto`.
-        contrast: what `task=contrast` looks at; None where a method contrasts no nodes.
-        clusters: (N,) int64, the method's own clustering, where clusters are part of what it defines (age, sdcn); else None.
-        history: (iterations, N), its clusterings in the course of the training, where somebody asked for them; else None.
-        findings: what the method, or its strategy for negatives, tells of the training, by name; for the run's record.
-        remarks: sentences on those findings that matter to whoever reads the numbers.
-
-    Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one per node.
-    """
-
-    z: Tensor
-    geometry: str = "euclidean"
-    contrast: Contrast | None = None
-    clusters: Tensor | None = None
-    history: Tensor | None = None
-    findings: Mapping[str, float] = field(default_factory=dict)
-    remarks: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.z.dim() != 2:
-            raise ValueError(f"an embedding is a matrix (nodes × dimensions); this one has shape {tuple(self.z.shape)}")
-        if self.geometry not in ("euclidean", "cosine"):
-            raise ValueError(f"the geometry of an embedding is 'euclidean' or 'cosine', not '{self.geometry}'")
-        if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
-            raise ValueError(
-                f"{self.z.shape[0]} nodes have one cluster each; these clusters have shape {tuple(self.clusters.shape)}"
-            )
-        if self.history is not None and (self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]):
-            raise ValueError(
-                f"a history is a matrix (iterations × {self.z.shape[0]} nodes); this one is {tuple(self.history.shape)}"
-            )
-
-
 class Graph(Data):
     """A PyG `Data` that knows its content hash.
 
@@ -118,20 +51,29 @@ class Graph(Data):
         y: class of each node (N), int64, −1 where unknown; or None.
         name: the dataset's name.
         repairs: one sentence per thing that was changed to make the input a graph.
-        classes: number of classes, 0 without labels. It is a fact of the dataset and stays where the labels are taken away.
-        train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without one.
-        validation: how well an embedding does on what the task holds out for choices during the training (larger is better); absent
-            where it holds out nothing. No part of the content.
+        classes: number of classes, 0 without labels. It is a fact of the dataset and stays where
+            the labels are taken away.
+        train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without
+            one.
+        validation: how well an embedding does on what the task holds out for choices during the
+            training (larger is better); absent where it holds out nothing. No part of the content.
     """
 
     @property
     def content_hash(self) -> str:
-        """sha256 (hex) over shapes, types and bytes of x, edge_index, y and the masks; computed at first use."""
+        """sha256 (hex) over shapes, types and bytes of x, edge_index, y and the masks; computed at
+        first use."""
         tensors = [
-            (key, getattr(self, key)) for key in ("x", "edge_index", "y", *MASKS) if isinstance(getattr(self, key, None), Tensor)
+            (key, getattr(self, key))
+            for key in ("x", "edge_index", "y", *MASKS)
+            if isinstance(getattr(self, key, None), Tensor)
         ]
-        # Kept only while the very same tensors are there, unchanged: replacing one or writing into one asks for a new hash.
-        state = tuple((key, id(tensor), 0 if tensor.is_inference() else tensor._version) for key, tensor in tensors)
+        # Kept only while the very same tensors are there, unchanged: replacing one or writing into
+        # one asks for a new hash.
+        state = tuple(
+            (key, id(tensor), 0 if tensor.is_inference() else tensor._version)
+            for key, tensor in tensors
+        )
         known = self.__dict__.get("_content_hash")
         if known is None or known[0] != state:
             known = (state, _digest(tensors))
@@ -155,9 +97,10 @@ def make_graph(
 ) -> Graph:
     """A validated graph; the only constructor of one.
 
-    Self-loops and repeated entries are dropped and edges stored in one direction get the other; what
-    changed is counted in `repairs`. Isolated nodes are kept. Labels with gaps become 0…k−1 in the same
-    order (recorded). float32 features, and int64 edges that need no repair, are not copied.
+    Self-loops and repeated entries are dropped and edges stored in one direction get the other;
+    what changed is counted in `repairs`. Isolated nodes are kept. Labels with gaps become 0…k−1 in
+    the same order (recorded). float32 features, and int64 edges that need no repair, are not
+    copied.
 
     Args:
         x: features (N×F): tensor, array or scipy sparse matrix of numbers.
@@ -179,7 +122,15 @@ def make_graph(
     labels = _labels(y, count, name, notes)
     split = _masks(masks or {}, count, name)
     classes = 0 if labels is None else int(labels.max()) + 1
-    return Graph(x=features, edge_index=edges, y=labels, name=name, repairs=tuple(notes), classes=classes, **split)
+    return Graph(
+        x=features,
+        edge_index=edges,
+        y=labels,
+        name=name,
+        repairs=tuple(notes),
+        classes=classes,
+        **split,
+    )
 
 
 def with_features(graph: Graph, x: Tensor) -> Graph:
@@ -190,14 +141,18 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
     """
     features = _features(x, graph.name)
     if features.shape[0] != graph.num_nodes:
-        raise GraphError(f"graph '{graph.name}' has {graph.num_nodes} nodes; the new features have {features.shape[0]} rows")
+        raise GraphError(
+            f"graph '{graph.name}' has {graph.num_nodes} nodes; the new features have"
+            f" {features.shape[0]} rows"
+        )
     changed = copy.copy(graph)
     changed.x = features
     return changed
 
 
 def without_labels(graph: Graph) -> Graph:
-    """A shallow copy of the graph without labels and without the public split; it still says how many classes there are."""
+    """A shallow copy of the graph without labels and without the public split; it still says how
+    many classes there are."""
     bare = copy.copy(graph)
     bare.y = None
     for mask in MASKS:
@@ -214,8 +169,9 @@ def degree(graph: Data) -> Tensor:
 def describe_graph(graph: Data) -> dict[str, Any]:
     """Counts of a graph as plain values.
 
-    `nodes`, `edges` (unordered pairs), `features`, `classes` (0 without labels), `class_sizes` (list),
-    `unlabelled` (nodes without a label), `isolated` (nodes without an edge), `mean_degree`, `max_degree`.
+    `nodes`, `edges` (unordered pairs), `features`, `classes` (0 without labels), `class_sizes`
+    (list), `unlabelled` (nodes without a label), `isolated` (nodes without an edge), `mean_degree`,
+    `max_degree`.
     """
     degrees = degree(graph)
     labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
@@ -245,7 +201,8 @@ def _features(x: Any, name: str) -> Tensor:
         x = _tensor(array)
     if x.dim() != 2 or 0 in x.shape:
         raise GraphError(
-            f"graph '{name}': features must be a matrix (nodes × features) with at least one of each, not of shape {tuple(x.shape)}"
+            f"graph '{name}': features must be a matrix (nodes × features) with at least one of"
+            f" each, not of shape {tuple(x.shape)}"
         )
     if x.is_complex():
         raise GraphError(f"graph '{name}': features must be real numbers, not {x.dtype}")
@@ -256,8 +213,9 @@ def _features(x: Any, name: str) -> Tensor:
             row, column = bad.nonzero()[0].tolist()
             total = sum(int((~torch.isfinite(block)).sum()) for _, block in _blocks(x))
             raise GraphError(
-                f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond float32), the first in row "
-                f"{start + row}, column {column}; replace them before making the graph"
+                f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond"
+                f" float32), the first in row {start + row}, column {column}; replace them before"
+                " making the graph"
             )
     return x
 
@@ -270,7 +228,9 @@ def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
 def _whole(values: Any, what: str, name: str) -> np.ndarray:
     array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
-        raise GraphError(f"graph '{name}': {what} must be whole numbers (an integer type), not {array.dtype}")
+        raise GraphError(
+            f"graph '{name}': {what} must be whole numbers (an integer type), not {array.dtype}"
+        )
     return array.astype(np.int64, copy=False)
 
 
@@ -278,13 +238,16 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
     pairs = _whole(edge_index, "edge_index", name)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         hint = "; transpose it" if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
-        raise GraphError(f"graph '{name}': edge_index must have shape (2, edges), not {pairs.shape}{hint}")
+        raise GraphError(
+            f"graph '{name}': edge_index must have shape (2, edges), not {pairs.shape}{hint}"
+        )
     if pairs.size and (pairs.min() < 0 or pairs.max() >= count):
         outside = ((pairs < 0) | (pairs >= count)).any(axis=0)
         first = int(outside.argmax())
         raise GraphError(
-            f"graph '{name}': {int(outside.sum())} of {pairs.shape[1]} edges name nodes that do not exist, "
-            f"the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are {count} nodes, so ids are 0…{count - 1}"
+            f"graph '{name}': {int(outside.sum())} of {pairs.shape[1]} edges name nodes that do not"
+            f" exist, the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are"
+            f" {count} nodes, so ids are 0…{count - 1}"
         )
     if _is_canonical(pairs, count):
         return _tensor(pairs)
@@ -297,7 +260,10 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
     entries = pairs.shape[1]
     ordered = unordered.size if undirected else _distinct(pairs[0] * count + pairs[1]).size
     if entries > ordered:
-        notes.append(f"{entries - ordered} repeated edge entr{'y' if entries - ordered == 1 else 'ies'} dropped.")
+        notes.append(
+            f"{entries - ordered} repeated edge entr{'y' if entries - ordered == 1 else 'ies'}"
+            " dropped."
+        )
     single = 0 if undirected else 2 * unordered.size - ordered
     if single:
         notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
@@ -307,17 +273,22 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
 
 
 def _is_canonical(pairs: np.ndarray, count: int) -> bool:
-    """Whether entries are sorted, distinct, without loops and in both directions: nothing to repair, and no copy to be made."""
+    """Whether entries are sorted, distinct, without loops and in both directions: nothing to
+    repair, and no copy to be made."""
     for start in range(0, pairs.shape[1], _ENTRIES):
         rows, columns = pairs[:, start : start + _ENTRIES + 1]
-        ascending = (rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))
+        ascending = (rows[1:] > rows[:-1]) | (
+            (rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1])
+        )
         if not ascending.all() or (rows == columns).any():
             return False
     pointers = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=count))])
     ones = np.ones(pairs.shape[1], dtype=np.int8)
     forward = scipy.sparse.csr_matrix((ones, pairs[1], pointers), shape=(count, count))
     backward = forward.T.tocsr()
-    return np.array_equal(forward.indptr, backward.indptr) and np.array_equal(forward.indices, backward.indices)
+    return np.array_equal(forward.indptr, backward.indptr) and np.array_equal(
+        forward.indices, backward.indices
+    )
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:
@@ -331,10 +302,20 @@ def _labels(y: Any, count: int, name: str, notes: list[str]) -> Tensor | None:
         return None
     labels = _whole(y, "labels", name)
     if labels.shape != (count,):
-        hint = "; for one-hot rows give their argmax" if labels.ndim == 2 and labels.shape[0] == count else ""
-        raise GraphError(f"graph '{name}': labels must have shape ({count},), one for each node, not {labels.shape}{hint}")
+        hint = (
+            "; for one-hot rows give their argmax"
+            if labels.ndim == 2 and labels.shape[0] == count
+            else ""
+        )
+        raise GraphError(
+            f"graph '{name}': labels must have shape ({count},), one for each node, not"
+            f" {labels.shape}{hint}"
+        )
     if labels.min() < -1:
-        raise GraphError(f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a node without a label")
+        raise GraphError(
+            f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a node"
+            " without a label"
+        )
     classes = np.unique(labels[labels >= 0])
     if classes.size and classes[-1] != classes.size - 1:
         notes.append(f"Labels {_shown(classes)} renumbered 0…{classes.size - 1} in that order.")
@@ -350,25 +331,38 @@ def _shown(values: np.ndarray) -> str:
 def _masks(masks: Mapping[str, Any], count: int, name: str) -> dict[str, Tensor]:
     unknown = sorted(set(masks) - set(MASKS))
     if unknown:
-        raise GraphError(f"graph '{name}': unknown mask(s) {', '.join(unknown)}; known are {', '.join(MASKS)}")
+        raise GraphError(
+            f"graph '{name}': unknown mask(s) {', '.join(unknown)}; known are {', '.join(MASKS)}"
+        )
     made: dict[str, Tensor] = {}
     for key, values in masks.items():
         array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
         if array.ndim not in (1, 2) or array.shape[0] != count or array.size == 0:
-            raise GraphError(f"graph '{name}': {key} must have shape ({count},) or ({count}, splits), not {array.shape}")
+            raise GraphError(
+                f"graph '{name}': {key} must have shape ({count},) or ({count}, splits), not"
+                f" {array.shape}"
+            )
         if array.dtype.kind not in "biu" or not np.isin(array, (0, 1)).all():
-            raise GraphError(f"graph '{name}': {key} must hold true and false (or 1 and 0), not other values of type {array.dtype}")
+            raise GraphError(
+                f"graph '{name}': {key} must hold true and false (or 1 and 0), not other values of"
+                f" type {array.dtype}"
+            )
         made[key] = _tensor(array.astype(bool))
     columns = {key: mask if mask.dim() == 2 else mask[:, None] for key, mask in made.items()}
     widths = {mask.shape[1] for mask in columns.values()} - {1}
     if len(widths) > 1:
-        raise GraphError(f"graph '{name}': the masks hold different numbers of splits: {sorted(widths)}")
+        raise GraphError(
+            f"graph '{name}': the masks hold different numbers of splits: {sorted(widths)}"
+        )
     names = list(columns)
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
             shared = int((columns[first] & columns[second]).any(dim=1).sum())
             if shared:
-                raise GraphError(f"graph '{name}': {shared} node(s) are in both {first} and {second} of one split")
+                raise GraphError(
+                    f"graph '{name}': {shared} node(s) are in both {first} and {second} of one"
+                    " split"
+                )
     return made
 
 

@@ -1,14 +1,16 @@
 """Seconds, error and bandwidth of the GnnBP filter, beside plain loops measured in the same run.
 
-Per graph and solver: median wall-clock and processor seconds, the true relative error against a float64 solution, bytes moved per second
-(entries × columns × 4 per sweep) over the copy bandwidth measured in the same run, and the ratio to the power series as a
-loop of `torch.sparse.mm` and of scipy products that reaches the same error. Writes JSON and a markdown table.
+Per graph and solver: median wall-clock and processor seconds, the true relative error against a
+float64 solution, bytes moved per second (entries × columns × 4 per sweep) over the copy bandwidth
+measured in the same run, and the ratio to the power series as a loop of `torch.sparse.mm` and of
+scipy products that reaches the same error. Writes JSON and a markdown table.
 
     python scripts/bench_filter.py --output results/bench/filter_cpu
     python scripts/bench_filter.py --device cuda --output results/bench/filter_h200
 
-On a busy machine wall-clock says more about the neighbours than about the filter: `cpu s ÷ threads` is what an idle one would
-take at best, and the load average of the run is in the JSON. Set OMP_WAIT_POLICY=passive there, or waiting counts as work in the plain loops.
+On a busy machine wall-clock says more about the neighbours than about the filter: `cpu s ÷ threads`
+is what an idle one would take at best, and the load average of the run is in the JSON. Set
+OMP_WAIT_POLICY=passive there, or waiting counts as work in the plain loops.
 """
 
 from __future__ import annotations
@@ -27,18 +29,19 @@ import scipy.sparse
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import DATASETS
 from gclbench.data.mirror import DataUnavailable
 from gclbench.data.rmat import RMAT
-from gclbench.environment import device_name, versions
 from gclbench.filters.chebyshev import Problem
 from gclbench.filters.operator import Operator
 from gclbench.filters.propagation import exact, pushed
 from gclbench.graph import Graph, with_features
-from gclbench.registry import DATASETS
+from gclbench.machine.environment import device_name, versions
 
 R = 0.5
 SAMPLE = 13_000_000
-"""Numbers whose error is measured at most: all columns of a graph, or evenly spaced ones where it has more."""
+"""Numbers whose error is measured at most: all columns of a graph, or evenly spaced ones where it
+has more."""
 
 CASES = [
     ("cora", 0.1, 1e-3, "at most 0.8 s"),
@@ -58,7 +61,8 @@ LARGE = ("rmat_large", 0.1, 1e-3, "60 % of copy bandwidth, 1.5 × torch.sparse.m
 
 
 def load(name: str, scale: int) -> Graph:
-    """A dataset, or R-MAT with uniform features: 10⁵ nodes and 1.8·10⁶ entries, or (`rmat_large`) 10⁷ entries × 128 columns."""
+    """A dataset, or R-MAT with uniform features: 10⁵ nodes and 1.8·10⁶ entries, or (`rmat_large`)
+    10⁷ entries × 128 columns."""
     if not name.startswith("rmat"):
         return DATASETS.load(name)().load()
     fields = {"scale": 17, "nodes": 100_000, "edge_factor": 10, "features": 64}
@@ -67,7 +71,9 @@ def load(name: str, scale: int) -> Graph:
     if scale:
         fields = {"scale": scale, "nodes": 1 << scale, "edge_factor": 10, "features": 64}
     graph = RMAT(**fields).load()
-    return with_features(graph, torch.rand(graph.x.shape, generator=torch.Generator().manual_seed(0)))
+    return with_features(
+        graph, torch.rand(graph.x.shape, generator=torch.Generator().manual_seed(0))
+    )
 
 
 def copy_bandwidth(device: str) -> float:
@@ -106,17 +112,26 @@ def error(found: Tensor, wanted: Tensor) -> float:
 
 
 def plain_loops(
-    operator: Operator, x: Tensor, alpha: float, tol: float, wanted: Tensor, columns: Tensor, device: str
+    operator: Operator,
+    x: Tensor,
+    alpha: float,
+    tol: float,
+    wanted: Tensor,
+    columns: Tensor,
+    device: str,
 ) -> dict[str, Any]:
-    """The series in a loop of whole products, float32: seconds of as many sweeps as its error (1−α)^k needs.
+    """The series in a loop of whole products, float32: seconds of as many sweeps as its error
+    (1−α)^k needs.
 
-    More than 12 sweeps are counted as that many times the mean of 12; the error is then that of the formula.
+    More than 12 sweeps are counted as that many times the mean of 12; the error is then that of the
+    formula.
     """
     sweeps = math.ceil(math.log(tol) / math.log(1.0 - alpha))
     done = min(sweeps, 12)
     matrix = operator.symmetric(torch.float32)
     rows = scipy.sparse.csr_matrix(
-        (matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy()), matrix.shape
+        (matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy()),
+        matrix.shape,
     )
     here = x[operator.order]
     found: dict[str, Any] = {"sweeps": sweeps, "sweeps_run": done}
@@ -152,15 +167,19 @@ def plain_loops(
 
 
 def sparse_first_sweep(operator: Operator, x: Tensor) -> dict[str, float]:
-    """One sweep on the features as a sparse matrix (scipy), against one on dense slices: what sparse-aware first sweeps could save."""
+    """One sweep on the features as a sparse matrix (scipy), against one on dense slices: what
+    sparse-aware first sweeps could save."""
     matrix = operator.transition()
     rows = scipy.sparse.csr_matrix(
-        (matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy()), matrix.shape
+        (matrix.values().numpy(), matrix.col_indices().numpy(), matrix.crow_indices().numpy()),
+        matrix.shape,
     )
     features = scipy.sparse.csr_matrix(x[operator.order].numpy())
     _, sparse, product = timed(lambda: rows @ features, "cpu")
     one, two = (Problem(0.5, R, tol, False) for tol in (0.9, 1e-3))
-    (_, short, few), (_, long, many) = (timed(lambda p=p: exact(operator, x, p)[1], "cpu") for p in (one, two))
+    (_, short, few), (_, long, many) = (
+        timed(lambda p=p: exact(operator, x, p)[1], "cpu") for p in (one, two)
+    )
     dense = (long - short) / max(1, many.sweeps - few.sweeps)
     return {
         "density": features.nnz / x.numel(),
@@ -189,9 +208,16 @@ def measure(
         solvers["push"] = lambda op: pushed(op, x, alpha, R, 1e-5, device=device)
     found = []
     for solver, run in solvers.items():
-        # A fresh operator each time: what one run of the filter pays, the graph's order and components included.
-        runs = [timed(lambda run=run: run(Operator(graph.edge_index, graph.num_nodes, True)), device) for _ in range(repeats)]
-        seconds, processor = statistics.median(r[0] for r in runs), statistics.median(r[1] for r in runs)
+        # A fresh operator each time: what one run of the filter pays, the graph's order and
+        # components included.
+        runs = [
+            timed(lambda run=run: run(Operator(graph.edge_index, graph.num_nodes, True)), device)
+            for _ in range(repeats)
+        ]
+        seconds, processor = (
+            statistics.median(r[0] for r in runs),
+            statistics.median(r[1] for r in runs),
+        )
         result, outcome = runs[-1][2]
         moved = 4.0 * operator.entries * x.shape[1] * outcome.sweeps * outcome.touched
         row = {
@@ -226,7 +252,9 @@ def measure(
         for other in ("torch.sparse.mm", "scipy"):
             if "seconds" in plain[other]:
                 row[f"ratio_{other}"] = plain[other]["seconds"] / seconds
-                row[f"ratio_{other}_cpu"] = plain[other]["cpu_seconds"] / processor if device == "cpu" else None
+                row[f"ratio_{other}_cpu"] = (
+                    plain[other]["cpu_seconds"] / processor if device == "cpu" else None
+                )
         found.append(row)
     return found
 
@@ -265,10 +293,19 @@ def report(
         except (torch.OutOfMemoryError, MemoryError) as problem:
             facts["not_run"].append(f"{name}: out of memory ({str(problem).partition(chr(10))[0]})")
             continue
-        facts["rows"] += [{**row, "asked": asked if row["solver"] == "chebyshev" else ""} for row in rows]
-        if device == "cpu" and name in ("cora", "coauthor_cs") and name not in facts["sparse_first_sweep"] and not scale:
+        facts["rows"] += [
+            {**row, "asked": asked if row["solver"] == "chebyshev" else ""} for row in rows
+        ]
+        if (
+            device == "cpu"
+            and name in ("cora", "coauthor_cs")
+            and name not in facts["sparse_first_sweep"]
+            and not scale
+        ):
             graph = load(name, scale)
-            facts["sparse_first_sweep"][name] = sparse_first_sweep(Operator(graph.edge_index, graph.num_nodes, True), graph.x)
+            facts["sparse_first_sweep"][name] = sparse_first_sweep(
+                Operator(graph.edge_index, graph.num_nodes, True), graph.x
+            )
     facts["load_after"] = os.getloadavg()
     return facts
 
@@ -278,30 +315,53 @@ def markdown(facts: dict[str, Any]) -> str:
     lines = [
         f"# GnnBP filter on {facts['device']}",
         "",
-        f"{facts['threads']} thread(s), copy bandwidth {facts['copy_bandwidth'] / 1e9:.1f} GB/s (read and written), load average "
-        f"{facts['load_before'][0]:.1f} before and {facts['load_after'][0]:.1f} after, commit {facts['environment']['commit']}. "
-        "Errors are relative, Frobenius, against a float64 solution; `bound` is the one the filter reports (largest absolute error for push), over all columns even where the error is of some. "
-        "`cpu s ÷ threads` is the processor time, shared out: the wall-clock of an idle machine at best. Ratios are to the power series in a loop "
-        "of whole products that reaches the same error, in processor time on the CPU.",
+        (
+            f"{facts['threads']} thread(s), copy bandwidth {facts['copy_bandwidth'] / 1e9:.1f} GB/s"
+            f" (read and written), load average {facts['load_before'][0]:.1f} before and"
+            f" {facts['load_after'][0]:.1f} after, commit {facts['environment']['commit']}. Errors"
+            " are relative, Frobenius, against a float64 solution; `bound` is the one the filter"
+            " reports (largest absolute error for push), over all columns even where the error is"
+            " of some. `cpu s ÷ threads` is the processor time, shared out: the wall-clock of an"
+            " idle machine at best. Ratios are to the power series in a loop of whole products"
+            " that reaches the same error, in processor time on the CPU."
+        ),
         "",
-        "| graph | α | solver | s | cpu s ÷ threads | error | bound | sweeps | touched | GB/s | of copy | × torch.sparse.mm | × scipy | asked |",
+        (
+            "| graph | α | solver | s | cpu s ÷ threads | error | bound | sweeps | touched | GB/s |"
+            " of copy | × torch.sparse.mm | × scipy | asked |"
+        ),
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in facts["rows"]:
-        sampled = f" ({row['columns_checked']} columns)" if row["columns_checked"] < row["features"] else ""
-        ratios = [row.get(f"ratio_{other}_cpu") or row.get(f"ratio_{other}") for other in ("torch.sparse.mm", "scipy")]
+        sampled = (
+            f" ({row['columns_checked']} columns)"
+            if row["columns_checked"] < row["features"]
+            else ""
+        )
+        ratios = [
+            row.get(f"ratio_{other}_cpu") or row.get(f"ratio_{other}")
+            for other in ("torch.sparse.mm", "scipy")
+        ]
         lines.append(
-            f"| {row['graph']} | {row['alpha']:g} | {row['solver']} | {row['seconds']:.3f} | {row['idle_seconds']:.3f} | {row['error']:.1e}{sampled} "
-            f"| {row['bound']:.1e} | {row['sweeps']} | {row['touched']:.2f} | {row['bytes_per_second'] / 1e9:.1f} "
-            f"| {row['of_copy_bandwidth']:.2f} | "
+            f"| {row['graph']} | {row['alpha']:g} | {row['solver']} | {row['seconds']:.3f} |"
+            f" {row['idle_seconds']:.3f} | {row['error']:.1e}{sampled} | {row['bound']:.1e} |"
+            f" {row['sweeps']} | {row['touched']:.2f} | {row['bytes_per_second'] / 1e9:.1f} |"
+            f" {row['of_copy_bandwidth']:.2f} | "
             + " | ".join("–" if ratio is None else f"{ratio:.1f}" for ratio in ratios)
             + f" | {row['asked']} |"
         )
     if facts["sparse_first_sweep"]:
-        lines += ["", "First sweep on the features as a sparse matrix (scipy), against one on dense slices, processor seconds:", ""]
         lines += [
-            f"- {name}: density {got['density']:.3f}, {got['after']:.3f} after the sweep; sparse {got['sparse_cpu_seconds']:.3f}, dense "
-            f"{got['dense_cpu_seconds']:.3f}"
+            "",
+            (
+                "First sweep on the features as a sparse matrix (scipy), against one on dense"
+                " slices, processor seconds:"
+            ),
+            "",
+        ]
+        lines += [
+            f"- {name}: density {got['density']:.3f}, {got['after']:.3f} after the sweep; sparse"
+            f" {got['sparse_cpu_seconds']:.3f}, dense {got['dense_cpu_seconds']:.3f}"
             for name, got in facts["sparse_first_sweep"].items()
         ]
     lines += ["", "Not run:", "", *(f"- {line}" for line in facts["not_run"]), ""]
@@ -309,11 +369,15 @@ def markdown(facts: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--graphs", nargs="+", help="only these")
-    parser.add_argument("--output", type=Path, help="path without suffix: .json and .md are written")
+    parser.add_argument(
+        "--output", type=Path, help="path without suffix: .json and .md are written"
+    )
     options = parser.parse_args()
     cases = [*CASES, *([LARGE] if options.device != "cpu" else [])]
 

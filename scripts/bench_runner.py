@@ -1,9 +1,11 @@
-"""Times what gclbench adds to runs, and how a large sweep is expanded and checked: results/bench/runner.json.
+"""Times what gclbench adds to runs, and how a large sweep is expanded and checked:
+results/bench/runner.json.
 
 python scripts/bench_runner.py [--datasets cora] [--runs 10000] [--output results/bench/runner.json]
 
-The runner's own cost is the wall-clock of a command (after Python's imports) less what its records say was spent on loading,
-splitting, filtering, fitting and evaluating; it is compared with that sum. On a machine that others use too, the processor's seconds say more than the clock's.
+The runner's own cost is the wall-clock of a command (after Python's imports) less what its records
+say was spent on loading, splitting, filtering, fitting and evaluating; it is compared with that
+sum. On a machine that others use too, the processor's seconds say more than the clock's.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gclbench import runner
 from gclbench.cli import main as gclbench
-from gclbench.config import load, sweep
-from gclbench.environment import device_name, versions
+from gclbench.config.validation import load, sweep
 from gclbench.launch.plan import content_hash, expand
 from gclbench.launch.unit import specification
+from gclbench.machine.environment import device_name, versions
 from gclbench.records import Record, Store, digest, write_atomically
+from gclbench.run import runner
 
 ROOT = Path(__file__).resolve().parent.parent
 METHODS = ("dmat_i", "dmt", "dmat", "kmeans", "deepwalk")
@@ -35,12 +37,21 @@ TASKS = ("clustering", "classification")
 
 
 def command_cost(dataset: str, seeds: int, folder: Path) -> dict[str, float]:
-    """Wall-clock of `gclbench method=dmat_i`, all tasks, and how much of it is the runner's own, per run."""
+    """Wall-clock of `gclbench method=dmat_i`, all tasks, and how much of it is the runner's own,
+    per run."""
     runner.load.cache_clear()
     store = folder / f"runs-{dataset}"
     started = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        code = gclbench(["method=dmat_i", f"dataset={dataset}", "device=cpu", f"seeds={seeds}", f"runs_dir={store}"])
+        code = gclbench(
+            [
+                "method=dmat_i",
+                f"dataset={dataset}",
+                "device=cpu",
+                f"seeds={seeds}",
+                f"runs_dir={store}",
+            ]
+        )
     wall = time.perf_counter() - started
     records = list(Store(store).scan())
     if code or not records:
@@ -79,7 +90,8 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
     found = []
     for part in ("none", "half", "all"):
         store = Store(folder / "large")
-        # A command is a process of its own: nothing composed or loaded before counts. Only libraries are there.
+        # A command is a process of its own: nothing composed or loaded before counts. Only
+        # libraries are there.
         _forget()
         processor = time.process_time()
         times = {"start": time.perf_counter()}
@@ -96,7 +108,10 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
                 "recorded": len(batch.done),
                 "runs": len(batch.ids),
                 "experiments": len(experiments),
-                "seconds": {after: round(times[after] - times[before], 3) for before, after in zip(steps, steps[1:], strict=False)},
+                "seconds": {
+                    after: round(times[after] - times[before], 3)
+                    for before, after in zip(steps, steps[1:], strict=False)
+                },
                 "seconds_in_all": round(times[steps[-1]] - times["start"], 3),
                 "processor_seconds": round(time.process_time() - processor, 3),
             }
@@ -107,16 +122,27 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
 
 
 def _forget() -> None:
-    from gclbench import composition, config
+    from gclbench.config import composition
+    from gclbench.config import validation as config
 
-    for cache in (composition._hydra, composition._together, composition._values, composition._entangled, config._parsed):
+    for cache in (
+        composition._hydra,
+        composition._together,
+        composition._values,
+        composition._entangled,
+        config._parsed,
+    ):
         cache.cache_clear()
     runner.load.cache_clear()
 
 
 def _record(experiments: list[Any], store: Store, half: bool) -> None:
     """Records, with a loss curve as trainings leave it, for every second run or for all."""
-    fit = {"iterations": 300, "loss": 1.0, "curve": [[step, 1.0 / step] for step in range(3, 301, 3)]}
+    fit = {
+        "iterations": 300,
+        "loss": 1.0,
+        "curve": [[step, 1.0 / step] for step in range(3, 301, 3)],
+    }
     for experiment in experiments:
         dataset_hash = content_hash(experiment.components["dataset"])
         for task in experiment.components["tasks"]:
@@ -125,14 +151,20 @@ def _record(experiments: list[Any], store: Store, half: bool) -> None:
                 if half and seed % 2:
                     continue
                 spec = {**plain, "seed": seed}
-                record = Record(digest(spec)[:16], spec, "ok", {"acc": 0.5}, fit=fit, environment=versions())
+                record = Record(
+                    digest(spec)[:16], spec, "ok", {"acc": 0.5}, fit=fit, environment=versions()
+                )
                 path = store.path(record.id)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(record.to_json() + "\n", encoding="utf-8")  # not flushed to disk one by one: not what is timed
+                path.write_text(
+                    record.to_json() + "\n", encoding="utf-8"
+                )  # not flushed to disk one by one: not what is timed
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", nargs="+", default=["cora"])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--runs", type=int, default=10_000)
@@ -148,10 +180,14 @@ def main() -> None:
         load([])
         facts["expansion"] = expansion(options.runs, Path(folder))
         command_cost("sbm", 1, Path(folder))  # libraries are loaded at their first use
-        facts["own_cost"] = {name: command_cost(name, options.seeds, Path(folder)) for name in options.datasets}
+        facts["own_cost"] = {
+            name: command_cost(name, options.seeds, Path(folder)) for name in options.datasets
+        }
     options.output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
-    print(json.dumps({key: facts[key] for key in ("expansion", "own_cost", "load_average")}, indent=2))
+    print(
+        json.dumps({key: facts[key] for key in ("expansion", "own_cost", "load_average")}, indent=2)
+    )
 
 
 if __name__ == "__main__":

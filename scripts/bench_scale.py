@@ -1,7 +1,9 @@
-"""Filter and DMAT-i training against the number of nodes, as paper 000's Figure 2: R-MAT graphs with edges = 20 N, 1,000 features, 5 passes.
+"""Filter and DMAT-i training against the number of nodes, as paper 000's Figure 2: R-MAT graphs
+with edges = 20 N, 1,000 features, 5 passes.
 
-Each size runs in a process of its own, whose peak memory is read from the system: `rss` counts the pages of mapped files that
-happen to be in memory too, which the system takes back when it needs them; `anonymous` does not (sampled every 20 ms).
+Each size runs in a process of its own, whose peak memory is read from the system: `rss` counts the
+pages of mapped files that happen to be in memory too, which the system takes back when it needs
+them; `anonymous` does not (sampled every 20 ms).
 
     python scripts/bench_scale.py --output results/bench/scale_cpu.json
     python scripts/bench_scale.py --nodes 1000 10000 --device cuda
@@ -21,19 +23,24 @@ from typing import Any
 
 import torch
 
-from gclbench import memory_map
 from gclbench.data.mirror import cache_folder
 from gclbench.data.rmat import RMAT
-from gclbench.environment import PeakMemory, device_name, versions
 from gclbench.filters.cache import uncached
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import with_features
+from gclbench.machine import memory_map
+from gclbench.machine.environment import PeakMemory, device_name, versions
 from gclbench.methods.dmat_i import DmatI
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
-NOT_RUN = {10**7: "needs a machine with a GPU of 139 GiB, or 100 GiB of disk and hours: 40 GB of features, 40 GB of result"}
+NOT_RUN = {
+    10**7: (
+        "needs a machine with a GPU of 139 GiB, or 100 GiB of disk and hours: 40 GB of features, 40"
+        " GB of result"
+    )
+}
 
 
 class Sampler(threading.Thread):
@@ -60,7 +67,14 @@ def one(nodes: int, features: int, passes: int, tol: float, device: str) -> dict
     """Seconds of every phase and peak memory of one size."""
     memory, sampler = PeakMemory(device), Sampler()
     sampler.start()
-    found: dict[str, Any] = {"nodes": nodes, "features": features, "passes": passes, "tol": tol, "seconds": {}, "cpu_seconds": {}}
+    found: dict[str, Any] = {
+        "nodes": nodes,
+        "features": features,
+        "passes": passes,
+        "tol": tol,
+        "seconds": {},
+        "cpu_seconds": {},
+    }
 
     def phase(name: str, work: Any) -> Any:
         started, processor = time.perf_counter(), time.process_time()
@@ -72,11 +86,15 @@ def one(nodes: int, features: int, passes: int, tol: float, device: str) -> dict
         return result
 
     scale = max(1, (nodes - 1).bit_length())
-    graph = phase("generate", RMAT(scale=scale, nodes=nodes, edge_factor=20, features=features).load)
+    graph = phase(
+        "generate", RMAT(scale=scale, nodes=nodes, edge_factor=20, features=features).load
+    )
     found["edges"] = graph.edge_index.shape[1] // 2
     phase("hash", lambda: graph.content_hash)
     folder = cache_folder() / "filtered"
-    filtered = phase("filter", lambda: uncached(GnnBP(alpha=0.1, rrz=0.5, tol=tol), graph, folder, device))
+    filtered = phase(
+        "filter", lambda: uncached(GnnBP(alpha=0.1, rrz=0.5, tol=tol), graph, folder, device)
+    )
     found["filter"] = filtered.report
     found["features_mapped"] = memory_map.is_large(nodes, features)
     seen = phase("check", lambda: with_features(graph, filtered.x))
@@ -110,26 +128,53 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--nodes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--features", type=int, default=1000)
     parser.add_argument("--passes", type=int, default=5)
-    parser.add_argument("--tol", type=float, default=1e-3, help="relative error asked of the filter")
+    parser.add_argument(
+        "--tol", type=float, default=1e-3, help="relative error asked of the filter"
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--alone", action="store_true", help="run the one size given here and print its row as JSON")
+    parser.add_argument(
+        "--alone", action="store_true", help="run the one size given here and print its row as JSON"
+    )
     options = parser.parse_args()
     if options.alone:
-        print(json.dumps(one(options.nodes[0], options.features, options.passes, options.tol, options.device)))
+        print(
+            json.dumps(
+                one(options.nodes[0], options.features, options.passes, options.tol, options.device)
+            )
+        )
         return
     rows: list[dict[str, Any]] = []
     for nodes in options.nodes:
-        command = [sys.executable, __file__, "--alone", "--nodes", str(nodes), "--features", str(options.features)]
-        command += ["--passes", str(options.passes), "--tol", str(options.tol), "--device", options.device]
+        command = [
+            sys.executable,
+            __file__,
+            "--alone",
+            "--nodes",
+            str(nodes),
+            "--features",
+            str(options.features),
+        ]
+        command += [
+            "--passes",
+            str(options.passes),
+            "--tol",
+            str(options.tol),
+            "--device",
+            options.device,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         rows.append(
-            json.loads(done.stdout) if done.returncode == 0 else {"nodes": nodes, "failed": f"exit {done.returncode}: {last}"}
+            json.loads(done.stdout)
+            if done.returncode == 0
+            else {"nodes": nodes, "failed": f"exit {done.returncode}: {last}"}
         )
         facts = {
             "benchmark": "bench_scale",
@@ -138,7 +183,9 @@ def main() -> None:
             "load": os.getloadavg(),
             "environment": versions(),
             "rows": rows,
-            "not_run": [f"{size} nodes: {why}" for size, why in NOT_RUN.items() if size not in options.nodes],
+            "not_run": [
+                f"{size} nodes: {why}" for size, why in NOT_RUN.items() if size not in options.nodes
+            ],
         }
         if options.output:
             options.output.parent.mkdir(parents=True, exist_ok=True)

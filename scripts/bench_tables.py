@@ -1,10 +1,13 @@
 """Times a table from ten thousand records, one file per run and packed: results/bench/tables.json.
 
-python scripts/bench_tables.py [--records 10000] [--table dmat/1] [--output results/bench/tables.json]
+python scripts/bench_tables.py [--records 10000] [--table dmat/1] [--output
+results/bench/tables.json]
 
-The records are made in a temporary folder after the committed ones, loss curves included: ten seeds of every setting, then, for DMT,
-DMAT and DMAT-i, of a sweep over learning rates, and for the others of methods of other names. Every figure is of a process of its own, the best of several, with the machine's load beside it; on a machine that
-others use too, the processor's seconds say more than the clock's. The floor is what reading the bytes and parsing the JSON takes.
+The records are made in a temporary folder after the committed ones, loss curves included: ten seeds
+of every setting, then, for DMT, DMAT and DMAT-i, of a sweep over learning rates, and for the others
+of methods of other names. Every figure is of a process of its own, the best of several, with the
+machine's load beside it; on a machine that others use too, the processor's seconds say more than
+the clock's. The floor is what reading the bytes and parsing the JSON takes.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gclbench.environment import device_name, versions
+from gclbench.machine.environment import device_name, versions
 from gclbench.records import Record, Store, digest, pack, write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,20 +84,29 @@ def make(count: int, folder: Path) -> dict[str, int]:
     for record in made:
         path = folder / "single" / record.id / "record.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(record.to_json() + "\n", encoding="utf-8")  # not flushed to disk one by one: not what is timed
+        path.write_text(
+            record.to_json() + "\n", encoding="utf-8"
+        )  # not flushed to disk one by one: not what is timed
         size += path.stat().st_size
     files = pack(made, folder / "packed")
-    return {"records": len({record.id for record in made}), "bytes": size, "packed_files": len(files)}
+    return {
+        "records": len({record.id for record in made}),
+        "bytes": size,
+        "packed_files": len(files),
+    }
 
 
 def timed(code: str, arguments: list[str], repeats: int) -> dict[str, Any]:
-    """Wall-clock and processor seconds of a Python process: the best of several, and what it printed then."""
+    """Wall-clock and processor seconds of a Python process: the best of several, and what it
+    printed then."""
     best: dict[str, Any] = {}
     for _ in range(repeats):
         load = round(os.getloadavg()[0], 2)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         started = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+        )
         wall = time.perf_counter() - started
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -109,7 +121,9 @@ def timed(code: str, arguments: list[str], repeats: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--table", default="dmat/1")
     parser.add_argument("--repeats", type=int, default=3)

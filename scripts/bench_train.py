@@ -1,11 +1,14 @@
-"""Times DMAT-i's and GRACE's training against plain eager loops, in the same run, on the same batches, masks and views.
+"""Times DMAT-i's and GRACE's training against plain eager loops, in the same run, on the same
+batches, masks and views.
 
-The plain loop makes every masked view as a copy of the batch with columns set to zero, sends each through the whole
-encoder, and takes the log-sum-exps of the full 2B×2B similarity matrix of every view. Both compute the same losses.
-GRACE's counterpart is `plain_grace.py`; the two trainings take turns epoch by epoch, so that a busy machine slows both alike.
+The plain loop makes every masked view as a copy of the batch with columns set to zero, sends each
+through the whole encoder, and takes the log-sum-exps of the full 2B×2B similarity matrix of every
+view. Both compute the same losses. GRACE's counterpart is `plain_grace.py`; the two trainings take
+turns epoch by epoch, so that a busy machine slows both alike.
 
-    python scripts/bench_train.py [--datasets cora acm] [--passes 3] [--output results/bench/train_cpu.json]
-    python scripts/bench_train.py --grace cora [--epochs 200] [--seeds 3] [--output results/bench/train_grace_cpu.json]
+    python scripts/bench_train.py [--datasets cora acm] [--passes 3] [--output
+    results/bench/train_cpu.json] python scripts/bench_train.py --grace cora [--epochs 200] [--seeds
+    3] [--output results/bench/train_grace_cpu.json]
 """
 
 from __future__ import annotations
@@ -24,16 +27,16 @@ from plain_grace import train as plain_grace
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.config import load
+from gclbench.config.validation import load
 from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
-from gclbench.environment import device_name, versions
-from gclbench.graph import Embedding
+from gclbench.embedding import Embedding
+from gclbench.machine.environment import device_name, versions
 from gclbench.methods.dmat_i import DmatI
 from gclbench.nn.mlp import Mlp
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 ROUNDS = 3
 
@@ -63,12 +66,17 @@ def one_pass(method: DmatI, x: Tensor, loss_of: object) -> tuple[float, list[flo
     """Seconds and losses of one pass over all batches, from the same start every time."""
     torch.manual_seed(0)
     encoder = Mlp(x.shape[1], method.architecture, method.activation)
-    optimiser = torch.optim.AdamW(encoder.parameters(), lr=method.lr, weight_decay=method.weight_decay, fused=True)
+    optimiser = torch.optim.AdamW(
+        encoder.parameters(), lr=method.lr, weight_decay=method.weight_decay, fused=True
+    )
     generator = torch.Generator().manual_seed(1)
     losses = []
     started = time.perf_counter()
     for batch in torch.randperm(len(x), generator=generator).split(method.batch_size):
-        dropped = [dropped_columns(x.shape[1], method.mask_fraction, generator) for _ in range(method.views)]
+        dropped = [
+            dropped_columns(x.shape[1], method.mask_fraction, generator)
+            for _ in range(method.views)
+        ]
         loss = loss_of(encoder, x[batch], dropped, method.tau)  # type: ignore[operator]
         optimiser.zero_grad()
         loss.backward()
@@ -88,7 +96,9 @@ def measure(dataset: str, rounds: int) -> dict[str, object]:
     for round_number in range(rounds + 1):
         plain, plain_losses = one_pass(method, x, plain_loss)
         fused, fused_losses = one_pass(method, x, fused_loss)
-        difference = max(difference, *(abs(a - b) for a, b in zip(plain_losses, fused_losses, strict=True)))
+        difference = max(
+            difference, *(abs(a - b) for a, b in zip(plain_losses, fused_losses, strict=True))
+        )
         if round_number:  # the first pass warms up
             times["plain"].append(plain)
             times["fused"].append(fused)
@@ -105,7 +115,8 @@ def measure(dataset: str, rounds: int) -> dict[str, object]:
 
 
 class Turns:
-    """Lets two trainings run one epoch each in turn, and notes every epoch's loss, wall-clock and processor seconds."""
+    """Lets two trainings run one epoch each in turn, and notes every epoch's loss, wall-clock and
+    processor seconds."""
 
     def __init__(self) -> None:
         self.mine = [threading.Semaphore(1), threading.Semaphore(0)]
@@ -114,7 +125,10 @@ class Turns:
 
     def run(self, first: Callable[..., Tensor], second: Callable[..., Tensor]) -> None:
         """Calls both with a reporter of (epoch, total, loss); both report equally often."""
-        threads = [threading.Thread(target=self._one, args=(number, train)) for number, train in enumerate((first, second))]
+        threads = [
+            threading.Thread(target=self._one, args=(number, train))
+            for number, train in enumerate((first, second))
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -128,7 +142,9 @@ class Turns:
             started[:] = [time.perf_counter(), time.process_time()]
 
         def report(epoch: int, total: int, loss: float) -> None:
-            self.epochs[number].append((loss, time.perf_counter() - started[0], time.process_time() - started[1]))
+            self.epochs[number].append(
+                (loss, time.perf_counter() - started[0], time.process_time() - started[1])
+            )
             self.mine[1 - number].release()
             begin()
 
@@ -144,30 +160,46 @@ def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, obje
     override = [] if epochs is None else [f"method.epochs={epochs}"]
     experiment = load(["method=grace", f"dataset={dataset}", "task=classification", *override])
     graph, method = experiment.components["dataset"].load(), experiment.components["method"]
-    task, uniform = experiment.components["tasks"]["classification"], experiment.components["negatives"]
+    task, uniform = (
+        experiment.components["tasks"]["classification"],
+        experiment.components["negatives"],
+    )
     labels = torch.full((graph.num_nodes,), -1)
-    # One epoch each warms up: the first product of a process pays for setting its threads and memory up.
+    # One epoch each warms up: the first product of a process pays for setting its threads and
+    # memory up.
     short = type(method)(**{**vars(method), "epochs": 1})
     turns = Turns()
     for chosen in (short, method):
         turns = Turns()
         turns.run(
             lambda report, chosen=chosen: plain_grace(graph, chosen, seed, report),  # type: ignore[misc]
-            lambda report, chosen=chosen: chosen.fit(graph, labels, Streams(seed), Watch(report), uniform).z,  # type: ignore[misc]
+            lambda report, chosen=chosen: (
+                chosen.fit(graph, labels, Streams(seed), Watch(report), uniform).z
+            ),  # type: ignore[misc]
         )
     rng = Streams(seed)
     split = task.split(graph, rng)
-    row: dict[str, object] = {"dataset": dataset, "epochs": method.epochs, "seed": seed, "protocol": split.protocol}
+    row: dict[str, object] = {
+        "dataset": dataset,
+        "epochs": method.epochs,
+        "seed": seed,
+        "protocol": split.protocol,
+    }
     for name, passed, z in zip(("plain", "streamed"), turns.epochs, turns.results, strict=True):
         if z is None:
-            raise SystemExit(f"the {name} training of {dataset} ended with an exception; it is printed above")
+            raise SystemExit(
+                f"the {name} training of {dataset} ended with an exception; it is printed above"
+            )
         row[f"{name}_seconds"] = sum(wall for _, wall, _ in passed)
         row[f"{name}_processor_seconds"] = sum(used for _, _, used in passed)
         row[f"{name}_median_epoch_seconds"] = statistics.median(wall for _, wall, _ in passed)
-        row[f"{name}_accuracy"] = task.evaluate(Embedding(z, geometry="cosine"), graph, split, rng)["accuracy"]
+        row[f"{name}_accuracy"] = task.evaluate(Embedding(z, geometry="cosine"), graph, split, rng)[
+            "accuracy"
+        ]
     pairs = list(zip(*turns.epochs, strict=True))
     gaps = [abs(plain[0] - ours[0]) / abs(plain[0]) for plain, ours in pairs]
-    # Rounding errors grow from epoch to epoch, as they do between two plain trainings that differ in the last digit.
+    # Rounding errors grow from epoch to epoch, as they do between two plain trainings that differ
+    # in the last digit.
     row["relative_loss_difference_first_ten_epochs"] = max(gaps[:10])
     row["largest_relative_loss_difference"] = max(gaps)
     row["share_of_plain_time"] = float(row["streamed_seconds"]) / float(row["plain_seconds"])  # type: ignore[arg-type]
@@ -175,16 +207,26 @@ def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, obje
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", nargs="+", default=["cora", "acm"])
     parser.add_argument("--passes", type=int, default=5)
-    parser.add_argument("--grace", nargs="+", metavar="DATASET", help="time GRACE on these instead of DMAT-i")
+    parser.add_argument(
+        "--grace", nargs="+", metavar="DATASET", help="time GRACE on these instead of DMAT-i"
+    )
     parser.add_argument("--epochs", type=int, help="of GRACE; the official setting when not given")
-    parser.add_argument("--seeds", type=int, default=1, help="of GRACE: accuracies of one are no comparison")
+    parser.add_argument(
+        "--seeds", type=int, default=1, help="of GRACE: accuracies of one are no comparison"
+    )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     if options.grace:
-        rows = [measure_grace(dataset, options.epochs, seed) for dataset in options.grace for seed in range(options.seeds)]
+        rows = [
+            measure_grace(dataset, options.epochs, seed)
+            for dataset in options.grace
+            for seed in range(options.seeds)
+        ]
         for row in rows:
             print("\n".join(f"{name:<42}{value}" for name, value in row.items()))
     else:

@@ -1,7 +1,8 @@
 """Which conductance and modularity do paper 000's KMeans and DeepWalk rows print?
 
-Clusters raw features and DeepWalk vectors of the four small datasets and counts each partition in several ways: with 0, 1 or 2 ends of a
-self-loop per node, conductance as the mean over clusters or pooled over edges. Prints a Markdown table beside the printed values.
+Clusters raw features and DeepWalk vectors of the four small datasets and counts each partition in
+several ways: with 0, 1 or 2 ends of a self-loop per node, conductance as the mean over clusters or
+pooled over edges. Prints a Markdown table beside the printed values.
 
     python scripts/conductance_conventions.py [--seeds 3] [--output results/conductance.md]
 """
@@ -14,21 +15,24 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gclbench.component.registry import DATASETS
 from gclbench.methods.deepwalk import DeepWalk
 from gclbench.paper.reference import printed
-from gclbench.registry import DATASETS
-from gclbench.streams import Streams
 from gclbench.tasks.clustering import kmeans
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 LOOP_ENDS = (0, 1, 2)
 
 
 def counted(edge_index: np.ndarray, clusters: np.ndarray, loop_ends: int) -> list[float]:
-    """Modularity, mean conductance and pooled conductance in percent, with self-loops of so many ends at every node."""
+    """Modularity, mean conductance and pooled conductance in percent, with self-loops of so many
+    ends at every node."""
     count = int(clusters.max()) + 1
     same = clusters[edge_index[0]] == clusters[edge_index[1]]
-    inside = np.bincount(clusters[edge_index[0]][same], minlength=count) + loop_ends * np.bincount(clusters, minlength=count)
+    inside = np.bincount(clusters[edge_index[0]][same], minlength=count) + loop_ends * np.bincount(
+        clusters, minlength=count
+    )
     cut = np.bincount(clusters[edge_index[0]][~same], minlength=count)
     volume = inside + cut
     share = volume / volume.sum()
@@ -40,14 +44,22 @@ def counted(edge_index: np.ndarray, clusters: np.ndarray, loop_ends: int) -> lis
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     lines = [
-        f"Made by scripts/conductance_conventions.py, {options.seeds} seeds, in percent. Each cell: modularity · mean conductance · pooled conductance.",
+        (
+            f"Made by scripts/conductance_conventions.py, {options.seeds} seeds, in percent. Each"
+            " cell: modularity · mean conductance · pooled conductance."
+        ),
         "",
-        "| dataset | method | printed modularity · conductance | no self-loops | one entry per node | two entries per node |",
+        (
+            "| dataset | method | printed modularity · conductance | no self-loops | one entry per"
+            " node | two entries per node |"
+        ),
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for dataset in ("acm", "dblp", "cora", "citeseer"):
@@ -58,7 +70,11 @@ def main() -> None:
             rows = []
             for seed in range(options.seeds):
                 rng = Streams(seed)
-                z = graph.x if method == "kmeans" else DeepWalk().fit(graph, nothing, rng, Watch()).z
+                z = (
+                    graph.x
+                    if method == "kmeans"
+                    else DeepWalk().fit(graph, nothing, rng, Watch()).z
+                )
                 clusters, _ = kmeans(z.numpy(), classes, 10, rng.integer("kmeans"))
                 rows.append([counted(edges, clusters, ends) for ends in LOOP_ENDS])
             means = np.mean(rows, axis=0)

@@ -1,11 +1,13 @@
 """Everything that only a GPU can show, in under 8 minutes, without a network and without Hydra.
 
-Runs, in this order and until the time is used up: the kernel's correctness tests, the kernel alone against `torch.sparse.mm` and the copy
-bandwidth, the filter benchmark (bench_filter.py), the training benchmark, and DMAT-i at the paper's settings on every
-dataset whose raw files are here (GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is listed there.
+Runs, in this order and until the time is used up: the kernel's correctness tests, the kernel alone
+against `torch.sparse.mm` and the copy bandwidth, the filter benchmark (bench_filter.py), the
+training benchmark, and DMAT-i at the paper's settings on every dataset whose raw files are here
+(GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is listed there.
 
     GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=… python scripts/gpu_check.py --output "$OUT"
-    python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried without a GPU
+    python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried
+    without a GPU
 """
 
 from __future__ import annotations
@@ -25,21 +27,30 @@ import bench_filter
 import torch
 import yaml
 
+from gclbench.component.registry import DATASETS
 from gclbench.data.mirror import DataUnavailable
-from gclbench.environment import device_name, versions
 from gclbench.filters.gnnbp import GnnBP
-from gclbench.filters.kernels.path import path_for
+from gclbench.filters.kernels.backend import path_for
 from gclbench.filters.operator import Operator
 from gclbench.graph import with_features
-from gclbench.limits import alarm
+from gclbench.machine.environment import device_name, versions
+from gclbench.machine.limits import alarm
 from gclbench.methods.dmat_i import DmatI
-from gclbench.registry import DATASETS
-from gclbench.streams import Streams
 from gclbench.tasks.clustering import Clustering
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 ROOT = Path(__file__).resolve().parent.parent
-PAPER_DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
+PAPER_DATASETS = (
+    "acm",
+    "dblp",
+    "cora",
+    "citeseer",
+    "pubmed",
+    "amazon_photo",
+    "coauthor_cs",
+    "coauthor_phy",
+)
 GENERATED = ("sbm", "rmat", "custom")
 GRACE = 15.0
 """Seconds that a part may go on for after the end of the time; it is then broken off."""
@@ -55,26 +66,40 @@ class Check:
     def __init__(self, device: str, quick: bool, seconds: float, output: Path):
         self.device, self.quick, self.output = device, quick, output
         self.deadline = time.monotonic() + seconds
-        self.facts: dict[str, Any] = {"device": device_name(device), "environment": versions(), "parts": {}, "not_run": []}
+        self.facts: dict[str, Any] = {
+            "device": device_name(device),
+            "environment": versions(),
+            "parts": {},
+            "not_run": [],
+        }
 
     def left(self) -> float:
         return self.deadline - time.monotonic()
 
     def part(self, name: str, needs: float, work: Callable[[], Any]) -> None:
-        """Runs a part when `needs` seconds are left; whatever it raises is its result, and the next one runs."""
+        """Runs a part when `needs` seconds are left; whatever it raises is its result, and the next
+        one runs."""
         if self.left() < needs:
-            self.facts["not_run"].append(f"{name}: out of time ({self.left():.0f} s left, {needs:.0f} needed)")
+            self.facts["not_run"].append(
+                f"{name}: out of time ({self.left():.0f} s left, {needs:.0f} needed)"
+            )
             return
         started = time.monotonic()
         try:
-            with alarm(self.left() + GRACE, lambda: OutOfTime(f"broken off {GRACE:.0f} s after the end of the time")):
+            with alarm(
+                self.left() + GRACE,
+                lambda: OutOfTime(f"broken off {GRACE:.0f} s after the end of the time"),
+            ):
                 result = work()
         except DataUnavailable:
             self.skip(name, "its data are not here")
             return
         except Exception as error:
             result = {"failed": f"{type(error).__name__}: {error}"}
-        self.facts["parts"][name] = {"seconds": round(time.monotonic() - started, 2), "result": result}
+        self.facts["parts"][name] = {
+            "seconds": round(time.monotonic() - started, 2),
+            "result": result,
+        }
         print(f"{name}: {self.facts['parts'][name]['seconds']} s", flush=True)
         self.write()
 
@@ -84,25 +109,51 @@ class Check:
     def write(self) -> None:
         """Both files, with what there is so far."""
         self.output.mkdir(parents=True, exist_ok=True)
-        (self.output / "gpu_check.json").write_text(json.dumps(self.facts, indent=2, default=str) + "\n")
+        (self.output / "gpu_check.json").write_text(
+            json.dumps(self.facts, indent=2, default=str) + "\n"
+        )
         (self.output / "gpu_check.md").write_text(markdown(self.facts))
 
 
 def kernel_tests(limit: float) -> dict[str, Any]:
     """The tests marked `gpu` of the filters, by pytest."""
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "tests/filters", "-q", "-rs", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-m",
+        "gpu",
+        "tests/filters",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+    ]
     try:
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=limit, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            command,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
     except subprocess.TimeoutExpired as expired:
-        return {"failed": f"not finished after {limit:.0f} s", "output": str(expired.stdout or "")[-2000:]}
+        return {
+            "failed": f"not finished after {limit:.0f} s",
+            "output": str(expired.stdout or "")[-2000:],
+        }
     text = done.stdout[-6000:]
-    return {"output": text} if done.returncode == 0 else {"failed": f"exit {done.returncode}", "output": text + done.stderr[-1000:]}
+    return (
+        {"output": text}
+        if done.returncode == 0
+        else {"failed": f"exit {done.returncode}", "output": text + done.stderr[-1000:]}
+    )
 
 
 def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
-    """Sweeps without a solver around them: R-MAT, about 10⁷ entries × 128 columns, against torch.sparse.mm and copying."""
+    """Sweeps without a solver around them: R-MAT, about 10⁷ entries × 128 columns, against
+    torch.sparse.mm and copying."""
     graph = bench_filter.load("rmat_large", 12 if quick else 0)
     operator = Operator(graph.edge_index, graph.num_nodes, True)
     path, width = path_for(operator, device), 128
@@ -114,13 +165,18 @@ def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
     def seconds(work: Callable[[], Any]) -> float:
         work()
         rounds = 2 if quick else 20
-        taken = [bench_filter.timed(lambda: [work() for _ in range(rounds)], device)[0] / rounds for _ in range(3)]
+        taken = [
+            bench_filter.timed(lambda: [work() for _ in range(rounds)], device)[0] / rounds
+            for _ in range(3)
+        ]
         return statistics.median(taken)
 
     ways = {
         "sweep": lambda: path.sweep(source, base, out, 0.9, 1.2),
         "sweep with residual": lambda: path.sweep(source, base, out, 0.9, 1.2, residual),
-        "torch.sparse.mm and the same update": lambda: torch.sparse.mm(matrix, source).mul_(0.9).add_(base).lerp_(out, -0.2),
+        "torch.sparse.mm and the same update": lambda: (
+            torch.sparse.mm(matrix, source).mul_(0.9).add_(base).lerp_(out, -0.2)
+        ),
     }
     times = {name: seconds(work) for name, work in ways.items()}
     moved = 4.0 * operator.entries * width
@@ -136,13 +192,19 @@ def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
 
 
 def settings(dataset: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The filter's and the method's settings of the paper for a dataset, from the YAML that the command line reads too."""
+    """The filter's and the method's settings of the paper for a dataset, from the YAML that the
+    command line reads too."""
     chosen = []
     for file in ("filter/gnnbp.yaml", "method/dmat_i.yaml"):
         paper = yaml.safe_load((ROOT / "configs" / file).read_text(encoding="utf-8"))["paper"]
         row = {**paper["default"], **paper.get(dataset, {})}
         # PyYAML reads 1e-3, without a point, as a word.
-        chosen.append({key: tuple(v) if isinstance(v, list) else float(v) if isinstance(v, str) else v for key, v in row.items()})
+        chosen.append(
+            {
+                key: tuple(v) if isinstance(v, list) else float(v) if isinstance(v, str) else v
+                for key, v in row.items()
+            }
+        )
     return chosen[0], chosen[1]
 
 
@@ -156,7 +218,9 @@ def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -
     filtering = time.perf_counter() - started
     seen = with_features(graph, filtered.x).to(device)
     labels, rng = torch.full((graph.num_nodes,), -1, device=device), Streams(0)
-    fitting, _, embedding = bench_filter.timed(lambda: method.fit(seen, labels, rng, Watch(time_limit=limit)), device)
+    fitting, _, embedding = bench_filter.timed(
+        lambda: method.fit(seen, labels, rng, Watch(time_limit=limit)), device
+    )
     metrics = Clustering().evaluate(embedding, graph, None, rng)
     return {
         "filter_seconds": filtering,
@@ -169,7 +233,8 @@ def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -
 
 
 def training(device: str, quick: bool) -> dict[str, Any]:
-    """Seconds per iteration of DMAT-i on random features of two shapes; the median of three trainings."""
+    """Seconds per iteration of DMAT-i on random features of two shapes; the median of three
+    trainings."""
     found = {}
     for nodes, features in ((2_708, 1_433),) if quick else ((2_708, 1_433), (100_000, 1_000)):
         x = torch.randn(nodes, features, generator=torch.Generator().manual_seed(0))
@@ -178,9 +243,15 @@ def training(device: str, quick: bool) -> dict[str, Any]:
         method = DmatI(epochs=5 if quick else 200)
         labels = torch.full((nodes,), -1, device=device)
         runs = [
-            bench_filter.timed(lambda m=method, g=graph, y=labels: m.fit(g, y, Streams(0), Watch()), device)[0] for _ in range(3)
+            bench_filter.timed(
+                lambda m=method, g=graph, y=labels: m.fit(g, y, Streams(0), Watch()), device
+            )[0]
+            for _ in range(3)
         ]
-        found[f"{nodes}×{features}"] = {"seconds_per_iteration": statistics.median(runs) / method.epochs, "runs": runs}
+        found[f"{nodes}×{features}"] = {
+            "seconds_per_iteration": statistics.median(runs) / method.epochs,
+            "runs": runs,
+        }
     return found
 
 
@@ -192,12 +263,20 @@ def markdown(facts: dict[str, Any]) -> str:
         if "failed" in result:
             says = f"FAILED: {result['failed']}"
         elif name.startswith("dmat_i"):
-            says = f"ACC {100 * result['metrics']['acc']:.2f}, filter {result['filter_seconds']:.3f} s, fit {result['fit_seconds']:.2f} s"
+            says = (
+                f"ACC {100 * result['metrics']['acc']:.2f}, filter {result['filter_seconds']:.3f}"
+                f" s, fit {result['fit_seconds']:.2f} s"
+            )
         elif name == "kernel alone":
-            share = ", ".join(f"{way} {100 * value:.0f} %" for way, value in result["of_copy_bandwidth"].items())
+            share = ", ".join(
+                f"{way} {100 * value:.0f} %" for way, value in result["of_copy_bandwidth"].items()
+            )
             says = f"of copy bandwidth: {share}; {result['times_torch']:.2f} × torch.sparse.mm"
         elif name == "training":
-            says = "; ".join(f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration" for shape, row in result.items())
+            says = "; ".join(
+                f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration"
+                for shape, row in result.items()
+            )
         elif name == "kernel tests":
             says = result["output"].strip().splitlines()[-1]
         else:
@@ -217,7 +296,9 @@ def run(check: Check) -> dict[str, Any]:
         check.part("kernel tests", 60, lambda: kernel_tests(min(150.0, check.left() - 30)))
     check.part("kernel alone", 30, lambda: kernel_alone(device, quick))
     cases = [("rmat", 0.1, 1e-3, "")] if quick else [*bench_filter.CASES, bench_filter.LARGE]
-    check.part("filter benchmark", 60, lambda: bench_filter.report(cases, device, 3, 9 if quick else 0))
+    check.part(
+        "filter benchmark", 60, lambda: bench_filter.report(cases, device, 3, 9 if quick else 0)
+    )
     check.part("training", 30, lambda: training(device, quick))
     if quick:
         check.part("dmat_i on digits", 0, lambda: dmat_i("digits", device, 60, epochs=5))
@@ -225,25 +306,46 @@ def run(check: Check) -> dict[str, Any]:
     else:
         others = [name for name in DATASETS.names() if name not in (*PAPER_DATASETS, *GENERATED)]
         for name in (*PAPER_DATASETS, *others):
-            check.part(f"dmat_i on {name}", 20, lambda name=name: dmat_i(name, device, max(10.0, check.left() - 10)))
+            check.part(
+                f"dmat_i on {name}",
+                20,
+                lambda name=name: dmat_i(name, device, max(10.0, check.left() - 10)),
+            )
     return check.facts
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--quick", action="store_true", help="small graphs and few epochs: whether it runs, not how fast")
-    parser.add_argument("--seconds", type=float, default=440.0, help="no part is begun that may take longer")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="small graphs and few epochs: whether it runs, not how fast",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=440.0, help="no part is begun that may take longer"
+    )
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     if options.device != "cpu" and not torch.cuda.is_available():
-        print("torch sees no GPU; --device cpu --quick tries what can be tried without one", file=sys.stderr)
+        print(
+            "torch sees no GPU; --device cpu --quick tries what can be tried without one",
+            file=sys.stderr,
+        )
         return 2
     check = Check(options.device, options.quick, options.seconds, options.output)
     facts = run(check)
     check.write()
     print(markdown(facts))
-    return int(any("failed" in part["result"] for name, part in facts["parts"].items() if not name.startswith("dmat_i")))
+    return int(
+        any(
+            "failed" in part["result"]
+            for name, part in facts["parts"].items()
+            if not name.startswith("dmat_i")
+        )
+    )
 
 
 if __name__ == "__main__":

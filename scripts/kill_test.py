@@ -1,11 +1,13 @@
-"""Kills sweeps of short runs at random moments, again and again, and counts what was lost: results/bench/kills.json.
+"""Kills sweeps of short runs at random moments, again and again, and counts what was lost:
+results/bench/kills.json.
 
 python scripts/kill_test.py               200 kills
 python scripts/kill_test.py --kills 10 --seed 3 --output /tmp/kills.json
 
-A sweep is a forked process, so that most of its life falls among runs and writes and not among imports. It is killed (SIGKILL) at a
-moment that is uniform over the time it would need, started again, and killed again, until it gets to its end; then a new sweep begins in
-a new store. After every kill all records are read.
+A sweep is a forked process, so that most of its life falls among runs and writes and not among
+imports. It is killed (SIGKILL) at a moment that is uniform over the time it would need, started
+again, and killed again, until it gets to its end; then a new sweep begins in a new store. After
+every kill all records are read.
 """
 
 from __future__ import annotations
@@ -41,11 +43,16 @@ class Count:
     """What was seen.
 
     Attributes:
-        kills: processes that were killed while they ran. sweeps: brought to their end. runs: of those sweeps.
-        unreadable: record files that did not hold a whole record. lost: finished runs whose record changed or went.
-        duplicates: records beyond one per run. trainings: begun in all. recomputed: trainings begun again after a kill.
-        most_recomputed_per_kill: as it says. wrong_numbers: runs whose metrics differ from those of a sweep nobody killed.
-        mean_records_at_kill: how far sweeps were, so that one sees that kills did not all fall on one moment.
+        kills: processes that were killed while they ran. sweeps: brought to their end. runs: of
+            those sweeps.
+        unreadable: record files that did not hold a whole record. lost: finished runs whose record
+            changed or went.
+        duplicates: records beyond one per run. trainings: begun in all. recomputed: trainings begun
+            again after a kill.
+        most_recomputed_per_kill: as it says. wrong_numbers: runs whose metrics differ from those of
+            a sweep nobody killed.
+        mean_records_at_kill: how far sweeps were, so that one sees that kills did not all fall on
+            one moment.
     """
 
     kills: int = 0
@@ -70,8 +77,8 @@ def fork(store: Path, begun: Path) -> int:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
-        from gclbench import runner
         from gclbench.cli import main
+        from gclbench.run import runner
 
         plain = runner.run
 
@@ -148,15 +155,22 @@ def test(kills: int, seed: int, folder: Path, tell: Callable[[str], None]) -> Co
                 count.kills += 1
                 at_kill.append(len(now))
             titles = begun.read_text(encoding="utf-8").splitlines()
-            again = sum(title.partition(" · seed")[2].split()[0] in _seeds(titles[:before]) for title in titles[before:])
+            again = sum(
+                title.partition(" · seed")[2].split()[0] in _seeds(titles[:before])
+                for title in titles[before:]
+            )
             count.recomputed += again
             count.most_recomputed_per_kill = max(count.most_recomputed_per_kill, again)
         count.sweeps += 1
         count.runs += RUNS
         count.trainings += len(begun.read_text(encoding="utf-8").splitlines())
         count.duplicates += max(0, len(list(store.glob("*/record.json"))) - RUNS)
-        count.wrong_numbers += sum(metrics(earlier).get(run_id) != values for run_id, values in expected.items())
-        tell(f"{count.kills} kills, {count.sweeps} sweeps, {count.recomputed} trainings begun again")
+        count.wrong_numbers += sum(
+            metrics(earlier).get(run_id) != values for run_id, values in expected.items()
+        )
+        tell(
+            f"{count.kills} kills, {count.sweeps} sweeps, {count.recomputed} trainings begun again"
+        )
     count.mean_records_at_kill = round(sum(at_kill) / max(1, len(at_kill)), 2)
     return count
 
@@ -166,7 +180,9 @@ def _seeds(titles: list[str]) -> set[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=ROOT / "results/bench/kills.json")
@@ -176,12 +192,14 @@ def main() -> None:
     torch.set_num_threads(1)  # a process with threads must not be forked
     import gclbench.cli.run
     import gclbench.launch.plan  # noqa: F401
-    from gclbench.config import load
+    from gclbench.config.validation import load
 
     load([*COMMAND])
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        count = test(options.kills, options.seed, Path(folder), lambda text: print(text, flush=True))
+        count = test(
+            options.kills, options.seed, Path(folder), lambda text: print(text, flush=True)
+        )
     facts = {
         **asdict(count),
         "runs_per_sweep": RUNS,
@@ -192,7 +210,13 @@ def main() -> None:
     options.output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
     print(json.dumps(facts, indent=2))
-    bad = count.unreadable or count.lost or count.duplicates or count.wrong_numbers or count.most_recomputed_per_kill > 1
+    bad = (
+        count.unreadable
+        or count.lost
+        or count.duplicates
+        or count.wrong_numbers
+        or count.most_recomputed_per_kill > 1
+    )
     sys.exit(1 if bad else 0)
 
 

@@ -1,7 +1,9 @@
-"""Regenerates everything that is made from the committed records: results/tables, results/figures, results/report.html, README's table.
+"""Regenerates everything that is made from the committed records: results/tables, results/figures,
+results/report.html, README's table.
 
-python scripts/make_results.py            writes them, and removes from the two folders what is not made
-python scripts/make_results.py --check    exits 1 when one differs from what the records give, or should not be there
+python scripts/make_results.py            writes them, and removes from the two folders what is not
+made python scripts/make_results.py --check    exits 1 when one differs from what the records give,
+or should not be there
 """
 
 from __future__ import annotations
@@ -45,19 +47,28 @@ def made(records: Collection) -> dict[Path, bytes]:
     before, _, rest = Path("README.md").read_text(encoding="utf-8").partition(MARKERS[0])
     _, _, after = rest.partition(MARKERS[1])
     files[Path("README.md")] = before + MARKERS[0] + readme_block(records) + MARKERS[1] + after
-    return {path: content.encode() if isinstance(content, str) else content for path, content in files.items()}
+    return {
+        path: content.encode() if isinstance(content, str) else content
+        for path, content in files.items()
+    }
 
 
 def readme_block(records: Collection) -> str:
     """DMAT-i's clustering, ours and the paper's, and a figure."""
     blocks = {block.dataset: block for block in compare(TABLES["dmat/1"], records).blocks}
     lines = [
-        "| dataset | " + " | ".join(f"{title}: ours (n) | paper" for title in README_METRICS.values()) + " |",
+        "| dataset | "
+        + " | ".join(f"{title}: ours (n) | paper" for title in README_METRICS.values())
+        + " |",
         "| --- |" + " --- | --- |" * len(README_METRICS),
     ]
     for dataset in README_DATASETS:
         entries = [blocks[dataset].entries[metric, "dmat_i"] for metric in README_METRICS]
-        lines.append(f"| {dataset} | " + " | ".join(f"{entry.show_ours()} | {entry.show_printed()}" for entry in entries) + " |")
+        lines.append(
+            f"| {dataset} | "
+            + " | ".join(f"{entry.show_ours()} | {entry.show_printed()}" for entry in entries)
+            + " |"
+        )
     figure = figures.FIGURES[README_FIGURE]
     lines += ["", f"![{figure.title}](results/figures/{figures.stem(figure)}.svg)"]
     return "\n".join(lines) + "\n"
@@ -65,11 +76,18 @@ def readme_block(records: Collection) -> str:
 
 def unexpected(files: dict[Path, bytes]) -> list[Path]:
     """Files in the folders of generated ones that are not generated."""
-    return [path for folder in MADE for path in sorted(folder.rglob("*")) if path.is_file() and path not in files]
+    return [
+        path
+        for folder in MADE
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path not in files
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     os.chdir(ROOT)  # the tables name the store by its path
@@ -77,7 +95,11 @@ def main() -> None:
     files = made(records)
     odd = unexpected(files)
     if options.check:
-        stale = [str(path) for path, content in files.items() if not path.is_file() or path.read_bytes() != content]
+        stale = [
+            str(path)
+            for path, content in files.items()
+            if not path.is_file() or path.read_bytes() != content
+        ]
         told = [f"not what the records give: {', '.join(stale)}"] if stale else []
         told += [f"made by nothing: {', '.join(map(str, odd))}"] if odd else []
         if told:

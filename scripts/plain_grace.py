@@ -1,4 +1,5 @@
-"""GRACE the plain way, as a reference for `bench_train.py`: PyG layers on dense features, whole N×N similarity matrices under autograd."""
+"""GRACE the plain way, as a reference for `bench_train.py`: PyG layers on dense features, whole N×N
+similarity matrices under autograd."""
 
 from __future__ import annotations
 
@@ -11,27 +12,45 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from gclbench.methods.grace import Grace
-from gclbench.streams import Streams
+from gclbench.training.streams import Streams
 
 
 def plain_loss(h1: Tensor, h2: Tensor, tau: float) -> Tensor:
     """GRACE's Eqs. 1 and 2, both directions. Three N×N matrices; the official code makes four."""
     u, v = normalize(h1, dim=1), normalize(h2, dim=1)
     across, among_u, among_v = (torch.exp(a @ b.T / tau) for a, b in ((u, v), (u, u), (v, v)))
-    forth = -torch.log(across.diagonal() / (across.sum(dim=1) + among_u.sum(dim=1) - among_u.diagonal()))
-    back = -torch.log(across.diagonal() / (across.sum(dim=0) + among_v.sum(dim=1) - among_v.diagonal()))
+    forth = -torch.log(
+        across.diagonal() / (across.sum(dim=1) + among_u.sum(dim=1) - among_u.diagonal())
+    )
+    back = -torch.log(
+        across.diagonal() / (across.sum(dim=0) + among_v.sum(dim=1) - among_v.diagonal())
+    )
     return (0.5 * (forth + back)).mean()
 
 
-def train(graph: Data, method: Grace, seed: int, report: Callable[[int, int, float], None]) -> Tensor:
-    """The embedding (N×d) after `method.epochs` epochs; initial weights and views are those of `Grace.fit` with this seed."""
+def train(
+    graph: Data, method: Grace, seed: int, report: Callable[[int, int, float], None]
+) -> Tensor:
+    """The embedding (N×d) after `method.epochs` epochs; initial weights and views are those of
+    `Grace.fit` with this seed."""
     rng = Streams(seed)
     widths = [graph.x.shape[1], *method.architecture]
     with rng.seeded("init"):
-        drawn = [nn.init.xavier_uniform_(torch.empty(before, after)) for before, after in zip(widths[:-1], widths[1:], strict=True)]
-        head = nn.Sequential(nn.Linear(widths[-1], method.projector), nn.ELU(), nn.Linear(method.projector, widths[-1]))
-    layers = nn.ModuleList(GCNConv(before, after) for before, after in zip(widths[:-1], widths[1:], strict=True))
-    activations = nn.ModuleList({"relu": nn.ReLU, "prelu": nn.PReLU}[method.activation]() for _ in layers)
+        drawn = [
+            nn.init.xavier_uniform_(torch.empty(before, after))
+            for before, after in zip(widths[:-1], widths[1:], strict=True)
+        ]
+        head = nn.Sequential(
+            nn.Linear(widths[-1], method.projector),
+            nn.ELU(),
+            nn.Linear(method.projector, widths[-1]),
+        )
+    layers = nn.ModuleList(
+        GCNConv(before, after) for before, after in zip(widths[:-1], widths[1:], strict=True)
+    )
+    activations = nn.ModuleList(
+        {"relu": nn.ReLU, "prelu": nn.PReLU}[method.activation]() for _ in layers
+    )
     with torch.no_grad():
         for layer, weight in zip(layers, drawn, strict=True):
             layer.lin.weight.copy_(weight.T)

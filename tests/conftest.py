@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gclbench.registry import METHODS, Entry
+from gclbench.component.registry import METHODS, Entry
 
 MIRROR = os.environ.get("GCLBENCH_MIRROR")
 """As it was at the start: fixtures of some folders clear the variable for every test."""
@@ -40,7 +40,11 @@ def register_method(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, type], No
 
     def register(name: str, cls: type) -> None:
         monkeypatch.setitem(
-            METHODS.entries, name, Entry(name, "a test's method", f"{cls.__module__}:{cls.__name__}", "a test", builtin=False)
+            METHODS.entries,
+            name,
+            Entry(
+                name, "a test's method", f"{cls.__module__}:{cls.__name__}", "a test", builtin=False
+            ),
         )
         monkeypatch.setitem(METHODS._classes, name, cls)
 

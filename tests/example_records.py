@@ -22,7 +22,14 @@ SPEC = RunSpec(
 def record(spec: RunSpec = SPEC, **fields: Any) -> Record:
     """The record of a run that is ok, unless fields say otherwise."""
     return Record(
-        **{"id": spec.id, "spec": asdict(spec), "status": "ok", "metrics": {"acc": 0.5}, "created": "2026-01-01T00:00:00", **fields}
+        **{
+            "id": spec.id,
+            "spec": asdict(spec),
+            "status": "ok",
+            "metrics": {"acc": 0.5},
+            "created": "2026-01-01T00:00:00",
+            **fields,
+        }
     )
 
 

@@ -20,12 +20,18 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that the package was installed into: by pip where setuptools is there, else by hand as pip does."""
+    """The folder that the package was installed into: by pip where setuptools is there, else by
+    hand as pip does."""
     source = shutil.copytree(
-        SOURCE, tmp_path_factory.mktemp("source") / "package", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+        SOURCE,
+        tmp_path_factory.mktemp("source") / "package",
+        ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"),
     )
     target = tmp_path_factory.mktemp("site")
-    if importlib.util.find_spec("setuptools") is not None and importlib.util.find_spec("pip") is not None:
+    if (
+        importlib.util.find_spec("setuptools") is not None
+        and importlib.util.find_spec("pip") is not None
+    ):
         options = [
             "--no-deps",
             "--no-build-isolation",
@@ -36,15 +42,22 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             str(target),
         ]
         result = subprocess.run(
-            [sys.executable, "-m", "pip", "install", *options, str(source)], capture_output=True, text=True, timeout=120
+            [sys.executable, "-m", "pip", "install", *options, str(source)],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert result.returncode == 0, result.stderr
         return target
     shutil.copy(source / "random_projection.py", target)
     metadata = target / "gclbench_random_projection-0.3.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gclbench-random-projection\nVersion: 0.3.0\n")
-    (metadata / "entry_points.txt").write_text("[gclbench.methods]\nrandom_projection = random_projection:RandomProjection\n")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: gclbench-random-projection\nVersion: 0.3.0\n"
+    )
+    (metadata / "entry_points.txt").write_text(
+        "[gclbench.methods]\nrandom_projection = random_projection:RandomProjection\n"
+    )
     return target
 
 
@@ -54,9 +67,16 @@ def command(installed: Path, tmp_path: Path) -> Command:
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         paths = os.pathsep.join(filter(None, [str(installed), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": paths, "GCLBENCH_DATA": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": paths,
+            "GCLBENCH_DATA": str(tmp_path / "cache"),
+            "OMP_NUM_THREADS": "1",
+        }
         call = [sys.executable, "-m", "gclbench", *arguments]
-        return subprocess.run(call, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path)
+        return subprocess.run(
+            call, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+        )
 
     return run
 
@@ -75,23 +95,37 @@ def test_it_is_listed_with_its_origin(command: Command) -> None:
 
 def test_it_runs_at_its_settings_and_is_recorded(command: Command, tmp_path: Path) -> None:
     result = command(
-        "method=random_projection", "dataset=digits", "method.dimension=8", "task=clustering", "task.clustering.n_init=1"
+        "method=random_projection",
+        "dataset=digits",
+        "method.dimension=8",
+        "task=clustering",
+        "task.clustering.n_init=1",
     )
     assert result.returncode == 0, result.stderr
     assert "digits   random_projection  clustering  acc" in result.stdout
     (path,) = tmp_path.glob("runs/*/record.json")
     record = json.loads(path.read_text(encoding="utf-8"))
-    assert record["status"] == "ok" and record["spec"]["method"] == {"name": "random_projection", "dimension": 8}
+    assert record["status"] == "ok" and record["spec"]["method"] == {
+        "name": "random_projection",
+        "dimension": 8,
+    }
 
 
 def test_its_settings_are_checked_and_suggested_like_any_others(command: Command) -> None:
-    result = command("method=random_projection", "method.dimensoin=8", "dimension=4", "method.dimension=0")
+    result = command(
+        "method=random_projection", "method.dimensoin=8", "dimension=4", "method.dimension=0"
+    )
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "gclbench: 'method.dimensoin' does not exist. Did you mean 'method.dimension'? Known: method.dimension",
-        "gclbench: 'dimension' does not exist. Did you mean 'method.dimension'? "
-        "Known: checkpoint_every, dataset, device, filter, launcher, memory_limit, method, negatives, rerun, runs_dir, seeds, task, "
-        "time_limit, tracking",
+        (
+            "gclbench: 'method.dimensoin' does not exist. Did you mean 'method.dimension'? Known:"
+            " method.dimension"
+        ),
+        (
+            "gclbench: 'dimension' does not exist. Did you mean 'method.dimension'? Known:"
+            " checkpoint_every, dataset, device, filter, launcher, memory_limit, method, negatives,"
+            " rerun, runs_dir, seeds, task, time_limit, tracking"
+        ),
         "gclbench: method.dimension=0 is out of range: it must be ≥ 1",
     ]
 

@@ -9,9 +9,8 @@ import scipy.sparse
 import torch
 
 from gclbench import graph as graphs
+from gclbench.embedding import Contrast, Embedding
 from gclbench.graph import (
-    Contrast,
-    Embedding,
     GraphError,
     Unsupported,
     degree,
@@ -71,14 +70,20 @@ def test_read_only_features_are_copied_rather_than_shared() -> None:
 
 
 def test_sparse_features() -> None:
-    assert torch.equal(make_graph(scipy.sparse.csr_matrix(X), PATH, None, "g").x, torch.tensor(X, dtype=torch.float32))
+    assert torch.equal(
+        make_graph(scipy.sparse.csr_matrix(X), PATH, None, "g").x,
+        torch.tensor(X, dtype=torch.float32),
+    )
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
 def test_features_that_are_not_finite(value: float) -> None:
     x = np.zeros((5000, 2))
     x[4999, 1] = x[4500, 0] = value
-    with pytest.raises(GraphError, match=r"graph 'g': 2 feature value\(s\) are not finite .* first in row 4500, column 0"):
+    with pytest.raises(
+        GraphError,
+        match=r"graph 'g': 2 feature value\(s\) are not finite .* first in row 4500, column 0",
+    ):
         make_graph(x, PATH, None, "g")
 
 
@@ -95,12 +100,20 @@ def test_features_that_are_not_finite(value: float) -> None:
             X,
             [[0, 1, 0], [1, 4, -1]],
             None,
-            r"2 of 3 edges name nodes that do not exist, the first is edge 1: \(1, 4\); .* ids are 0…3",
+            (
+                r"2 of 3 edges name nodes that do not exist, the first is edge 1: \(1, 4\); .* ids"
+                r" are 0…3"
+            ),
         ),
         (X, PATH, [0, 1], r"labels must have shape \(4,\), one for each node, not \(2,\)"),
         (X, PATH, np.eye(4, dtype=int), "for one-hot rows give their argmax"),
         (X, PATH, [0.0, 1.0, 0.0, 1.0], "labels must be whole numbers .* not float64"),
-        (X, PATH, [0, 1, -2, 0], "a label is -2; classes are 0, 1, 2, … and −1 marks a node without a label"),
+        (
+            X,
+            PATH,
+            [0, 1, -2, 0],
+            "a label is -2; classes are 0, 1, 2, … and −1 marks a node without a label",
+        ),
     ],
 )
 def test_bad_input_is_named(x: object, edges: object, y: object, text: str) -> None:
@@ -111,14 +124,23 @@ def test_bad_input_is_named(x: object, edges: object, y: object, text: str) -> N
 @pytest.mark.parametrize(
     ("masks", "text"),
     [
-        ({"dev_mask": np.zeros(4, bool)}, "unknown mask.s. dev_mask; known are train_mask, val_mask, test_mask"),
-        ({"val_mask": np.zeros(3, bool)}, r"val_mask must have shape \(4,\) or \(4, splits\), not \(3,\)"),
+        (
+            {"dev_mask": np.zeros(4, bool)},
+            "unknown mask.s. dev_mask; known are train_mask, val_mask, test_mask",
+        ),
+        (
+            {"val_mask": np.zeros(3, bool)},
+            r"val_mask must have shape \(4,\) or \(4, splits\), not \(3,\)",
+        ),
         ({"val_mask": np.full(4, 2)}, "val_mask must hold true and false"),
         (
             {"train_mask": np.ones(4, bool), "test_mask": np.eye(4, 3, dtype=bool)},
             r"3 node\(s\) are in both train_mask and test_mask",
         ),
-        ({"train_mask": np.zeros((4, 2), bool), "val_mask": np.zeros((4, 3), bool)}, r"different numbers of splits: \[2, 3\]"),
+        (
+            {"train_mask": np.zeros((4, 2), bool), "val_mask": np.zeros((4, 3), bool)},
+            r"different numbers of splits: \[2, 3\]",
+        ),
     ],
 )
 def test_bad_masks_are_named(masks: dict[str, np.ndarray], text: str) -> None:
@@ -127,7 +149,9 @@ def test_bad_masks_are_named(masks: dict[str, np.ndarray], text: str) -> None:
 
 
 def test_content_hash_is_of_the_content() -> None:
-    def hash_of(x: np.ndarray = X, edges: np.ndarray = PATH, y: list[int] | None = None, train: int = 0) -> str:
+    def hash_of(
+        x: np.ndarray = X, edges: np.ndarray = PATH, y: list[int] | None = None, train: int = 0
+    ) -> str:
         mask = np.arange(4) == train
         return make_graph(x, edges, y, "g", masks={"train_mask": mask}).content_hash
 
@@ -146,7 +170,12 @@ def test_content_hash_is_of_the_content() -> None:
 def test_content_hash_follows_changes() -> None:
     graph = make_graph(X, PATH, [0, 1, 0, 1], "g")
     before = graph.content_hash
-    assert graph.content_hash == before == copy.copy(graph).content_hash == pickle.loads(pickle.dumps(graph)).content_hash
+    assert (
+        graph.content_hash
+        == before
+        == copy.copy(graph).content_hash
+        == pickle.loads(pickle.dumps(graph)).content_hash
+    )
     graph.x[0, 0] = 9
     written = graph.content_hash
     graph.y = None
@@ -173,7 +202,11 @@ def test_with_features_shares_everything_else() -> None:
     known = graph.content_hash
     changed = with_features(graph, torch.ones(4, 7))
     assert changed.x.shape == (4, 7) and graph.x.shape == (4, 2)
-    assert changed.edge_index is graph.edge_index and changed.y is graph.y and changed.repairs == ("r",)
+    assert (
+        changed.edge_index is graph.edge_index
+        and changed.y is graph.y
+        and changed.repairs == ("r",)
+    )
     assert changed.content_hash != known == graph.content_hash
     with pytest.raises(GraphError, match="has 4 nodes; the new features have 3 rows"):
         with_features(graph, torch.ones(3, 7))
@@ -218,7 +251,9 @@ def test_embedding_checks_itself() -> None:
 def test_clusters_and_their_history_are_one_per_node() -> None:
     z = torch.ones(2, 3)
     assert Embedding(z).clusters is None
-    with pytest.raises(ValueError, match=r"2 nodes have one cluster each; these clusters have shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"2 nodes have one cluster each; these clusters have shape \(3,\)"
+    ):
         Embedding(z, clusters=torch.zeros(3))
     for history in (torch.zeros(2), torch.zeros(2, 3)):
         with pytest.raises(ValueError, match=r"a history is a matrix \(iterations × 2 nodes\)"):
@@ -227,7 +262,12 @@ def test_clusters_and_their_history_are_one_per_node() -> None:
 
 def test_the_number_of_classes_stays_without_labels() -> None:
     graph = make_graph(X, PATH, [5, 7, 5, -1], "g")
-    assert graph.classes == 2 == without_labels(graph).classes == with_features(graph, torch.ones(4, 1)).classes
+    assert (
+        graph.classes
+        == 2
+        == without_labels(graph).classes
+        == with_features(graph, torch.ones(4, 1)).classes
+    )
     assert make_graph(X, PATH, [-1] * 4, "g").classes == 0 == make_graph(X, PATH, None, "g").classes
     # It is in the content already, by way of the labels: known hashes stay.
     changed = copy.copy(graph)
@@ -236,21 +276,33 @@ def test_the_number_of_classes_stays_without_labels() -> None:
 
 
 def test_mean_cosine_is_that_of_different_rows() -> None:
-    rows = torch.nn.functional.normalize(torch.randn(7, 3, generator=torch.Generator().manual_seed(0)), dim=1)
+    rows = torch.nn.functional.normalize(
+        torch.randn(7, 3, generator=torch.Generator().manual_seed(0)), dim=1
+    )
     pairs = [float(rows[i] @ rows[j]) for i in range(7) for j in range(7) if i != j]
     other = torch.zeros(7, 3)
-    assert Contrast(other, rows, 1.0).mean_cosine() == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
+    assert Contrast(other, rows, 1.0).mean_cosine() == pytest.approx(
+        sum(pairs) / len(pairs), abs=1e-6
+    )
     assert Contrast(other, rows[:1].expand(7, 3), 1.0).mean_cosine() == pytest.approx(1)
     with_zeros = torch.cat([rows, torch.zeros(3, 3)])
-    assert Contrast(other, with_zeros, 1.0).mean_cosine() == pytest.approx(sum(pairs) / len(pairs), abs=1e-6)
-    assert Contrast(rows, torch.zeros(7, 3), 1.0).mean_cosine() == Contrast(rows, rows[:1], 1.0).mean_cosine() == 1
+    assert Contrast(other, with_zeros, 1.0).mean_cosine() == pytest.approx(
+        sum(pairs) / len(pairs), abs=1e-6
+    )
+    assert (
+        Contrast(rows, torch.zeros(7, 3), 1.0).mean_cosine()
+        == Contrast(rows, rows[:1], 1.0).mean_cosine()
+        == 1
+    )
 
 
 def test_unsupported_has_a_reason() -> None:
     assert Unsupported("no labels").reason == "no labels" == str(Unsupported("no labels"))
 
 
-def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repaired(monkeypatch) -> None:
+def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repaired(
+    monkeypatch,
+) -> None:
     x = torch.ones(5, 2)
     for entries in (2, 1 << 22):
         monkeypatch.setattr(graphs, "_ENTRIES", entries)
@@ -258,7 +310,9 @@ def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repa
         assert make_graph(x, right, None, "right").edge_index.data_ptr() == right.data_ptr()
         for wrong in (
             torch.tensor([[0, 1, 1, 2, 2], [2, 2, 3, 0, 1]]),  # one direction of 1-3
-            torch.tensor([[0, 1, 1, 2, 2, 3], [2, 2, 3, 0, 1, 4]]),  # 3-1 and 4-3 missing, as many entries
+            torch.tensor(
+                [[0, 1, 1, 2, 2, 3], [2, 2, 3, 0, 1, 4]]
+            ),  # 3-1 and 4-3 missing, as many entries
             torch.tensor([[1, 0, 1, 2, 2, 3], [2, 2, 3, 0, 1, 1]]),  # not sorted
             torch.tensor([[0, 0, 1, 1, 2, 2, 3], [2, 2, 2, 3, 0, 1, 1]]),  # one entry twice
             torch.tensor([[0, 1, 1, 2, 2, 3, 4], [2, 2, 3, 0, 1, 1, 4]]),  # a loop

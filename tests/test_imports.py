@@ -1,4 +1,5 @@
-"""The house rules that can be read from the source: who imports whom, what imports torch, sizes and names (DESIGN section 2)."""
+"""The house rules that can be read from the source: who imports whom, what imports torch, sizes and
+names (DESIGN section 2)."""
 
 from __future__ import annotations
 
@@ -13,69 +14,35 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "gclbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# What each part may import of ours besides itself and the leaves. A part is a top-level module or package of gclbench.
-LEAVES = {
-    "registry",
-    "hyperparameters",
-    "streams",
-    "graph",
-    "watch",
-    "records",
-    "environment",
-    "memory_map",
-    "checkpoint",
-    "limits",
-    "atomic",
-}
-MAY_IMPORT: dict[str, set[str]] = {
-    "registry": set(),
-    "hyperparameters": {"registry"},
-    "streams": set(),
-    "graph": set(),
-    "memory_map": {"atomic"},
-    "watch": {"checkpoint"},
-    "checkpoint": {"records"},
-    "limits": set(),
-    "atomic": set(),
-    "records": {"atomic"},
-    "environment": set(),
-    "contrast": {"registry", "hyperparameters", "streams", "graph"},
-    "nn": {"registry", "hyperparameters"},
-    "data": LEAVES,
-    "filters": LEAVES,
-    "tasks": LEAVES | {"data"},
-    "methods": LEAVES | {"contrast", "nn", "filters"},
-    # Of data the catalog, which knows counts without loading anything.
-    "paper": {"records", "registry", "data"},
-    "tracking": {"records", "registry", "watch"},
-    "config": LEAVES | {"composition", "tracking", "unknown_key"},
-    "unknown_key": {"registry"},
-    "composition": {"hyperparameters"},
-    "runner": LEAVES | {"data", "filters", "methods", "tasks"},
-    "launch": LEAVES | {"config", "runner", "data", "filters", "methods", "tasks", "tracking"},
-    # The face shows what everything below it knows, but trains nothing itself.
-    "cli": LEAVES | {"config", "launch", "runner", "paper", "data"},
-    "__main__": {"cli"},
-    "__init__": set(),
-}
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("cli",),
+    ("paper", "launch"),
+    ("methods", "config", "run"),
+    ("negatives", "filters", "tasks", "tracking"),
+    ("training", "data"),
+    ("machine",),
+    ("contrast", "nn", "component", "records", "graph", "embedding"),
+)
+"""The rooms from top to bottom. A file imports its own room and the floors below it."""
+
+FACE = {"__init__", "__main__"}
+"""The package's own files. They may import any room, and no room imports them."""
+
+TENSORS_ONLY = {"contrast", "nn"}
+"""Rooms that know tensors only: they import nothing of ours."""
+
 TORCH = ("torch", "torch_geometric")
-WITHOUT_TORCH = {
-    "registry",
-    "hyperparameters",
-    "records",
-    "streams",
-    "watch",
-    "checkpoint",
-    "limits",
-    "atomic",
-    "environment",
-    "composition",
-    "config",
-    "paper",
-    "tracking",
-    "cli",
-}
+NEVER_TORCH = {"component", "records", "paper"}
+"""Rooms that import no torch at all, not even inside a function."""
+
+LATE_TORCH = {"training", "machine", "config", "tracking", "cli"}
+"""Rooms that may import torch inside a function only, so that quick answers stay quick."""
+
+FILES_WITH_TORCH = {"training/patience.py", "training/loop.py", "machine/memory_map.py"}
+"""Files of these rooms that only a running training imports."""
+
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}
+"""Files of other rooms that quick answers need."""
 
 
 def part_of(path: Path) -> str:
@@ -84,7 +51,10 @@ def part_of(path: Path) -> str:
 
 
 def imports(path: Path, everywhere: bool = True) -> Iterator[str]:
-    """Dotted names that a file imports; module level only unless `everywhere`. `if TYPE_CHECKING` blocks cost nothing and are skipped there."""
+    """Dotted names that a file imports; module level only unless `everywhere`.
+
+    `if TYPE_CHECKING` blocks cost nothing and are skipped there.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree)) if everywhere else list(module_level(tree.body))
     for node in nodes:
@@ -113,58 +83,154 @@ def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def ours(path: Path, everywhere: bool = True) -> set[str]:
-    """The parts of gclbench that a file imports."""
+    """The rooms of gclbench that a file imports."""
     names = (name.split(".") for name in imports(path, everywhere))
     return {parts[1] for parts in names if parts[0] == "gclbench" and len(parts) > 1}
 
 
+def by_module() -> dict[str, Path]:
+    """Dotted name to file."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in FILES
+    }
+
+
+def files_imported(path: Path, known: dict[str, Path], everywhere: bool = True) -> set[Path]:
+    """Files of ours that a file imports itself: modules, and names taken from a package."""
+    found: set[Path] = set()
+    for node in imported_from(path, everywhere):
+        module, name = node
+        target = known.get(f"{module}.{name}") or known.get(module)
+        if target is not None and target != path:
+            found.add(target)
+    return found
+
+
+def imported_from(path: Path, everywhere: bool) -> Iterator[tuple[str, str]]:
+    """(module, name) of `from module import name`, (module, "") of `import module`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(everywhere_in(tree)) if everywhere else list(module_level(tree.body))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def everywhere_in(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below one, without `if TYPE_CHECKING` blocks, which nothing runs."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        yield child
+        yield from everywhere_in(child)
+
+
+def circle(edges: dict[str, set[str]]) -> list[str]:
+    """A circle of names, each importing the next; empty where there is none."""
+    done: set[str] = set()
+
+    def walk(name: str, trail: list[str]) -> list[str]:
+        if name in trail:
+            return trail[trail.index(name) :]
+        if name in done:
+            return []
+        for other in sorted(edges.get(name, ())):
+            found = walk(other, [*trail, name])
+            if found:
+                return found
+        done.add(name)
+        return []
+
+    for name in sorted(edges):
+        found = walk(name, [])
+        if found:
+            return found
+    return []
+
+
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_file_imports_only_what_its_part_may(path: Path) -> None:
-    part = part_of(path)
-    assert part in MAY_IMPORT, f"gclbench/{part} is new: say in MAY_IMPORT what it may import"
-    forbidden = ours(path) - MAY_IMPORT[part] - {part}
+def test_a_file_imports_only_floors_below_its_own(path: Path) -> None:
+    room = part_of(path)
+    if room in FACE:
+        return
+    assert room in FLOOR_OF, f"gclbench/{room} is new: give it a floor in FLOORS"
+    others = ours(path) - {room}
+    assert not others & FACE, f"{path.relative_to(ROOT)} imports the package's face"
+    allowed = {other for other, floor in FLOOR_OF.items() if floor > FLOOR_OF[room]}
+    forbidden = others if room in TENSORS_ONLY else others - allowed
     assert not forbidden, f"{path.relative_to(ROOT)} may not import {', '.join(sorted(forbidden))}"
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Between rooms the floors rule it out; this is for files inside a room too."""
+    known = by_module()
+    edges = {
+        path.relative_to(PACKAGE).as_posix(): {
+            other.relative_to(PACKAGE).as_posix() for other in files_imported(path, known)
+        }
+        for path in FILES
+        if part_of(path) not in FACE
+    }
+    found = circle(edges)
+    assert not found, f"a circle of imports: {' → '.join([*found, *found[:1]])}"
+
+
+def test_a_circle_is_found_and_a_diamond_is_none() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
+    assert circle({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}) == []
+
+
+def imports_torch_late(path: Path) -> bool:
+    name = path.relative_to(PACKAGE).as_posix()
+    rooms = LATE_TORCH | NEVER_TORCH | FACE
+    return name in FILES_WITHOUT_TORCH or (part_of(path) in rooms and name not in FILES_WITH_TORCH)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_torch_is_not_imported_where_answers_must_be_quick(path: Path) -> None:
-    name = path.relative_to(PACKAGE).as_posix()
-    if part_of(path) not in WITHOUT_TORCH and name not in FILES_WITHOUT_TORCH:
-        return
-    found = {module.partition(".")[0] for module in imports(path, everywhere=False)} & set(TORCH)
-    assert not found, f"{name} imports {', '.join(found)} when it is imported"
+    if imports_torch_late(path):
+        found = {module.partition(".")[0] for module in imports(path, everywhere=False)}
+        assert not found & set(TORCH), f"{path.relative_to(ROOT)} imports torch when it is imported"
 
 
 def test_what_imports_no_torch_imports_nothing_that_does() -> None:
     """Module-level imports of ours, followed from file to file."""
-    by_module = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
+    known = by_module()
 
     def reached(path: Path, seen: set[Path]) -> set[Path]:
-        if path in seen:
-            return seen
-        seen.add(path)
-        for name in imports(path, everywhere=False):
-            if name.startswith("gclbench") and name in by_module:
-                reached(by_module[name], seen)
+        if path not in seen:
+            seen.add(path)
+            for other in files_imported(path, known, everywhere=False):
+                reached(other, seen)
         return seen
 
+    quick = NEVER_TORCH | {"cli"} | FACE
     for path in FILES:
         name = path.relative_to(PACKAGE).as_posix()
-        if part_of(path) in {"records", "paper", "registry", "hyperparameters", "cli"} or name in FILES_WITHOUT_TORCH:
+        if part_of(path) in quick or name in FILES_WITHOUT_TORCH:
             for other in reached(path, set()):
                 modules = {module.partition(".")[0] for module in imports(other, everywhere=False)}
-                assert not modules & set(TORCH), f"{name} imports torch through {other.relative_to(ROOT)}"
+                assert not modules & set(TORCH), (
+                    f"{name} imports torch through {other.relative_to(ROOT)}"
+                )
 
 
-def test_records_and_paper_never_import_torch_not_even_later() -> None:
+def test_some_rooms_never_import_torch_not_even_later() -> None:
     for path in FILES:
-        if part_of(path) in {"records", "paper", "registry", "hyperparameters"}:
+        if part_of(path) in NEVER_TORCH:
             assert not {name.partition(".")[0] for name in imports(path)} & set(TORCH), path
 
 
-def test_rules_name_only_parts_that_are_there() -> None:
-    """A rule for a part that is gone would hold nothing."""
-    assert set(MAY_IMPORT) == {part_of(path) for path in FILES}
+def test_rules_name_only_rooms_and_files_that_are_there() -> None:
+    """A rule for a room that is gone would hold nothing."""
+    assert set(FLOOR_OF) | FACE == {part_of(path) for path in FILES}
+    names = {path.relative_to(PACKAGE).as_posix() for path in FILES}
+    assert names >= FILES_WITHOUT_TORCH | (FILES_WITH_TORCH - {"training/loop.py"})
 
 
 def test_the_rules_see_an_import_inside_a_function_and_skip_type_checking(tmp_path: Path) -> None:
@@ -172,11 +238,11 @@ def test_the_rules_see_an_import_inside_a_function_and_skip_type_checking(tmp_pa
     path.write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch\n"
         "try:\n    import numpy\nexcept ImportError:\n    import scipy\n"
-        "def later():\n    from gclbench import runner\n    import sklearn.svm\n"
+        "def later():\n    from gclbench.run import runner\n    import sklearn.svm\n"
     )
     assert set(imports(path, everywhere=False)) == {"typing", "numpy", "scipy"}
-    assert {"torch", "sklearn.svm", "gclbench.runner"} <= set(imports(path))
-    assert ours(path) == {"runner"}
+    assert {"torch", "sklearn.svm", "gclbench.run"} <= set(imports(path))
+    assert ours(path) == {"run"}
 
 
 @pytest.mark.parametrize("folder", ["gclbench", "tests", "scripts", "configs"])
@@ -191,7 +257,9 @@ def test_files_are_small_and_named_after_the_noun_they_hold(folder: str) -> None
 def test_test_files_have_names_of_their_own() -> None:
     """pytest imports them by base name."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
-    assert len(names) == len(set(names)), sorted(name for name in set(names) if names.count(name) > 1)
+    assert len(names) == len(set(names)), sorted(
+        name for name in set(names) if names.count(name) > 1
+    )
 
 
 def test_pyproject_names_every_package_folder() -> None:

@@ -1,4 +1,5 @@
-"""A sweep that is killed at any moment and started again: nothing unreadable, nothing repeated, nothing missing."""
+"""A sweep that is killed at any moment and started again: nothing unreadable, nothing repeated,
+nothing missing."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ import pytest
 from gclbench.records import Record
 
 SEEDS = 12
-COMMAND = ("dataset=digits", "method.epochs=3", "task=[clustering,classification]", "task.clustering.n_init=1", f"seeds={SEEDS}")
+COMMAND = (
+    "dataset=digits",
+    "method.epochs=3",
+    "task=[clustering,classification]",
+    "task.clustering.n_init=1",
+    f"seeds={SEEDS}",
+)
 KILLS = 5
 
 
@@ -33,7 +40,10 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 def contents(folder: Path) -> dict[str, str]:
     """Text of every record by run id; each must be whole."""
-    found = {path.parent.name: path.read_text(encoding="utf-8") for path in folder.glob("runs/*/record.json")}
+    found = {
+        path.parent.name: path.read_text(encoding="utf-8")
+        for path in folder.glob("runs/*/record.json")
+    }
     for run_id, text in found.items():
         record = Record.from_json(text)
         assert record.id == run_id and record.ok
@@ -46,15 +56,22 @@ def test_killed_again_and_again_then_finished(tmp_path: Path) -> None:
     earlier: dict[str, str] = {}
     for _ in range(KILLS):
         with start(tmp_path) as process:
-            # Wait for this process's first record, so that the kill falls among writes and not among imports.
+            # Wait for this process's first record, so that the kill falls among writes and not
+            # among imports.
             deadline = time.monotonic() + 120
-            while process.poll() is None and len(contents(tmp_path)) <= len(earlier) and time.monotonic() < deadline:
+            while (
+                process.poll() is None
+                and len(contents(tmp_path)) <= len(earlier)
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.005)
             time.sleep(chance.uniform(0, 0.5))
             process.kill()
             process.wait()
         now = contents(tmp_path)
-        assert {run_id: now.get(run_id) for run_id in earlier} == earlier, "a finished run was repeated or lost"
+        assert {run_id: now.get(run_id) for run_id in earlier} == earlier, (
+            "a finished run was repeated or lost"
+        )
         earlier = now
     assert earlier
     killed_early = len(earlier) < 2 * SEEDS
@@ -83,7 +100,12 @@ def test_killed_at_any_moment_of_its_writes(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     facts = json.loads(output.read_text(encoding="utf-8"))
     assert facts["kills"] == 5 and facts["most_recomputed_per_kill"] <= 1
-    assert [facts[what] for what in ("unreadable", "lost", "duplicates", "wrong_numbers")] == [0, 0, 0, 0]
+    assert [facts[what] for what in ("unreadable", "lost", "duplicates", "wrong_numbers")] == [
+        0,
+        0,
+        0,
+        0,
+    ]
     assert facts["trainings"] == 6 * facts["sweeps"] + facts["recomputed"]
 
 
@@ -92,4 +114,9 @@ def test_the_two_hundred_kills_are_on_record() -> None:
     path = Path(__file__).resolve().parent.parent / "results" / "bench" / "kills.json"
     facts = json.loads(path.read_text(encoding="utf-8"))
     assert facts["kills"] >= 200 and facts["most_recomputed_per_kill"] <= 1
-    assert [facts[what] for what in ("unreadable", "lost", "duplicates", "wrong_numbers")] == [0, 0, 0, 0]
+    assert [facts[what] for what in ("unreadable", "lost", "duplicates", "wrong_numbers")] == [
+        0,
+        0,
+        0,
+        0,
+    ]

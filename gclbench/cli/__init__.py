@@ -52,25 +52,31 @@ INTERRUPTED = 130
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command, 130 interrupted."""
+    """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command,
+    130 interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What a terminal cannot show, such as bytes of a path that are no text, is shown as an escape rather than an exception.
+        # What a terminal cannot show, such as bytes of a path that are no text, is shown as an
+        # escape rather than an exception.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _main(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("\ninterrupted; what was recorded stays, the same command goes on from there", file=sys.stderr)
+        print(
+            "\ninterrupted; what was recorded stays, the same command goes on from there",
+            file=sys.stderr,
+        )
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipe, such as `head`, has enough; what Python would flush at its end goes nowhere.
+        # The reader of a pipe, such as `head`, has enough; what Python would flush at its end goes
+        # nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def _main(arguments: list[str]) -> int:
-    from gclbench.registry import RegistryConflict
+    from gclbench.component.registry import RegistryConflict
 
     first = arguments[0] if arguments else ""
     try:
@@ -78,7 +84,7 @@ def _main(arguments: list[str]) -> int:
             print(USAGE + "\n".join(f"  {verb:<8}{summary}" for verb, summary in VERBS.items()))
             return 0
         if first == "--version":
-            from gclbench.environment import version
+            from gclbench.machine.environment import version
 
             print(f"gclbench {version()}")
             return 0
@@ -88,7 +94,9 @@ def _main(arguments: list[str]) -> int:
             guess = _meant(first, arguments[1:])
             hint = f" Did you mean 'gclbench {guess}'?" if guess else ""
             print(
-                f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.", file=sys.stderr
+                f"gclbench: there is no verb '{first}'.{hint} Verbs: {', '.join(VERBS)}. Settings"
+                " are KEY=VALUE.",
+                file=sys.stderr,
             )
             return 2
         from gclbench.cli import run
@@ -101,7 +109,7 @@ def _main(arguments: list[str]) -> int:
 
 def _meant(word: str, rest: list[str]) -> str | None:
     """What may have been meant by a first word that is no verb: a run without its KEY=, or a verb."""
-    from gclbench.registry import KINDS, kind_of, nearest
+    from gclbench.component.registry import KINDS, kind_of, nearest
 
     if word in RUNNING:
         return " ".join([word for word in rest if "=" in word] or ["method=NAME dataset=NAME"])

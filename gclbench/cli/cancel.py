@@ -16,10 +16,13 @@ same command goes on from there.
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the sweep was told to end or has ended, 1 when nobody answers, 2 for a sweep that is not there."""
+    """Exit code 0 when the sweep was told to end or has ended, 1 when nobody answers, 2 for a sweep
+    that is not there."""
     parser = Parser("cancel", "Ends a sweep that was handed over.", EXAMPLES)
     parser.add_argument("sweep", help="its id, as `gclbench submit` printed it")
-    parser.add_argument("--runs", default="runs", metavar="DIR", help="the store it writes to (default: runs)")
+    parser.add_argument(
+        "--runs", default="runs", metavar="DIR", help="the store it writes to (default: runs)"
+    )
     options = parser.parse_args(argv)
 
     from gclbench.launch.launcher import LaunchError, launcher_of
@@ -47,5 +50,9 @@ def main(argv: list[str]) -> int:
     except StoreError as error:
         print(f"gclbench cancel: {error.args[1]}", file=sys.stderr)
         return 1
-    print(f"sweep {sweep.id}: {len(ended)} jobs told to end" if ended else f"sweep {sweep.id}: nothing of it was queued or running")
+    print(
+        f"sweep {sweep.id}: {len(ended)} jobs told to end"
+        if ended
+        else f"sweep {sweep.id}: nothing of it was queued or running"
+    )
     return 0

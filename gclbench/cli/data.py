@@ -6,9 +6,9 @@ import logging
 import sys
 
 from gclbench.cli.parser import Parser
+from gclbench.component.registry import DATASETS, nearest
 from gclbench.data import mirror
 from gclbench.data.catalog import CATALOG
-from gclbench.registry import DATASETS, nearest
 
 EXAMPLES = """examples:
   gclbench data fetch cora citeseer     from GCLBENCH_MIRROR, else from the original addresses, checked by sha256
@@ -23,7 +23,9 @@ GCLBENCH_OFFLINE=1 opens no connection.
 def main(argv: list[str]) -> int:
     parser = Parser("data", "Raw files of datasets.", EXAMPLES)
     parser.add_argument("action", choices=["fetch", "verify", "path"])
-    parser.add_argument("names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})")
+    parser.add_argument(
+        "names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})"
+    )
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     names = options.names or list(CATALOG)
@@ -31,7 +33,11 @@ def main(argv: list[str]) -> int:
     for name in unknown:
         guess = nearest(name, list(CATALOG))
         hint = f" Did you mean '{guess}'?" if guess else ""
-        what = f"dataset '{name}' has no raw files to fetch." if name in DATASETS.entries else f"there is no dataset '{name}'."
+        what = (
+            f"dataset '{name}' has no raw files to fetch."
+            if name in DATASETS.entries
+            else f"there is no dataset '{name}'."
+        )
         print(f"gclbench data: {what}{hint} Known: {', '.join(CATALOG)}", file=sys.stderr)
     if unknown:
         return 2

@@ -9,14 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
-from gclbench.registry import Entry, Registry
+from gclbench.component.registry import Entry, Registry
 
 
 def main(argv: list[str]) -> int:
-    Parser("doctor", "Checks versions, devices, folders, configs and components of other packages.").parse_args(argv)
+    Parser(
+        "doctor", "Checks versions, devices, folders, configs and components of other packages."
+    ).parse_args(argv)
+    from gclbench.component.registry import KINDS
     from gclbench.data import mirror
-    from gclbench.environment import device_name, versions
-    from gclbench.registry import KINDS
+    from gclbench.machine.environment import device_name, versions
 
     for name, value in versions().items():
         print(f"{name:<16}{value}")
@@ -28,10 +30,15 @@ def main(argv: list[str]) -> int:
     else:
         print(f"{'GPU':<16}none visible to torch; runs use {device_name('cpu')}")
     healthy = True
-    configs = find_spec("gclbench.configs") is not None and files("gclbench.configs").joinpath("config.yaml").is_file()
+    configs = (
+        find_spec("gclbench.configs") is not None
+        and files("gclbench.configs").joinpath("config.yaml").is_file()
+    )
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
-    print(f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}")
+    print(
+        f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}"
+    )
     for kind, registry in KINDS.items():
         for entry in registry.entries.values():
             if not entry.builtin:
@@ -43,7 +50,9 @@ def main(argv: list[str]) -> int:
     for place in mirror.mirrors():
         there = "://" in place or Path(place).is_dir()
         healthy &= there
-        print(f"{'mirror':<16}{place}{'' if there else ' (there is no such folder; check GCLBENCH_MIRROR)'}")
+        print(
+            f"{'mirror':<16}{place}{'' if there else ' (there is no such folder; check GCLBENCH_MIRROR)'}"
+        )
     print(f"{'offline':<16}{'yes (GCLBENCH_OFFLINE)' if mirror.offline() else 'no'}")
     return 0 if healthy else 1
 
@@ -53,7 +62,10 @@ def _loads(kind: str, registry: Registry, entry: Entry) -> bool:
     try:
         registry.load(entry.name)
     except Exception as error:  # whatever the code of another package raises while it is imported
-        print(f"{'component':<16}{kind}={entry.name} of {entry.origin} cannot be loaded: {type(error).__name__}: {error}")
+        print(
+            f"{'component':<16}{kind}={entry.name} of {entry.origin} cannot be loaded:"
+            f" {type(error).__name__}: {error}"
+        )
         return False
     print(f"{'component':<16}{kind}={entry.name} of {entry.origin}")
     return True

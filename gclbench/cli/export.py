@@ -29,26 +29,49 @@ settings that are lists are JSON. Runs that are not ok are rows too.
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when records were written, 2 for a command that is wrong or a place that cannot be written."""
+    """Exit code 0 when records were written, 2 for a command that is wrong or a place that cannot
+    be written."""
     parser = Parser(
         "export",
-        "Writes records as a table with a row per run (--output), or packs them as FOLDER/<method>/<dataset>.jsonl, one line per run "
-        "(--to). What is in FOLDER already is kept; a run that is exported again replaces its line. FOLDER can be read wherever a store "
-        "of records can.",
+        "Writes records as a table with a row per run (--output), or packs them as"
+        " FOLDER/<method>/<dataset>.jsonl, one line per run (--to). What is in FOLDER already is"
+        " kept; a run that is exported again replaces its line. FOLDER can be read wherever a store"
+        " of records can.",
         EXAMPLES,
     )
-    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: runs)")
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        action="extend",
+        metavar="DIR",
+        help="folders of records (default: runs)",
+    )
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the packed files go")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="where the table goes: FILE.csv, FILE.parquet or FILE.jsonl")
-    parser.add_argument("--format", choices=FORMATS, help="of the table (default: by the suffix of FILE)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where the table goes: FILE.csv, FILE.parquet or FILE.jsonl",
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, help="of the table (default: by the suffix of FILE)"
+    )
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
     table = options.output is not None or options.format is not None
     if table == (options.to is not None):
-        return _wrong("say either --output FILE.csv (or .parquet, .jsonl) for a table, or --to FOLDER for packed records")
+        return _wrong(
+            "say either --output FILE.csv (or .parquet, .jsonl) for a table, or --to FOLDER for"
+            " packed records"
+        )
     form = options.format or (options.output.suffix[1:] if table else "")
     if table and form not in FORMATS:
-        return _wrong(f"{options.output} has none of the suffixes .{', .'.join(FORMATS)}; say --format {'|'.join(FORMATS)}")
+        return _wrong(
+            f"{options.output} has none of the suffixes .{', .'.join(FORMATS)}; say --format"
+            f" {'|'.join(FORMATS)}"
+        )
     if form == "parquet" and options.output is None:
         return _wrong("Parquet is no text to print; say --output FILE.parquet")
 
@@ -60,7 +83,9 @@ def main(argv: list[str]) -> int:
     except MissingStore as error:
         return _wrong(str(error))
     if not collection.records:
-        return _wrong(f"there is no record in {', '.join(folders)}; name folders of records with --runs")
+        return _wrong(
+            f"there is no record in {', '.join(folders)}; name folders of records with --runs"
+        )
     if table:
         return _table(collection, options.output, form)
     return _packed(collection, options.to)
@@ -73,7 +98,11 @@ def _table(collection: Collection, output: Path | None, form: str) -> int:
         if form == "parquet":
             content = rows.as_parquet(collection.records)
         else:
-            text = rows.as_csv(collection.records) if form == "csv" else rows.as_jsonl(collection.records)
+            text = (
+                rows.as_csv(collection.records)
+                if form == "csv"
+                else rows.as_jsonl(collection.records)
+            )
             content = text.encode("utf-8", "backslashreplace")
     except rows.ParquetMissing as error:
         return _wrong(str(error))
@@ -95,9 +124,13 @@ def _packed(collection: Collection, folder: Path) -> int:
     try:
         written = pack(records, folder)
     except ValueError as error:
-        return _wrong(f"a packed file under {folder} is damaged: {error}; repair or remove it first")
+        return _wrong(
+            f"a packed file under {folder} is damaged: {error}; repair or remove it first"
+        )
     except OSError as error:
-        return _wrong(f"cannot write under {folder}: {error.strerror or error}; choose another --to")
+        return _wrong(
+            f"cannot write under {folder}: {error.strerror or error}; choose another --to"
+        )
     for path in written:
         print(f"{path}  {_contents(records, path)}")
     print(f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files")
@@ -111,6 +144,10 @@ def _wrong(text: str) -> int:
 
 def _contents(records: tuple[Record, ...], path: Path) -> str:
     """How many of the records went into a packed file, and how many of them are not ok."""
-    here = [record for record in records if (record.name("method"), record.name("dataset")) == (path.parent.name, path.stem)]
+    here = [
+        record
+        for record in records
+        if (record.name("method"), record.name("dataset")) == (path.parent.name, path.stem)
+    ]
     bad = sum(not record.ok for record in here)
     return f"{len(here)} runs" + (f", {bad} not ok" if bad else "")

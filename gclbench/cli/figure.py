@@ -21,24 +21,52 @@ FORMATS = (".svg", ".png")
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is wrong."""
+    """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is
+    wrong."""
     parser = Parser(
         "figure",
-        "Draws a paper's figure from records, without training anything; what was not run says so in its place.",
+        "Draws a paper's figure from records, without training anything; what was not run says so"
+        " in its place.",
         EXAMPLES,
         one="an ID is one word, such as dmat/3",
     )
-    parser.add_argument("id", nargs="?", metavar="ID", help="such as dmat/3; without it the ids are listed")
-    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="FILE.svg or FILE.png (default: the id, as in dmat-3.svg)")
-    parser.add_argument("--dataset", nargs="+", action="extend", default=[], metavar="NAME", help="instead of the figure's own")
-    parser.add_argument("--command", action="store_true", help="print the commands whose runs the figure needs; draw nothing")
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="such as dmat/3; without it the ids are listed"
+    )
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        action="extend",
+        metavar="DIR",
+        help="folders of records (default: results and runs)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="FILE.svg or FILE.png (default: the id, as in dmat-3.svg)",
+    )
+    parser.add_argument(
+        "--dataset",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="instead of the figure's own",
+    )
+    parser.add_argument(
+        "--command",
+        action="store_true",
+        help="print the commands whose runs the figure needs; draw nothing",
+    )
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
 
+    from gclbench.component.registry import DATASETS, UnknownName
     from gclbench.paper import figures
     from gclbench.paper.sources import MissingStore, collect
-    from gclbench.registry import DATASETS, UnknownName
 
     if options.id is None:
         if argv:
@@ -53,15 +81,25 @@ def main(argv: list[str]) -> int:
     except (figures.UnknownFigure, UnknownName) as error:
         return _wrong(str(error))
     if figure.of_one_dataset and len(options.dataset) > 1:
-        return _wrong(f"figure {figure.id} shows one dataset, and {len(options.dataset)} were named; give one --dataset")
-    if figure.of_one_dataset and not figure.stand_ins and not {*options.dataset} <= {*figure.datasets}:
+        return _wrong(
+            f"figure {figure.id} shows one dataset, and {len(options.dataset)} were named; give one"
+            " --dataset"
+        )
+    if (
+        figure.of_one_dataset
+        and not figure.stand_ins
+        and not {*options.dataset} <= {*figure.datasets}
+    ):
         return _wrong(f"figure {figure.id} shows {figure.datasets[0]} only; leave --dataset out")
     if options.command:
         print("\n".join(figures.command(figure, options.dataset)))
         return 0
     output = options.output or Path(f"{figures.stem(figure)}.svg")
     if output.suffix not in FORMATS:
-        return _wrong(f"a figure is written as .svg or .png, not '{output.suffix or output.name}'; name such a file with --output")
+        return _wrong(
+            f"a figure is written as .svg or .png, not '{output.suffix or output.name}'; name such"
+            " a file with --output"
+        )
     try:
         collection = collect(options.runs)
         if output.suffix == ".svg":

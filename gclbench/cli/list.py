@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gclbench.cli.parser import Parser
-from gclbench.registry import KINDS, nearest
+from gclbench.component.registry import KINDS, nearest
 
 PLURALS = {"datasets": "dataset", "filters": "filter", "methods": "method", "tasks": "task"}
 
@@ -27,7 +27,8 @@ def main(argv: list[str]) -> int:
             guess = nearest(asked, [*PLURALS, "negatives"])
             hint = f" Did you mean '{guess}'?" if guess else ""
             print(
-                f"gclbench list: there is no kind '{asked}'.{hint} Kinds: datasets, filters, methods, negatives, tasks",
+                f"gclbench list: there is no kind '{asked}'.{hint} Kinds: datasets, filters,"
+                " methods, negatives, tasks",
                 file=sys.stderr,
             )
             return 2

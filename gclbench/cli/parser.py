@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
-from gclbench.registry import nearest
+from gclbench.component.registry import nearest
 
 KEYS = (
     "dataset",
@@ -34,14 +34,18 @@ KEYS = (
 class Parser(argparse.ArgumentParser):
     """One verb's arguments.
 
-    A run's settings are KEY=VALUE and everything else has options, so a word of the other kind is answered with how it is written here.
+    A run's settings are KEY=VALUE and everything else has options, so a word of the other kind is
+    answered with how it is written here.
 
     Args:
-        verb: as typed, `table`; empty for a run. description, epilog: of --help. settings: whether words are KEY=VALUE.
+        verb: as typed, `table`; empty for a run. description, epilog: of --help. settings: whether
+            words are KEY=VALUE.
         one: what to say where a verb takes one word and more were given.
     """
 
-    def __init__(self, verb: str, description: str, epilog: str = "", settings: bool = False, one: str = ""):
+    def __init__(
+        self, verb: str, description: str, epilog: str = "", settings: bool = False, one: str = ""
+    ):
         super().__init__(
             prog=f"gclbench {verb}".strip(),
             description=textwrap.fill(description, 110),
@@ -54,11 +58,21 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The namespace; a wrong word ends the program with code 2."""
         words = list(args or ())
-        known, extras = (self.parse_known_intermixed_args if self._settings else self.parse_known_args)(words, namespace)
+        known, extras = (
+            self.parse_known_intermixed_args if self._settings else self.parse_known_args
+        )(words, namespace)
         if extras:
             # The word after an option that does not exist was its value.
-            values = [after for word, after in itertools.pairwise(extras) if word.startswith("-") and not after.startswith("-")]
-            self.error("; ".join(dict.fromkeys(self._meant(word, words) for word in extras if word not in values)))
+            values = [
+                after
+                for word, after in itertools.pairwise(extras)
+                if word.startswith("-") and not after.startswith("-")
+            ]
+            self.error(
+                "; ".join(
+                    dict.fromkeys(self._meant(word, words) for word in extras if word not in values)
+                )
+            )
         return known
 
     def error(self, message: str) -> NoReturn:
@@ -67,15 +81,25 @@ class Parser(argparse.ArgumentParser):
 
     def _meant(self, word: str, words: Sequence[str]) -> str:
         name, separator, value = word.lstrip("-").partition("=")
-        own = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
+        own = {
+            option.lstrip("-"): option
+            for action in self._actions
+            for option in action.option_strings
+        }
         dashed = word.startswith("-")
         if self._settings:
-            return self._setting_meant(word, words) if dashed else f"'{word}' cannot be read; settings are KEY=VALUE"
+            return (
+                self._setting_meant(word, words)
+                if dashed
+                else f"'{word}' cannot be read; settings are KEY=VALUE"
+            )
         if not dashed and separator and name in own:
             return f"'{word}' is an option here: --{name} {shlex.join(value.split(','))}"
         if dashed:
             guess = nearest(name, list(own))
-            return f"there is no option '{word}'" + (f"; did you mean {own[guess]}?" if guess else "")
+            return f"there is no option '{word}'" + (
+                f"; did you mean {own[guess]}?" if guess else ""
+            )
         if separator:
             return f"'{word}': KEY=VALUE is for runs, `gclbench {word}`"
         return f"'{word}' is one word too many" + (f"; {self._one}" if self._one else "")
@@ -84,7 +108,12 @@ class Parser(argparse.ArgumentParser):
         name, separator, value = word.lstrip("-").replace("-", "_").partition("=")
         if word in ("-m", "--multirun"):
             return "-m is for runs; here every key takes several values, as in method=A,B"
-        own = {option.lstrip("-"): option for action in self._actions for option in action.option_strings if len(option) > 2}
+        own = {
+            option.lstrip("-"): option
+            for action in self._actions
+            for option in action.option_strings
+            if len(option) > 2
+        }
         after = list(words[words.index(word) + 1 :]) if word in words else []
         if not separator and after and not after[0].startswith("-") and "=" not in after[0]:
             value = after[0]
@@ -94,7 +123,10 @@ class Parser(argparse.ArgumentParser):
         if name == "seed":
             return f"there is no option '{word}'; settings are KEY=VALUE: seeds=[{value or 0}]"
         if guess is None:
-            return f"there is no option '{word}'; settings are KEY=VALUE, as in dataset=cora method.lr=1e-3"
+            return (
+                f"there is no option '{word}'; settings are KEY=VALUE, as in dataset=cora"
+                " method.lr=1e-3"
+            )
         return f"there is no option '{word}'; settings are KEY=VALUE: {guess}={value or 'VALUE'}"
 
 

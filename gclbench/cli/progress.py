@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gclbench.watch import Reporter
+from gclbench.training.watch import Reporter
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -19,13 +19,17 @@ SECONDS_BETWEEN_LINES = 10.0
 
 @contextlib.contextmanager
 def shown(title: str) -> Iterator[Reporter]:
-    """A context in which training reports (iterations done, in all, loss); output goes to stderr. Several threads may be in it."""
+    """A context in which training reports (iterations done, in all, loss); output goes to stderr.
+
+    Several threads may be in it.
+    """
     with _bars.bar(title) if sys.stderr.isatty() else _lines(title) as report:
         yield report
 
 
 class _Bars:
-    """One live display, in which every training that goes on has a bar: rich knows no second one at the same time."""
+    """One live display, in which every training that goes on has a bar: rich knows no second one at
+    the same time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,7 +46,9 @@ class _Bars:
             self._open += 1
             task = display.add_task(title, total=None, loss=float("nan"))
         try:
-            yield lambda done, total, loss: display.update(task, completed=done, total=total, loss=loss)
+            yield lambda done, total, loss: display.update(
+                task, completed=done, total=total, loss=loss
+            )
         finally:
             with self._lock:
                 display.remove_task(task)
@@ -54,7 +60,14 @@ class _Bars:
 
 def _display() -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),
@@ -80,12 +93,17 @@ def _lines(title: str) -> Iterator[Reporter]:
         nonlocal last, first
         now = time.monotonic()
         if first is None:
-            # What came before is no measure: loading and filtering, or the iterations of an earlier attempt.
+            # What came before is no measure: loading and filtering, or the iterations of an earlier
+            # attempt.
             first = (done, now)
         if now - last >= SECONDS_BETWEEN_LINES:
             last = now
             steps = done - first[0]
-            left = f", about {(now - first[1]) / steps * (total - done):.0f} s left" if steps > 0 else ""
+            left = (
+                f", about {(now - first[1]) / steps * (total - done):.0f} s left"
+                if steps > 0
+                else ""
+            )
             print(f"{title}: {done}/{total}, loss {loss:.4f}{left}", file=sys.stderr, flush=True)
 
     yield report

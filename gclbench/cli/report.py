@@ -17,17 +17,32 @@ The file needs no network and no scripts: open it in any browser, send it along,
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the report was written, without records too; 2 for a command that is wrong or a file that cannot be written."""
+    """Exit code 0 when the report was written, without records too; 2 for a command that is wrong
+    or a file that cannot be written."""
     parser = Parser(
         "report",
-        "Writes one HTML file with every table and figure of the papers from records: sortable, filterable, with the runs, settings, "
-        "environment, cost and command behind every cell.",
+        "Writes one HTML file with every table and figure of the papers from records: sortable,"
+        " filterable, with the runs, settings, environment, cost and command behind every cell.",
         EXAMPLES,
     )
-    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
-    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="default: report.html")
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        action="extend",
+        metavar="DIR",
+        help="folders of records (default: results and runs)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="default: report.html",
+    )
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
 
     from gclbench.paper.report import write
     from gclbench.paper.sources import MissingStore, collect
@@ -40,7 +55,9 @@ def main(argv: list[str]) -> int:
         return 2
     except OSError as error:
         print(
-            f"gclbench report: cannot write {options.output}: {error.strerror or error}; choose another --output", file=sys.stderr
+            f"gclbench report: cannot write {options.output}: {error.strerror or error}; choose"
+            " another --output",
+            file=sys.stderr,
         )
         return 2
     print(f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records")

@@ -18,7 +18,7 @@ from gclbench.cli.parser import Parser
 from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
-    from gclbench.config import Experiment
+    from gclbench.config.validation import Experiment
     from gclbench.launch.plan import Batch
     from gclbench.launch.sweep import Sweep
     from gclbench.launch.unit import Unit
@@ -26,20 +26,34 @@ if TYPE_CHECKING:
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    return carry_out(arguments(Parser("", "Runs experiments; `gclbench --help` shows all.", settings=True), argv), argv)
+    return carry_out(
+        arguments(
+            Parser("", "Runs experiments; `gclbench --help` shows all.", settings=True), argv
+        ),
+        argv,
+    )
 
 
 def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
     """What a run and `gclbench submit` take."""
-    parser.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
-    parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
+    parser.add_argument(
+        "-m",
+        "--multirun",
+        action="store_true",
+        help="run every combination of comma-separated values",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the runs and how many are recorded; run nothing",
+    )
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
     return parser.parse_args(argv)
 
 
 def carry_out(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
-    from gclbench import config
+    from gclbench.config import validation as config
 
     try:
         commands = config.sweep(options.overrides) if options.multirun else [options.overrides]
@@ -48,16 +62,21 @@ def carry_out(options: argparse.Namespace, typed: list[str], detached: bool = Fa
     return launch(commands, typed, options.dry_run, detached)
 
 
-def launch(commands: list[list[str]], typed: list[str], dry_run: bool = False, detached: bool = False) -> int:
-    """Runs commands without sweeps, or shows what they would run, or hands them over; returns the exit code.
+def launch(
+    commands: list[list[str]], typed: list[str], dry_run: bool = False, detached: bool = False
+) -> int:
+    """Runs commands without sweeps, or shows what they would run, or hands them over; returns the
+    exit code.
 
     Args:
         typed: what the user typed, for the sweep's file. detached: hand over and return at once.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
 
-    from gclbench.config import ConfigErrors
+    from gclbench.config.validation import ConfigErrors
 
     try:
         experiments = load_all(commands)
@@ -80,7 +99,10 @@ def launch(commands: list[list[str]], typed: list[str], dry_run: bool = False, d
             for text in batch.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             if batch.done:
-                _note(f"{len(batch.done)} of {len(batch.ids)} runs are recorded in {store.root}; rerun=all repeats them")
+                _note(
+                    f"{len(batch.done)} of {len(batch.ids)} runs are recorded in {store.root};"
+                    " rerun=all repeats them"
+                )
             if batch.units and detached:
                 return _hand_over(first, batch, typed)
             if batch.units:
@@ -100,7 +122,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
     Raises:
         ConfigErrors: also when there is no command at all.
     """
-    from gclbench.config import ConfigErrors, load
+    from gclbench.config.validation import ConfigErrors, load
 
     experiments: list[Experiment] = []
     errors: list[str] = []
@@ -117,7 +139,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
 
 
 def _sweep_of(experiment: Experiment, batch: Batch, typed: list[str]) -> Sweep:
-    from gclbench.hyperparameters import values_of
+    from gclbench.component.settings import values_of
     from gclbench.launch.sweep import Sweep
 
     return Sweep(
@@ -145,9 +167,15 @@ def _hand_over(experiment: Experiment, batch: Batch, typed: list[str]) -> int:
     sweep.jobs = experiment.launcher.submit(sweep)
     sweep.save()
     runs = sum(len(unit.ids) for unit in batch.units)
-    print(f"sweep {sweep.id}: {runs} runs in {len(batch.units)} units handed over to launcher={sweep.launcher}; {sweep.folder}")
+    print(
+        f"sweep {sweep.id}: {runs} runs in {len(batch.units)} units handed over to"
+        f" launcher={sweep.launcher}; {sweep.folder}"
+    )
     elsewhere = _elsewhere(experiment.runs_dir)
-    print(f"`gclbench status {sweep.id}{elsewhere}` shows it, `gclbench cancel {sweep.id}{elsewhere}` ends it")
+    print(
+        f"`gclbench status {sweep.id}{elsewhere}` shows it, `gclbench cancel {sweep.id}{elsewhere}`"
+        " ends it"
+    )
     return 0
 
 
@@ -163,13 +191,16 @@ def _dry_run(batch: Batch, store: Store) -> int:
         alike.setdefault(unit.title, []).append(unit)
     for unit in batch.units:
         same = alike[unit.title]
-        apart = [text for text in unit.overrides if not all(text in other.overrides for other in same)]
+        apart = [
+            text for text in unit.overrides if not all(text in other.overrides for other in same)
+        ]
         print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
     for text in batch.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs = sum(len(unit.ids) for unit in batch.units)
     print(
-        f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be done in {len(batch.units)} units"
+        f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be"
+        f" done in {len(batch.units)} units"
     )
     for reason, count in batch.refused.items():
         print(f"{count} of them will be recorded as unsupported: {reason}")
@@ -180,7 +211,7 @@ def _dry_run(batch: Batch, store: Store) -> int:
 
 def _close(batch: Batch, store: Store) -> int:
     """The closing table, and what was not run; the exit code."""
-    from gclbench.paper.closing import print_closing_table
+    from gclbench.paper.run_summary import print_closing_table
 
     records: list[Record] = []
     absent = 0
@@ -189,7 +220,9 @@ def _close(batch: Batch, store: Store) -> int:
         if record is None:
             absent += 1
         else:
-            record.fit.pop("curve", None)  # the table needs no loss curves, and thousands of them fill the memory
+            record.fit.pop(
+                "curve", None
+            )  # the table needs no loss curves, and thousands of them fill the memory
             records.append(record)
     if records:
         print_closing_table(records)
@@ -199,7 +232,10 @@ def _close(batch: Batch, store: Store) -> int:
         without = f", {absent} without a record (see the messages above)" if absent else ""
         print(f"{len(records) - bad} of {len(batch.ids)} runs are ok{without}")
     if not batch.ids and not batch.unavailable:
-        print("gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods", file=sys.stderr)
+        print(
+            "gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods",
+            file=sys.stderr,
+        )
         return 2
     return 0 if not batch.unavailable and not bad and not absent else 1
 
@@ -207,11 +243,15 @@ def _close(batch: Batch, store: Store) -> int:
 def _where(records: list[Record], store: Store) -> str:
     """How to see the records of a command."""
     few = [
-        f"{record.id} ({record.name('method')} · {record.name('dataset')} · {record.name('task')} · seed {record.seed})"
+        f"{record.id} ({record.name('method')} · {record.name('dataset')} · {record.name('task')} ·"
+        f" seed {record.seed})"
         for record in records[:3]
     ]
     more = f" and {len(records) - 3} more" if len(records) > 3 else ""
-    return f"`gclbench show ID{_elsewhere(str(store.root))}` prints a run's record: {', '.join(few)}{more}"
+    return (
+        f"`gclbench show ID{_elsewhere(str(store.root))}` prints a run's record:"
+        f" {', '.join(few)}{more}"
+    )
 
 
 def wrong(errors: list[str], code: int = 2) -> int:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
-from gclbench.registry import kind_of
+from gclbench.component.registry import kind_of
 
 EXAMPLES = """examples:
   gclbench show dataset=cora                    counts as loaded, source, licence, the papers' counts
@@ -20,12 +20,16 @@ EXAMPLES = """examples:
 def main(argv: list[str]) -> int:
     parser = Parser("show", "Shows one thing.", EXAMPLES)
     parser.add_argument("what", nargs="*", help="KEY=VALUE … or the start of a run's id")
-    parser.add_argument("--runs", nargs="+", metavar="DIR", help="stores to look in (default: runs results)")
+    parser.add_argument(
+        "--runs", nargs="+", metavar="DIR", help="stores to look in (default: runs results)"
+    )
     options = parser.parse_args(argv)
     if not options.what:
         parser.error("say first what to show: gclbench show ID, or gclbench show dataset=cora")
     if all("=" in word for word in options.what):
-        dataset_only = all(word.partition("=")[0].split(".")[0] == "dataset" for word in options.what)
+        dataset_only = all(
+            word.partition("=")[0].split(".")[0] == "dataset" for word in options.what
+        )
         return _dataset(options.what) if dataset_only else _config(options.what)
     if len(options.what) > 1:
         return _wrong("give one run id, or KEY=VALUE overrides")
@@ -41,7 +45,7 @@ def _config(overrides: list[str]) -> int:
     from omegaconf import OmegaConf
 
     from gclbench.cli.run import wrong
-    from gclbench.config import ConfigErrors, load, resolved
+    from gclbench.config.validation import ConfigErrors, load, resolved
 
     try:
         load(overrides)
@@ -53,11 +57,11 @@ def _config(overrides: list[str]) -> int:
 
 def _dataset(overrides: list[str]) -> int:
     from gclbench.cli.run import wrong
-    from gclbench.config import ConfigErrors, load
+    from gclbench.component.registry import DATASETS
+    from gclbench.config.validation import ConfigErrors, load
     from gclbench.data import catalog
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError, describe_graph
-    from gclbench.registry import DATASETS
 
     try:
         experiment = load(overrides)
@@ -86,7 +90,9 @@ def _dataset(overrides: list[str]) -> int:
 def _run(prefix: str, asked: list[str] | None) -> int:
     from gclbench.paper.sources import MissingStore, collect
 
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
     folders = asked or ["runs", "results"]
     try:
         collection = collect(asked or [folder for folder in folders if Path(folder).is_dir()])
@@ -94,10 +100,17 @@ def _run(prefix: str, asked: list[str] | None) -> int:
         return _wrong(str(error))
     found = {record.id: record for record in collection.records if record.id.startswith(prefix)}
     if len(found) == 1:
-        print(json.dumps(json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False))
+        print(
+            json.dumps(
+                json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False
+            )
+        )
         return 0
     if found:
-        return _wrong(f"{len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of the id")
+        return _wrong(
+            f"{len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of"
+            " the id"
+        )
     kind = kind_of(prefix)
     if kind is not None:
         return _wrong(f"'{prefix}' is a {kind}: gclbench show {kind}={prefix}")

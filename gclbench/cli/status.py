@@ -20,11 +20,27 @@ EXAMPLES = """examples:
 
 def main(argv: list[str]) -> int:
     parser = Parser("status", "Counts records, or shows how far a sweep is.", EXAMPLES)
-    parser.add_argument("stores", nargs="*", metavar="DIR|SWEEP", help="folders of records (default: runs), or a sweep's id")
-    parser.add_argument("--runs", default="runs", metavar="DIR", help="the store in which a sweep is looked for (default: runs)")
+    parser.add_argument(
+        "stores",
+        nargs="*",
+        metavar="DIR|SWEEP",
+        help="folders of records (default: runs), or a sweep's id",
+    )
+    parser.add_argument(
+        "--runs",
+        default="runs",
+        metavar="DIR",
+        help="the store in which a sweep is looked for (default: runs)",
+    )
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    if len(options.stores) == 1 and not Path(options.stores[0]).is_dir() and "/" not in options.stores[0]:
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
+    if (
+        len(options.stores) == 1
+        and not Path(options.stores[0]).is_dir()
+        and "/" not in options.stores[0]
+    ):
         known = _sweeps(options.runs)
         if known:
             return _sweep(options.runs, options.stores[0])
@@ -32,7 +48,8 @@ def main(argv: list[str]) -> int:
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
     if missing:
         print(
-            f"gclbench status: there is no folder {', '.join(missing)}; runs are recorded in runs_dir (default: runs)",
+            f"gclbench status: there is no folder {', '.join(missing)}; runs are recorded in"
+            " runs_dir (default: runs)",
             file=sys.stderr,
         )
         return 2
@@ -53,7 +70,10 @@ def main(argv: list[str]) -> int:
     print(f"{total} runs, {len(troubles)} not ok")
     for folder in options.stores:
         for name in _sweeps(folder):
-            print(f"sweep {name}  (`gclbench status {name}{'' if folder == 'runs' else f' --runs {folder}'}`)")
+            print(
+                f"sweep {name}  (`gclbench status"
+                f" {name}{'' if folder == 'runs' else f' --runs {folder}'}`)"
+            )
     return 1 if troubles else 0
 
 
@@ -76,12 +96,23 @@ def _sweep(runs_dir: str, name: str) -> int:
     except StoreError as error:
         print(f"gclbench status: {error.args[1]}", file=sys.stderr)
         return 1
-    print(f"sweep {sweep.id}  launcher={sweep.launcher}  {sweep.created}{'  cancelled' if sweep.cancelled else ''}")
+    print(
+        f"sweep {sweep.id}  launcher={sweep.launcher} "
+        f" {sweep.created}{'  cancelled' if sweep.cancelled else ''}"
+    )
     print(f"  {' '.join(sweep.command)}")
     done = sum(state.counts.values())
-    endings = ", ".join(f"{state.counts[status]} {status}" for status in STATUSES if state.counts[status])
-    print(f"  {done} of {state.runs} runs have ended{f': {endings}' if endings else ''}; {sweep.recorded} were recorded before")
-    print(f"  {len(state.running)} units running, {state.queued} queued" + (f", {state.lost} left undone" if state.lost else ""))
+    endings = ", ".join(
+        f"{state.counts[status]} {status}" for status in STATUSES if state.counts[status]
+    )
+    print(
+        f"  {done} of {state.runs} runs have ended{f': {endings}' if endings else ''};"
+        f" {sweep.recorded} were recorded before"
+    )
+    print(
+        f"  {len(state.running)} units running, {state.queued} queued"
+        + (f", {state.lost} left undone" if state.lost else "")
+    )
     for presence in state.running:
         print(f"    {presence.title}  on {presence.host}  {presence.doing}".rstrip())
     for record in state.troubles:
@@ -92,5 +123,8 @@ def _sweep(runs_dir: str, name: str) -> int:
         print(f"  time left: {state.left}")
     elif state.lost:
         logs = {str(job["log"]) for job in sweep.jobs if job.get("log")}
-        print(f"  nobody works on what is left; the same command goes on with it. Logs: {', '.join(sorted(logs)[:4]) or 'none'}")
+        print(
+            "  nobody works on what is left; the same command goes on with it. Logs:"
+            f" {', '.join(sorted(logs)[:4]) or 'none'}"
+        )
     return 1 if state.troubles or state.lost else 0

@@ -16,12 +16,18 @@ It prints the sweep's id; `gclbench status ID` shows it, `gclbench cancel ID` en
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the sweep is handed over or has nothing left to run, 1 when it cannot be, 2 for a command that is wrong."""
+    """Exit code 0 when the sweep is handed over or has nothing left to run, 1 when it cannot be, 2
+    for a command that is wrong."""
     if argv[:1] == ["sweep"]:
         from gclbench.cli import sweep
 
         return sweep.main(argv[1:], detached=True)
     from gclbench.cli.run import arguments, carry_out
 
-    parser = Parser("submit", "Hands a sweep over to launcher=local, slurm or ray and returns at once.", EXAMPLES, settings=True)
+    parser = Parser(
+        "submit",
+        "Hands a sweep over to launcher=local, slurm or ray and returns at once.",
+        EXAMPLES,
+        settings=True,
+    )
     return carry_out(arguments(parser, argv), ["submit", *argv], detached=True)

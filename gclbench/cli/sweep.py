@@ -8,11 +8,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
-from gclbench.registry import DATASETS, METHODS
+from gclbench.component.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
     from gclbench.paper.columns import Column
-    from gclbench.paper.tables.definition import Definition
+    from gclbench.paper.table_definition import Definition
 
 CHOICES = ("paper", "table", "method", "dataset", "column")
 """What chooses of the papers' cells; everything else goes to the runs."""
@@ -31,20 +31,35 @@ Methods and datasets of the table that gclbench does not have are named and left
 
 def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    parser = Parser("sweep", "Runs what a paper's table holds, at the paper's settings.", EXAMPLES, settings=True)
-    parser.add_argument("--dry-run", action="store_true", help="print the runs and how many are recorded; run nothing")
-    parser.add_argument("words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes")
+    parser = Parser(
+        "sweep",
+        "Runs what a paper's table holds, at the paper's settings.",
+        EXAMPLES,
+        settings=True,
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the runs and how many are recorded; run nothing",
+    )
+    parser.add_argument(
+        "words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes"
+    )
     options = parser.parse_args(argv)
 
     from gclbench.cli.run import launch, wrong
-    from gclbench.config import ConfigErrors, sweep
+    from gclbench.config.validation import ConfigErrors, sweep
     from gclbench.paper.missing import SEEDS
     from gclbench.paper.tables import UnknownTable, find_table
 
     asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}
     typed = Counter(word.partition("=")[0] for word in options.words)
-    errors = [f"'{key}' is given {count} times; give it once" for key, count in typed.items() if count > 1]
-    errors += [f"'{key}=' names nothing; leave it out for all" for key in CHOICES if asked.get(key) == ""]
+    errors = [
+        f"'{key}' is given {count} times; give it once" for key, count in typed.items() if count > 1
+    ]
+    errors += [
+        f"'{key}=' names nothing; leave it out for all" for key in CHOICES if asked.get(key) == ""
+    ]
     if errors:
         return wrong(errors)
     rest = [word for word in options.words if word.partition("=")[0] not in CHOICES]
@@ -52,17 +67,31 @@ def main(argv: list[str], detached: bool = False) -> int:
         definition = find_table(_table_id(asked, options.words))
         if not definition.task:
             raise ValueError(
-                f"table {definition.id} holds no results of runs; `gclbench table {definition.id}` shows what it holds"
+                f"table {definition.id} holds no results of runs; `gclbench table {definition.id}`"
+                " shows what it holds"
             )
         if "task" in asked:
-            raise ValueError(f"table {definition.id} has one task, {definition.task}; leave task={asked['task']} out")
-        cells, absent = _cells(definition, _chosen(asked, "method"), _chosen(asked, "dataset"), _chosen(asked, "column"))
+            raise ValueError(
+                f"table {definition.id} has one task, {definition.task}; leave"
+                f" task={asked['task']} out"
+            )
+        cells, absent = _cells(
+            definition,
+            _chosen(asked, "method"),
+            _chosen(asked, "dataset"),
+            _chosen(asked, "column"),
+        )
     except (UnknownTable, ValueError) as error:
         return wrong([str(error)])
     for text in absent:
         print(f"left out: {text}", file=sys.stderr)
     if not cells:
-        return wrong([f"no run of table {definition.id} is left; `gclbench table {definition.id}` shows what it holds"])
+        return wrong(
+            [
+                f"no run of table {definition.id} is left; `gclbench table {definition.id}` shows"
+                " what it holds"
+            ]
+        )
     seeds = [] if "seeds" in asked else [f"seeds={SEEDS}"]
     try:
         commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
@@ -75,13 +104,17 @@ def _table_id(asked: dict[str, str], words: list[str]) -> str:
     """`dmat/1` of `paper=dmat table=1`, or of `table=dmat/1`.
 
     Raises:
-        ValueError: when one of them is missing; where both are, combinations of settings may be meant.
+        ValueError: when one of them is missing; where both are, combinations of settings may be
+            meant.
     """
     from gclbench.paper.matrix import ID as MATRIX
 
     paper, table = asked.get("paper", ""), asked.get("table", "")
     if table == MATRIX:
-        raise ValueError(f"table {MATRIX} is of no paper; `gclbench table {MATRIX} --missing` prints the commands that fill it")
+        raise ValueError(
+            f"table {MATRIX} is of no paper; `gclbench table {MATRIX} --missing` prints the"
+            " commands that fill it"
+        )
     if paper and "/" in table and not table.startswith(f"{paper}/"):
         raise ValueError(f"paper={paper} and table={table} are of two papers; leave one out")
     if table:
@@ -89,7 +122,10 @@ def _table_id(asked: dict[str, str], words: list[str]) -> str:
     advice = "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)"
     bare = next((word for word in words if "=" not in word), "")
     if bare:
-        advice = f"'{bare}' is no KEY=VALUE; a table is chosen with table={bare if '/' in bare else 'dmat/1'} (`gclbench table` lists them)"
+        advice = (
+            f"'{bare}' is no KEY=VALUE; a table is chosen with"
+            f" table={bare if '/' in bare else 'dmat/1'} (`gclbench table` lists them)"
+        )
     elif not paper:
         advice += f"; for every combination of settings: gclbench -m {shlex.join(words)}"
     raise ValueError(advice)
@@ -114,11 +150,15 @@ def _cells(
     ):
         strange = [name for name in asked if name not in known]
         if strange:
-            raise ValueError(f"table {definition.id} has no {kind} {', '.join(strange)}. It has: {', '.join(dict.fromkeys(known))}")
+            raise ValueError(
+                f"table {definition.id} has no {kind} {', '.join(strange)}. It has:"
+                f" {', '.join(dict.fromkeys(known))}"
+            )
     columns = [
         column
         for column in definition.columns
-        if (not methods or column.method_name in methods) and (not headings or column.label in headings)
+        if (not methods or column.method_name in methods)
+        and (not headings or column.label in headings)
     ]
     absent = [
         f"method {name} is not in gclbench yet"
@@ -126,7 +166,9 @@ def _cells(
         if name not in METHODS.entries
     ]
     chosen = [name for name in definition.datasets if not datasets or name in datasets]
-    absent += [f"dataset {name} is not in gclbench yet" for name in chosen if name not in DATASETS.entries]
+    absent += [
+        f"dataset {name} is not in gclbench yet" for name in chosen if name not in DATASETS.entries
+    ]
     cells = [
         _command(definition, column, column.method_name, dataset)
         for dataset in chosen
@@ -143,15 +185,21 @@ def _command(definition: Definition, column: Column, method: str, dataset: str) 
     command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]
     flat = _settings(command, definition.task)
     protocol = definition.protocols.get(dataset)
-    asked = [*column.where, *definition.where, *([is_("task.protocol", protocol)] if protocol else [])]
-    wanted = [condition.override(definition.task) for condition in asked if not condition.holds(flat)]
+    asked = [
+        *column.where,
+        *definition.where,
+        *([is_("task.protocol", protocol)] if protocol else []),
+    ]
+    wanted = [
+        condition.override(definition.task) for condition in asked if not condition.holds(flat)
+    ]
     names = [text for text in wanted if "." not in text.partition("=")[0]]
     return [*command, *names, *(text for text in wanted if text not in names)]
 
 
 def _settings(command: list[str], task: str) -> dict[str, object]:
     """A command's settings, flat as a record's are."""
-    from gclbench.config import load
+    from gclbench.config.validation import load
     from gclbench.records import flatten
 
     settings = load([*command, "device=cpu"]).settings

@@ -35,30 +35,79 @@ SUFFIXES = {".md": "markdown", ".csv": "csv", ".tex": "latex", ".html": "html"}
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the table was printed, cells without runs included; 2 for a command that is wrong."""
+    """Exit code 0 when the table was printed, cells without runs included; 2 for a command that is
+    wrong."""
     parser = Parser(
         "table",
-        "Prints a paper's table: ours mean ± std (n) beside the printed value, with a mark for how they compare.",
+        "Prints a paper's table: ours mean ± std (n) beside the printed value, with a mark for how"
+        " they compare.",
         EXAMPLES,
         one="an ID is one word, such as dmat/1",
     )
-    parser.add_argument("id", nargs="?", metavar="ID", help="such as dmat/1; without it the ids are listed")
-    parser.add_argument("--runs", nargs="+", action="extend", metavar="DIR", help="folders of records (default: results and runs)")
     parser.add_argument(
-        "--format", choices=FORMATS, help="default: by the suffix of FILE, else terminal on a terminal, else markdown"
+        "id", nargs="?", metavar="ID", help="such as dmat/1; without it the ids are listed"
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write there instead of printing")
-    parser.add_argument("--dataset", nargs="+", action="extend", default=[], metavar="NAME", help="these datasets only")
-    parser.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME", help="these metrics only")
     parser.add_argument(
-        "--method", nargs="+", action="extend", default=[], metavar="NAME", help="these methods only, or columns by their headings"
+        "--runs",
+        nargs="+",
+        action="extend",
+        metavar="DIR",
+        help="folders of records (default: results and runs)",
     )
-    parser.add_argument("--only", choices=("ours", "paper"), default="", help="one of the two numbers only")
-    parser.add_argument("--command", action="store_true", help="print the command of every cell instead")
-    parser.add_argument("--missing", action="store_true", help="print the commands that would fill the table instead")
-    parser.add_argument("--seeds", type=_count, default=None, metavar="N", help="with --missing: runs of a full cell (default: 10)")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="default: by the suffix of FILE, else terminal on a terminal, else markdown",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there instead of printing"
+    )
+    parser.add_argument(
+        "--dataset",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="these datasets only",
+    )
+    parser.add_argument(
+        "--metric",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="these metrics only",
+    )
+    parser.add_argument(
+        "--method",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="these methods only, or columns by their headings",
+    )
+    parser.add_argument(
+        "--only", choices=("ours", "paper"), default="", help="one of the two numbers only"
+    )
+    parser.add_argument(
+        "--command", action="store_true", help="print the command of every cell instead"
+    )
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="print the commands that would fill the table instead",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="with --missing: runs of a full cell (default: 10)",
+    )
     options = parser.parse_args(argv)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
 
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore
@@ -82,7 +131,11 @@ def main(argv: list[str]) -> int:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
-        print(f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose another --output", file=sys.stderr)
+        print(
+            f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose"
+            " another --output",
+            file=sys.stderr,
+        )
         return 2
     print(f"wrote {options.output}")
     return 0
@@ -90,7 +143,9 @@ def main(argv: list[str]) -> int:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of runs; a whole number from 1, such as --seeds 3")
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no number of runs; a whole number from 1, such as --seeds 3"
+        )
     return int(text)
 
 
@@ -99,7 +154,10 @@ def _list() -> None:
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
     told = {name: definition.title for name, definition in TABLES.items()}
-    told |= {matrix.ID: matrix.TITLE, **{name: f"not built: {why}" for name, why in NOT_BUILT.items()}}
+    told |= {
+        matrix.ID: matrix.TITLE,
+        **{name: f"not built: {why}" for name, why in NOT_BUILT.items()},
+    }
     width = max(map(len, told)) + 2
     for name, text in told.items():
         print(f"{name:<{width}}{text}")
@@ -123,21 +181,31 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         raise ValueError("--seeds goes with --missing; a table shows every recorded seed")
     for name in ("format", "only"):
         if getattr(options, name) and (options.command or options.missing):
-            raise ValueError(f"--{name} is about a table's cells, and --command and --missing print commands; leave one out")
+            raise ValueError(
+                f"--{name} is about a table's cells, and --command and --missing print commands;"
+                " leave one out"
+            )
     if (
         options.output
         and options.output.suffix not in ("", *SUFFIXES)
         and not (options.format or options.command or options.missing)
     ):
-        raise ValueError(f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}; say --format {'|'.join(FORMATS)}")
-    chosen = options.format or (SUFFIXES.get(options.output.suffix, "markdown") if options.output else None)
+        raise ValueError(
+            f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}; say --format"
+            f" {'|'.join(FORMATS)}"
+        )
+    chosen = options.format or (
+        SUFFIXES.get(options.output.suffix, "markdown") if options.output else None
+    )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
     if options.id == matrix.ID:
         _matrix(options, chosen, seeds, file)
         return
     definition = find_table(options.id)
-    comparison = compare(definition, collect(options.runs)).restrict(options.dataset, options.metric, options.method)
+    comparison = compare(definition, collect(options.runs)).restrict(
+        options.dataset, options.metric, options.method
+    )
     if options.missing:
         lines = missing(comparison, seeds) or ["# nothing is missing"]
         file.write("".join(f"{line}\n" for line in lines))
@@ -148,9 +216,9 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
 
 
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
+    from gclbench.component.registry import DATASETS, UnknownName
     from gclbench.paper import matrix
     from gclbench.paper.sources import collect
-    from gclbench.registry import DATASETS, UnknownName
 
     for name in options.dataset:
         try:
@@ -158,14 +226,22 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
         except UnknownName as error:
             raise ValueError(str(error)) from error
     if options.metric or options.method or options.only:
-        raise ValueError("table matrix is always whole: of --dataset, --metric, --method and --only it takes --dataset")
+        raise ValueError(
+            "table matrix is always whole: of --dataset, --metric, --method and --only it takes"
+            " --dataset"
+        )
     collection, datasets = collect(options.runs), options.dataset or ["cora"]
     if options.command or options.missing:
-        lines = matrix.commands(collection, datasets, seeds, all_cells=options.command) or ["# nothing is missing"]
+        lines = matrix.commands(collection, datasets, seeds, all_cells=options.command) or [
+            "# nothing is missing"
+        ]
         file.write("".join(f"{line}\n" for line in lines))
         return
     if chosen in ("latex", "html"):
-        raise ValueError(f"table matrix is written as markdown or csv, not as {chosen}; `gclbench report` has it in HTML")
+        raise ValueError(
+            f"table matrix is written as markdown or csv, not as {chosen}; `gclbench report` has it"
+            " in HTML"
+        )
     file.write((matrix.as_csv if chosen == "csv" else matrix.markdown)(collection, datasets))
 
 
@@ -174,7 +250,8 @@ def _commands(comparison: Comparison) -> list[str]:
     commands = {(entry.dataset, entry.heading): entry.command for entry in comparison.entries}
     widest = max(map(len, commands.values()), default=0)
     return [
-        f"{command:<{widest}}  # {', '.join(cell)}{'' if command else ': not built here'}" for cell, command in commands.items()
+        f"{command:<{widest}}  # {', '.join(cell)}{'' if command else ': not built here'}"
+        for cell, command in commands.items()
     ]
 
 
@@ -185,7 +262,14 @@ def _write(comparison: Comparison, format_name: str, only: str, file: TextIO) ->
         from rich.console import Console
 
         # A pipe has no width; this one fits six metrics.
-        render.terminal(comparison, Console(file=file) if file.isatty() else Console(file=file, width=190), only)
+        render.terminal(
+            comparison, Console(file=file) if file.isatty() else Console(file=file, width=190), only
+        )
         return
-    writers = {"markdown": render.markdown, "latex": render.latex, "csv": render.as_csv, "html": render.html}
+    writers = {
+        "markdown": render.markdown,
+        "latex": render.latex,
+        "csv": render.as_csv,
+        "html": render.html,
+    }
     file.write(writers[format_name](comparison, only))

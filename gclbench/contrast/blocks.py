@@ -1,8 +1,10 @@
 """Any differentiable function of rows, walked in blocks: the general form of the row-block engine.
 
-`panel` (rows.py) is its fused special case. What is not a log-sum-exp with constant weights (a pair network, a mixture of
-embeddings, the largest entries of a row) goes through here: each block's intermediate values are dropped after the forward
-pass and recomputed in the backward pass, so memory stays O(block·N) whatever the function does to its B×N tile.
+`panel` (rows.py) is its fused special case. What is not a log-sum-exp with constant weights (a pair
+network, a mixture of
+embeddings, the largest entries of a row) goes through here: each block's intermediate values are
+dropped after the forward pass and recomputed in the backward pass, so memory stays O(block·N)
+whatever the function does to its B×N tile.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
     """Concatenates function(start, stop) over blocks of rows.
 
     Args:
-        function: gives a tensor whose first dimension is stop − start; it must give the same values when called again
-            (draw random numbers outside). rows: rows in all. block: rows at a time.
+        function: gives a tensor whose first dimension is stop − start; it must give the same values
+            when called again (draw random numbers outside). rows: rows in all. block: rows at a
+                time.
     """
     if block >= rows:
         return function(0, rows)
@@ -40,5 +43,14 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
     if not torch.is_grad_enabled():
         return torch.cat([function(start, min(start + block, rows)) for start in starts])
     return torch.cat(
-        [checkpoint(function, start, min(start + block, rows), use_reentrant=False, preserve_rng_state=False) for start in starts]
+        [
+            checkpoint(
+                function,
+                start,
+                min(start + block, rows),
+                use_reentrant=False,
+                preserve_rng_state=False,
+            )
+            for start in starts
+        ]
     )

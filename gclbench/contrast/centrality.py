@@ -1,4 +1,5 @@
-"""How central nodes are, and the dropping probabilities that follow from it: adaptive augmentation (Zhu et al. 2021, GCA)."""
+"""How central nodes are, and the dropping probabilities that follow from it: adaptive augmentation
+(Zhu et al. 2021, GCA)."""
 
 from __future__ import annotations
 
@@ -20,10 +21,12 @@ MOST = 0.7
 """Largest probability of dropping, p_τ of the paper."""
 
 NOWHERE = 1e-8
-"""Added to eigenvector centralities, which are zero outside the component with the largest eigenvalue."""
+"""Added to eigenvector centralities, which are zero outside the component with the largest
+eigenvalue."""
 
 DENSE_NODES = 64
-"""Graphs up to this size are decomposed densely; Lanczos iteration needs more nodes than vectors."""
+"""Graphs up to this size are decomposed densely; Lanczos iteration needs more nodes than
+vectors."""
 
 
 def degree(edge_index: Tensor, nodes: int) -> Tensor:
@@ -36,7 +39,8 @@ def pagerank(edge_index: Tensor, nodes: int) -> Tensor:
     source, target = edge_index.cpu()
     share = DAMPING / torch.bincount(source, minlength=nodes).to(torch.float64).clamp(min=1)
     score = torch.ones(nodes, dtype=torch.float64)
-    # All terms of the series are non-negative and their total shrinks by d each time, while every score is at least 1.
+    # All terms of the series are non-negative and their total shrinks by d each time, while every
+    # score is at least 1.
     term = score
     while float(term.sum()) * DAMPING / (1 - DAMPING) > PAGERANK_TOLERANCE:
         term = torch.zeros(nodes, dtype=torch.float64).index_add_(0, target, (share * term)[source])
@@ -45,9 +49,11 @@ def pagerank(edge_index: Tensor, nodes: int) -> Tensor:
 
 
 def eigenvector(edge_index: Tensor, nodes: int) -> Tensor:
-    """Entries of the adjacency matrix's leading eigenvector, unit length, non-negative, plus `NOWHERE`, (N,) float64.
+    """Entries of the adjacency matrix's leading eigenvector, unit length, non-negative, plus
+    `NOWHERE`, (N,) float64.
 
-    Where components share the largest eigenvalue, any combination of theirs may come out; without edges all nodes are alike.
+    Where components share the largest eigenvalue, any combination of theirs may come out; without
+    edges all nodes are alike.
     """
     source, target = edge_index.cpu().numpy()
     if not len(source):
@@ -56,7 +62,8 @@ def eigenvector(edge_index: Tensor, nodes: int) -> Tensor:
     if nodes <= DENSE_NODES:
         vector = np.linalg.eigh(matrix.toarray())[1][:, -1]
     else:
-        # A start of ones, not a random one: the same vector each time, and never orthogonal to a non-negative one.
+        # A start of ones, not a random one: the same vector each time, and never orthogonal to a
+        # non-negative one.
         vector = scipy.sparse.linalg.eigsh(matrix, k=1, which="LA", v0=np.ones(nodes))[1][:, 0]
     vector = vector * (1.0 if vector.sum() >= 0 else -1.0)
     return torch.from_numpy(np.clip(vector, 0.0, None) + NOWHERE)
@@ -66,9 +73,11 @@ CENTRALITIES = {"degree": degree, "pagerank": pagerank, "eigenvector": eigenvect
 
 
 def edge_dropping(centrality: Tensor, edge_index: Tensor) -> Tensor:
-    """Relative probability of dropping each entry of edge_index: the less central its sink, the larger, mean 1 (Eqs. 3, 4).
+    """Relative probability of dropping each entry of edge_index: the less central its sink, the
+    larger, mean 1 (Eqs. 3, 4).
 
-    w = (max s − s)/(max s − mean s), s the log centrality of the sink; all 1 where no sink differs from another.
+    w = (max s − s)/(max s − mean s), s the log centrality of the sink; all 1 where no sink differs
+    from another.
 
     Returns:
         (E,) float64; `capped` makes probabilities of it.
@@ -77,10 +86,12 @@ def edge_dropping(centrality: Tensor, edge_index: Tensor) -> Tensor:
 
 
 def column_dropping(centrality: Tensor, x: Tensor, binary: bool) -> Tensor:
-    """Relative probability of dropping each feature column: the less it belongs to central nodes, the larger (Eqs. 5, 6).
+    """Relative probability of dropping each feature column: the less it belongs to central nodes,
+    the larger (Eqs. 5, 6).
 
-    As `edge_dropping`, with s = log Σ_nodes |x|·centrality. A column without weight (found in no node, or only in nodes of
-    centrality 0) counts as the least important of all and takes no part in the maximum and the means.
+    As `edge_dropping`, with s = log Σ_nodes |x|·centrality. A column without weight (found in no
+    node, or only in nodes of centrality 0) counts as the least important of all and takes no part
+    in the maximum and the means.
 
     Args:
         x: N×F. binary: use 1 for every non-zero entry.
@@ -92,7 +103,9 @@ def column_dropping(centrality: Tensor, x: Tensor, binary: bool) -> Tensor:
     weight = torch.zeros(x.shape[1], dtype=torch.float64)
     for start in range(0, len(rows), 4096):
         block = rows[start : start + 4096]
-        weight += ((block != 0) if binary else block.abs()).to(torch.float64).T @ centrality[start : start + 4096]
+        weight += ((block != 0) if binary else block.abs()).to(torch.float64).T @ centrality[
+            start : start + 4096
+        ]
     relative = torch.full_like(weight, torch.inf)
     found = weight > 0
     relative[found] = _falling(weight[found].log())
@@ -107,7 +120,8 @@ def capped(relative: Tensor, drop: float) -> Tensor:
 
 
 def _falling(s: Tensor) -> Tensor:
-    """(max s − s)/(max s − mean s): mean 1, and 0 for the largest; all 1 where they are equal to rounding."""
+    """(max s − s)/(max s − mean s): mean 1, and 0 for the largest; all 1 where they are equal to
+    rounding."""
     if not len(s):
         return s
     span = s.max() - s.mean()

@@ -1,4 +1,7 @@
-"""The contrast of nodes with a summary of the graph: Deep Graph Infomax (Veličković et al. 2019), also used by MVGRL."""
+"""The contrast of nodes with a summary of the graph: Deep Graph Infomax (Veličković et al.
+
+2019), also used by MVGRL.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ def summary(h: Tensor) -> Tensor:
 class Discriminator(nn.Module):
     """Scores of nodes against a summary: hᵀ W c + b (DGI, Eq. 4).
 
-    The summary is one vector, so W c is computed first and the cost is O(N·d + d²); a bilinear layer on N copies of c may need N×d×d.
+    The summary is one vector, so W c is computed first and the cost is O(N·d + d²); a bilinear
+    layer on N copies of c may need N×d×d.
 
     Args:
         width: d.
@@ -23,7 +27,8 @@ class Discriminator(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        # Glorot's range for a bilinear layer of one output, whose fan-in is d²: far narrower than that of a d×d layer.
+        # Glorot's range for a bilinear layer of one output, whose fan-in is d²: far narrower than
+        # that of a d×d layer.
         self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, width, width))[0])
         self.bias = nn.Parameter(torch.zeros(()))
 
@@ -33,7 +38,8 @@ class Discriminator(nn.Module):
 
 
 def true_or_shuffled(true: list[Tensor], shuffled: list[Tensor]) -> Tensor:
-    """Binary cross-entropy of telling scores of true nodes from those of shuffled ones, averaged over all of them (DGI, Eq. 1).
+    """Binary cross-entropy of telling scores of true nodes from those of shuffled ones, averaged
+    over all of them (DGI, Eq. 1).
 
     Args:
         true, shuffled: score vectors (logits) of any lengths.

@@ -7,7 +7,8 @@ from torch import Tensor
 
 
 def dropped_columns(width: int, fraction: float, generator: torch.Generator) -> Tensor:
-    """Columns that a masked view sets to zero: round(fraction·width) of them, sorted, without repetition.
+    """Columns that a masked view sets to zero: round(fraction·width) of them, sorted, without
+    repetition.
 
     Paper 000, Algorithm 1, line 3: one set of columns per view and batch.
 
@@ -22,6 +23,7 @@ def kept(count: int, drop: float | Tensor, generator: torch.Generator) -> Tensor
     """(count,) bool: which columns or edge entries a view keeps, each independently (GRACE, GCA).
 
     Args:
-        drop: probability of dropping, one for all or (count,). generator: on the CPU; the mask is too.
+        drop: probability of dropping, one for all or (count,). generator: on the CPU; the mask is
+            too.
     """
     return torch.rand(count, generator=generator) >= drop

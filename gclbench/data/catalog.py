@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gclbench.registry import UnknownName, nearest
+from gclbench.component.registry import UnknownName, nearest
 
 _PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"
 _SHCHUR = "https://raw.githubusercontent.com/shchur/gnn-benchmark/master/data/npz"
@@ -23,11 +23,11 @@ class RawFile:
 
     Attributes:
         path: where it lies in a mirror or in the cache, with forward slashes.
-        sha256: accepted checksums (hex); empty when none is known to us. Then any bytes are taken, with a
-            warning, and the checksum that was seen goes into the record.
+        sha256: accepted checksums (hex); empty when none is known to us. Then any bytes are taken,
+            with a warning, and the checksum that was seen goes into the record.
         urls: original addresses, tried in order after the mirrors.
-        original_unseen: the original's checksum is not known, those in `sha256` are a rebuilt copy's: bytes from
-            an original address or the cache are taken as if `sha256` were empty.
+        original_unseen: the original's checksum is not known, those in `sha256` are a rebuilt
+            copy's: bytes from an original address or the cache are taken as if `sha256` were empty.
     """
 
     path: str
@@ -93,7 +93,9 @@ def info(name: str) -> DatasetInfo:
         return CATALOG[name]
     guess = nearest(name, list(CATALOG))
     hint = f" Did you mean '{guess}'?" if guess else ""
-    raise UnknownName(f"there is no dataset '{name}' in the catalog.{hint} Known datasets: {', '.join(CATALOG)}")
+    raise UnknownName(
+        f"there is no dataset '{name}' in the catalog.{hint} Known datasets: {', '.join(CATALOG)}"
+    )
 
 
 def describe_info(name: str) -> dict[str, object]:
@@ -116,7 +118,8 @@ def describe_info(name: str) -> dict[str, object]:
         "isolated nodes": counts.isolated if counts else None,
         "class sizes": list(counts.class_sizes) if counts else None,
         "printed": [
-            f"{p.table}: {p.nodes} nodes, {p.edges} edges, {p.classes} classes" + (f" ({p.remark})" if p.remark else "")
+            f"{p.table}: {p.nodes} nodes, {p.edges} edges, {p.classes} classes"
+            + (f" ({p.remark})" if p.remark else "")
             for p in page.printed
         ],
         "files": [file.path for file in page.files],
@@ -127,7 +130,11 @@ def describe_info(name: str) -> dict[str, object]:
 def _planetoid(folder: str, hashes: dict[str, str]) -> tuple[RawFile, ...]:
     prefix = f"ind.{folder.lower()}"
     return tuple(
-        RawFile(f"Planetoid/{folder}/raw/{prefix}.{part}", (sha256,) if sha256 else (), (f"{_PLANETOID}/{prefix}.{part}",))
+        RawFile(
+            f"Planetoid/{folder}/raw/{prefix}.{part}",
+            (sha256,) if sha256 else (),
+            (f"{_PLANETOID}/{prefix}.{part}",),
+        )
         for part, sha256 in hashes.items()
     )
 
@@ -139,12 +146,16 @@ def _shchur(folder: str, file: str, repacked: str, original: str) -> tuple[RawFi
 def _sdcn(name: str, features: str, graph: str, label: str) -> tuple[RawFile, ...]:
     return (
         RawFile(f"SDCN/{name}/raw/{name}.txt", (features,), (f"{_SDCN}/data/{name}.txt",)),
-        RawFile(f"SDCN/{name}/raw/{name}_graph.txt", (graph,), (f"{_SDCN}/graph/{name}_graph.txt",)),
+        RawFile(
+            f"SDCN/{name}/raw/{name}_graph.txt", (graph,), (f"{_SDCN}/graph/{name}_graph.txt",)
+        ),
         RawFile(f"SDCN/{name}/raw/{name}_label.txt", (label,), (f"{_SDCN}/data/{name}_label.txt",)),
     )
 
 
-_RAW_LINKS = "the papers count raw citation links; the files hold this many distinct undirected edges"
+_RAW_LINKS = (
+    "the papers count raw citation links; the files hold this many distinct undirected edges"
+)
 _NO_DATA_LICENCE = "no separate licence of the data was seen"
 _PLANETOID_LICENCE = f"MIT (repository; {_NO_DATA_LICENCE})"
 _SWAPPED = "the paper's Pubmed and DBLP edge counts are swapped"
@@ -152,7 +163,10 @@ _SWAPPED = "the paper's Pubmed and DBLP edge counts are swapped"
 _PAGES = (
     DatasetInfo(
         name="cora",
-        summary="Cora citation graph (Planetoid): papers, bag-of-words features, machine-learning topics",
+        summary=(
+            "Cora citation graph (Planetoid): papers, bag-of-words features, machine-learning"
+            " topics"
+        ),
         source="https://github.com/kimiyoung/planetoid",
         licence=_PLANETOID_LICENCE,
         files=_planetoid(
@@ -173,11 +187,16 @@ _PAGES = (
             Printed("dmat/7", 2708, 5429, 7, 1433, _RAW_LINKS),
             Printed("mmix/1", 2708, 5429, 7, None, _RAW_LINKS),
         ),
-        notes="Has a public split (140 / 500 / 1000 nodes); node ids start with its training nodes.",
+        notes=(
+            "Has a public split (140 / 500 / 1000 nodes); node ids start with its training nodes."
+        ),
     ),
     DatasetInfo(
         name="citeseer",
-        summary="CiteSeer citation graph (Planetoid): papers, bag-of-words features, computer-science topics",
+        summary=(
+            "CiteSeer citation graph (Planetoid): papers, bag-of-words features, computer-science"
+            " topics"
+        ),
         source="https://github.com/kimiyoung/planetoid",
         licence=_PLANETOID_LICENCE,
         files=_planetoid(
@@ -198,12 +217,16 @@ _PAGES = (
             Printed("dmat/7", 3327, 4732, 6, 3703, _RAW_LINKS),
             Printed("mmix/1", 3327, 4732, 6, None, _RAW_LINKS),
         ),
-        notes="Has a public split. 15 nodes of the test range are in none of the files: zero features and class 0, "
-        "as in torch_geometric.",
+        notes=(
+            "Has a public split. 15 nodes of the test range are in none of the files: zero features"
+            " and class 0, as in torch_geometric."
+        ),
     ),
     DatasetInfo(
         name="pubmed",
-        summary="PubMed citation graph (Planetoid): papers on diabetes, tf-idf features, three types",
+        summary=(
+            "PubMed citation graph (Planetoid): papers on diabetes, tf-idf features, three types"
+        ),
         source="https://github.com/kimiyoung/planetoid",
         licence=_PLANETOID_LICENCE,
         files=_planetoid(
@@ -223,13 +246,22 @@ _PAGES = (
             Printed("dmat/7", 19717, 44338, 3, 500, _RAW_LINKS),
             Printed("mmix/1", 19717, 105734, 3, None, _SWAPPED),
         ),
-        notes="Has a public split. The checksum of ind.pubmed.allx is not known to us: the one seen is recorded. The graph and "
-        "label files, which we have, give 44324 edges, no isolated node and classes of 4103, 7739 and 7875 nodes.",
+        notes=(
+            "Has a public split. The checksum of ind.pubmed.allx is not known to us: the one seen"
+            " is recorded. The graph and label files, which we have, give 44324 edges, no isolated"
+            " node and classes of 4103, 7739 and 7875 nodes."
+        ),
     ),
     DatasetInfo(
         name="acm",
-        summary="ACM paper graph of SDCN: papers joined by a shared author, keyword features, three fields",
-        source="https://github.com/bdy9527/SDCN (features there and, identical, in zhumeiqiBUPT/AM-GCN)",
+        summary=(
+            "ACM paper graph of SDCN: papers joined by a shared author, keyword features, three"
+            " fields"
+        ),
+        source=(
+            "https://github.com/bdy9527/SDCN (features there and, identical, in"
+            " zhumeiqiBUPT/AM-GCN)"
+        ),
         licence=f"Apache-2.0 (repository; {_NO_DATA_LICENCE})",
         files=_sdcn(
             "acm",
@@ -242,8 +274,14 @@ _PAGES = (
     ),
     DatasetInfo(
         name="dblp",
-        summary="DBLP author graph of SDCN: authors joined by a shared paper, keyword features, four areas",
-        source="https://github.com/bdy9527/SDCN (features there and in yueliu1999/Awesome-Deep-Graph-Clustering)",
+        summary=(
+            "DBLP author graph of SDCN: authors joined by a shared paper, keyword features, four"
+            " areas"
+        ),
+        source=(
+            "https://github.com/bdy9527/SDCN (features there and in"
+            " yueliu1999/Awesome-Deep-Graph-Clustering)"
+        ),
         licence=f"Apache-2.0 (repository; {_NO_DATA_LICENCE})",
         files=_sdcn(
             "dblp",
@@ -252,7 +290,9 @@ _PAGES = (
             "31c369e801d7c6891b2d7b31d4c1f2718d69aca498d23a8c48945061fcdc0da6",
         ),
         counts=Counts(4057, 3528, 334, 4, 1466, (1197, 745, 1109, 1006)),
-        printed=(Printed("dmat/7", 4058, 3528, 4, 334, "4058 is a slip: the release has 4057 nodes"),),
+        printed=(
+            Printed("dmat/7", 4058, 3528, 4, 334, "4058 is a slip: the release has 4057 nodes"),
+        ),
         notes="Not the citation graph that 001–003 call DBLP; that one is dblp_citation.",
     ),
     DatasetInfo(
@@ -274,7 +314,8 @@ _PAGES = (
                 71831,
                 8,
                 745,
-                "half of the 143663 stored entries, most of which have no reverse; we make the graph undirected",
+                "half of the 143663 stored entries, most of which have no reverse; we make the"
+                " graph undirected",
             ),
         ),
     ),
@@ -289,11 +330,16 @@ _PAGES = (
             "b044354bceaece1375eaa4b9f41415082bf488a09fe27cbad03241f82f6023f0",
             "736ba1d9fd85eac2da83a5ad25c463f04b0031a6ca01563f90a7099d9e8ffb2c",
         ),
-        counts=Counts(13752, 245861, 767, 10, 281, (436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291)),
+        counts=Counts(
+            13752, 245861, 767, 10, 281, (436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291)
+        ),
     ),
     DatasetInfo(
         name="coauthor_cs",
-        summary="Coauthor CS graph (Microsoft Academic): authors, keywords of their papers, fields of study",
+        summary=(
+            "Coauthor CS graph (Microsoft Academic): authors, keywords of their papers, fields of"
+            " study"
+        ),
         source="https://github.com/shchur/gnn-benchmark",
         licence=f"MIT (repository; {_NO_DATA_LICENCE})",
         files=_shchur(
@@ -302,13 +348,26 @@ _PAGES = (
             "985ebb51edf615d181525b3244b6d19ac2a23c443aed943fe87b0e3bc109a1c6",
             "933c745734e78908c7eb77172a673fee0503f30e26e5a99b36814d88534c42e3",
         ),
-        counts=Counts(18333, 81894, 6805, 15, 0, (708, 462, 2050, 429, 1394, 2193, 371, 924, 775, 118, 1444, 2033, 420, 4136, 876)),
+        counts=Counts(
+            18333,
+            81894,
+            6805,
+            15,
+            0,
+            (708, 462, 2050, 429, 1394, 2193, 371, 924, 775, 118, 1444, 2033, 420, 4136, 876),
+        ),
         printed=(Printed("dmat/7", 18333, 81894, 15, 6805),),
-        notes="Features are counts of keywords, 1 to 105; dataset.features=binary makes them 0/1, as torch_geometric's reader does.",
+        notes=(
+            "Features are counts of keywords, 1 to 105; dataset.features=binary makes them 0/1, as"
+            " torch_geometric's reader does."
+        ),
     ),
     DatasetInfo(
         name="coauthor_phy",
-        summary="Coauthor Physics graph (Microsoft Academic): authors, keywords of their papers, fields of study",
+        summary=(
+            "Coauthor Physics graph (Microsoft Academic): authors, keywords of their papers, fields"
+            " of study"
+        ),
         source="https://github.com/shchur/gnn-benchmark",
         licence=f"MIT (repository; {_NO_DATA_LICENCE})",
         files=_shchur(
@@ -319,12 +378,18 @@ _PAGES = (
         ),
         counts=Counts(34493, 247962, 8415, 5, 0, (5750, 5045, 17426, 2753, 3519)),
         printed=(Printed("dmat/7", 34493, 247962, 5, 8415),),
-        notes="Features are counts of keywords, 1 to 98; dataset.features=binary makes them 0/1, as torch_geometric's reader does.",
+        notes=(
+            "Features are counts of keywords, 1 to 98; dataset.features=binary makes them 0/1, as"
+            " torch_geometric's reader does."
+        ),
     ),
     DatasetInfo(
         name="dblp_citation",
         summary="DBLP citation graph (CitationFull): papers, bag-of-words features, four topics",
-        source="https://github.com/abojchevski/graph2gauss (the mirror's copy is rebuilt from EdisonLeeeee/GraphData)",
+        source=(
+            "https://github.com/abojchevski/graph2gauss (the mirror's copy is rebuilt from"
+            " EdisonLeeeee/GraphData)"
+        ),
         licence=f"MIT (repositories; {_NO_DATA_LICENCE})",
         files=(
             RawFile(
@@ -335,30 +400,46 @@ _PAGES = (
             ),
         ),
         counts=Counts(17716, 52867, 1639, 4, 0, (7920, 5645, 1982, 2169)),
-        printed=(Printed("mmix/1", 17716, 44338, 4, None, f"{_SWAPPED}; its 105734 counts both directions"),),
-        notes="Features are 0/1, as in torch_geometric. The checksum of the original file is not known to us: "
-        "the one seen is recorded.",
+        printed=(
+            Printed(
+                "mmix/1", 17716, 44338, 4, None, f"{_SWAPPED}; its 105734 counts both directions"
+            ),
+        ),
+        notes=(
+            "Features are 0/1, as in torch_geometric. The checksum of the original file is not"
+            " known to us: the one seen is recorded."
+        ),
     ),
     DatasetInfo(
         name="wiki_cs",
-        summary="Wiki-CS: Wikipedia articles on computer science, mean word vectors, branches as classes",
+        summary=(
+            "Wiki-CS: Wikipedia articles on computer science, mean word vectors, branches as"
+            " classes"
+        ),
         source="https://github.com/pmernyei/wiki-cs-dataset",
         licence="stated by the source repository; not seen by us",
         files=(RawFile("WikiCS/raw/data.json", (), (f"{_WIKI_CS}/data.json",)),),
-        notes="Has 20 public splits with one test set: run seed k uses split k mod 20. The checksum is not known to us: "
-        "the one seen is recorded.",
+        notes=(
+            "Has 20 public splits with one test set: run seed k uses split k mod 20. The checksum"
+            " is not known to us: the one seen is recorded."
+        ),
     ),
     DatasetInfo(
         name="digits",
         summary="Handwritten digits with a k-nearest-neighbour graph: real data, no download",
-        source="scikit-learn's load_digits: test set of the UCI ML hand-written digits datasets (Alpaydin and Kaynak, 1998)",
+        source=(
+            "scikit-learn's load_digits: test set of the UCI ML hand-written digits datasets"
+            " (Alpaydin and Kaynak, 1998)"
+        ),
         licence="CC BY 4.0 (UCI Machine Learning Repository); comes with scikit-learn",
         notes="The edge count is that of the default, neighbours=10.",
         counts=Counts(1797, 12340, 64, 10, 0, (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)),
     ),
     DatasetInfo(
         name="sbm",
-        summary="Contextual stochastic block model: generated graph with classes of a chosen difficulty",
+        summary=(
+            "Contextual stochastic block model: generated graph with classes of a chosen difficulty"
+        ),
         source="generated (Deshpande et al., Contextual Stochastic Block Models, NeurIPS 2018)",
         licence="none needed",
     ),

@@ -6,11 +6,12 @@
 | `x_data`, `x_indices`, `x_indptr`, `x_shape` | | as scipy's csr_matrix has them |
 | `edge_index` | 2×E | node pairs, whole numbers in 0…N−1, one or both directions of an edge |
 | `y` | N | optional: classes 0, 1, 2, …; −1 for a node without label |
-| `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: a split for task.protocol=public |
+| `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: a split for
+task.protocol=public |
 
-Nothing pickled is read. Features that are not finite, ids out of range and wrong shapes or types are errors.
-Directed edges are made undirected, repeated ones and self-loops dropped, labels with gaps renumbered, and
-isolated nodes kept; each of these is recorded in the graph's `repairs`.
+Nothing pickled is read. Features that are not finite, ids out of range and wrong shapes or types
+are errors. Directed edges are made undirected, repeated ones and self-loops dropped, labels with
+gaps renumbered, and isolated nodes kept; each of these is recorded in the graph's `repairs`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS, nearest
 from gclbench.data.npz import csr_of
 from gclbench.graph import MASKS, GraphError, describe_graph, make_graph
-from gclbench.registry import DATASETS, nearest
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)
@@ -64,19 +65,27 @@ def read_custom(path: Path) -> Data:
     if unknown:
         guess = nearest(unknown[0], list(KEYS))
         hint = f" Did you mean '{guess}'?" if guess else ""
-        raise GraphError(f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}")
+        raise GraphError(
+            f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}"
+        )
     x = _features(members, path)
     if "edge_index" not in members:
-        raise GraphError(f"{path} has no 'edge_index' (2×E node pairs); it has {', '.join(members)}")
+        raise GraphError(
+            f"{path} has no 'edge_index' (2×E node pairs); it has {', '.join(members)}"
+        )
     masks = {key: members[key] for key in MASKS if key in members}
     if masks and len(masks) < len(MASKS):
-        raise GraphError(f"{path} has {', '.join(masks)} only; give all of {', '.join(MASKS)} or none")
+        raise GraphError(
+            f"{path} has {', '.join(masks)} only; give all of {', '.join(MASKS)} or none"
+        )
     graph = make_graph(x, members["edge_index"], members.get("y"), path.stem, masks=masks)
     counts = describe_graph(graph)
     if counts["isolated"]:
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
     if counts["classes"] == 1:
-        graph.repairs += ("All labelled nodes are of one class: tasks that compare classes are unsupported.",)
+        graph.repairs += (
+            "All labelled nodes are of one class: tasks that compare classes are unsupported.",
+        )
     return graph
 
 
@@ -84,7 +93,10 @@ def _members(path: Path) -> dict[str, np.ndarray]:
     try:
         archive: Any = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise GraphError(f"{path} is a single array; save the graph with numpy.savez(path, x=…, edge_index=…)")
+            raise GraphError(
+                f"{path} is a single array; save the graph with numpy.savez(path, x=…,"
+                " edge_index=…)"
+            )
         with archive:
             return {key: archive[key] for key in archive.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -92,8 +104,14 @@ def _members(path: Path) -> dict[str, np.ndarray]:
             raise
         if isinstance(error, ValueError) and not zipfile.is_zipfile(path):
             # numpy takes any other bytes for a pickle, and says so.
-            raise GraphError(f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)") from error
-        advice = "object arrays are not read; save numbers only" if "pickle" in str(error) else "save it with numpy.savez"
+            raise GraphError(
+                f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
+            ) from error
+        advice = (
+            "object arrays are not read; save numbers only"
+            if "pickle" in str(error)
+            else "save it with numpy.savez"
+        )
         raise GraphError(f"{path} cannot be read as an .npz file ({error}); {advice}") from error
 
 
@@ -101,7 +119,9 @@ def _features(members: dict[str, np.ndarray], path: Path) -> Any:
     sparse = [key for key in SPARSE if key in members]
     if ("x" in members) == bool(sparse):
         found = ", ".join(members) or "nothing"
-        raise GraphError(f"{path} must have either 'x' (N×F) or {', '.join(SPARSE)}; it has {found}")
+        raise GraphError(
+            f"{path} must have either 'x' (N×F) or {', '.join(SPARSE)}; it has {found}"
+        )
     if not sparse:
         return members["x"]
     if len(sparse) < len(SPARSE):

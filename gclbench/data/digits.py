@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
+from gclbench.component.settings import Count
 from gclbench.graph import make_graph
-from gclbench.hyperparameters import Count
-from gclbench.registry import DATASETS
 
 
 @DATASETS.register("digits")
@@ -19,8 +19,8 @@ from gclbench.registry import DATASETS
 class Digits:
     """Handwritten digits (scikit-learn), 1797 images of 10 digits, k-nearest-neighbour graph; no download
 
-    The features are the 8×8 grey values divided by 16. Two images are joined when either is among the
-    `neighbours` nearest of the other in Euclidean distance.
+    The features are the 8×8 grey values divided by 16. Two images are joined when either is among
+    the `neighbours` nearest of the other in Euclidean distance.
 
     Attributes:
         neighbours: k.
@@ -30,7 +30,9 @@ class Digits:
 
     def __post_init__(self) -> None:
         if self.neighbours > 1796:
-            raise ValueError(f"neighbours={self.neighbours} is too many: there are 1797 images, so at most 1796")
+            raise ValueError(
+                f"neighbours={self.neighbours} is too many: there are 1797 images, so at most 1796"
+            )
 
     def load(self) -> Data:
         """The graph (1797 nodes, 64 features, 10 classes)."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from gclbench.data.catalog import DatasetInfo, RawFile, info
-from gclbench.environment import cache_folder
+from gclbench.machine.environment import cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +61,17 @@ class Located:
     @property
     def remark(self) -> str | None:
         """A sentence for the record when the bytes could not be checked."""
-        return None if self.known else f"{self.file.path}: no checksum to compare with; sha256 seen {self.sha256}."
+        return (
+            None
+            if self.known
+            else f"{self.file.path}: no checksum to compare with; sha256 seen {self.sha256}."
+        )
 
     def __str__(self) -> str:
         checked = "ok" if self.known else f"unchecked, sha256 {self.sha256}"
-        return f"{self.file.path}  {checked}  {self.path}" + (f"  from {self.source}" if self.source != str(self.path) else "")
+        return f"{self.file.path}  {checked}  {self.path}" + (
+            f"  from {self.source}" if self.source != str(self.path) else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class FileState:
     """What `gclbench data verify` says about one file.
 
     Attributes:
-        state: `ok`, `missing`, `wrong bytes`, `unreadable`, or `unknown hash` (present, but nothing to compare with).
+        state: `ok`, `missing`, `wrong bytes`, `unreadable`, or `unknown hash` (present, but nothing
+            to compare with).
         where: the file looked at, or where it belongs when it is missing.
         sha256: of its bytes, where they were read and not rejected.
     """
@@ -89,7 +96,9 @@ class FileState:
         return self.state in ("ok", "unknown hash")
 
     def __str__(self) -> str:
-        return f"{self.path}  {self.state}  {self.where}" + (f"  sha256 {self.sha256}" if self.state == "unknown hash" else "")
+        return f"{self.path}  {self.state}  {self.where}" + (
+            f"  sha256 {self.sha256}" if self.state == "unknown hash" else ""
+        )
 
 
 def offline() -> bool:
@@ -100,8 +109,8 @@ def offline() -> bool:
 def mirrors() -> list[str]:
     """The folders and addresses of GCLBENCH_MIRROR, in order.
 
-    Separators are the platform's path separator, commas and white space; the colons of an address are not
-    separators. A value that is one existing folder is taken whole, whatever is in its name.
+    Separators are the platform's path separator, commas and white space; the colons of an address
+    are not separators. A value that is one existing folder is taken whole, whatever is in its name.
     """
     value = os.environ.get("GCLBENCH_MIRROR", "").strip()
     if not value:
@@ -143,7 +152,8 @@ def resolve(page: DatasetInfo) -> list[Located]:
 
 
 def locate(page: DatasetInfo) -> dict[str, Path]:
-    """The files of a dataset: path in the mirror's layout → where to read it; downloads what is missing.
+    """The files of a dataset: path in the mirror's layout → where to read it; downloads what is
+    missing.
 
     Raises:
         DataUnavailable: as `resolve`.
@@ -171,7 +181,8 @@ def path(name: str) -> dict[str, Path]:
 
 
 def verify(name: str) -> list[FileState]:
-    """The state of each file of the dataset in the mirror folders and the cache; opens no socket, writes nothing.
+    """The state of each file of the dataset in the mirror folders and the cache; opens no socket,
+    writes nothing.
 
     Raises:
         UnknownName: no such dataset.
@@ -189,7 +200,12 @@ def _state(file: RawFile) -> FileState:
             known = _accept(file, seen, trusted=in_cache)
         except (_Rejected, OSError) as error:
             log.debug("%s: %s", place, error)
-            wrong = wrong or FileState(file.path, "wrong bytes" if isinstance(error, _Rejected) else "unreadable", place, None)
+            wrong = wrong or FileState(
+                file.path,
+                "wrong bytes" if isinstance(error, _Rejected) else "unreadable",
+                place,
+                None,
+            )
             continue
         return FileState(file.path, "ok" if known else "unknown hash", place, seen)
     return wrong or FileState(file.path, "missing", cache_folder() / file.path, None)
@@ -222,7 +238,14 @@ def _search(file: RawFile, tried: list[str]) -> Located | None:
             continue
         try:
             return _download(file, address, original)
-        except (_Rejected, OSError, EOFError, zlib.error, ValueError, http.client.HTTPException) as error:
+        except (
+            _Rejected,
+            OSError,
+            EOFError,
+            zlib.error,
+            ValueError,
+            http.client.HTTPException,
+        ) as error:
             _note(tried, address, error)
     return None
 
@@ -253,10 +276,19 @@ def _download(file: RawFile, address: str, original: bool) -> Located:
             with gzip.open(response) as stream:
                 return _store(file, stream, address, trusted=original)
         length = response.headers.get("Content-Length")
-        return _store(file, response, address, trusted=original, length=int(length) if length else None)
+        return _store(
+            file, response, address, trusted=original, length=int(length) if length else None
+        )
 
 
-def _store(file: RawFile, stream: IO[bytes] | gzip.GzipFile, source: str, *, trusted: bool, length: int | None = None) -> Located:
+def _store(
+    file: RawFile,
+    stream: IO[bytes] | gzip.GzipFile,
+    source: str,
+    *,
+    trusted: bool,
+    length: int | None = None,
+) -> Located:
     """Copies a stream into the cache if its bytes are right; the cache never holds half a file."""
     target = cache_folder() / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -317,8 +349,8 @@ def _explain(page: DatasetInfo, failures: list[tuple[RawFile, list[str]]]) -> st
         lines.append(f"  sha256   {' or '.join(file.sha256) or 'not known to us'}")
         lines.append(f"  put it   {cache_folder() / file.path}")
     lines.append(
-        f"\nWith a network: gclbench data fetch {page.name}. Without: put the files at the paths above, "
-        "or set GCLBENCH_MIRROR to a folder or address that holds them in this layout."
+        f"\nWith a network: gclbench data fetch {page.name}. Without: put the files at the paths"
+        " above, or set GCLBENCH_MIRROR to a folder or address that holds them in this layout."
     )
     if offline():
         lines.append("GCLBENCH_OFFLINE is set, so no socket was opened.")

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
+from gclbench.component.settings import OneOf
 from gclbench.data import catalog, mirror
 from gclbench.graph import GraphError, make_graph
-from gclbench.hyperparameters import OneOf
-from gclbench.registry import DATASETS
 
 
 def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool = True) -> Data:
@@ -27,7 +27,8 @@ def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool 
 
     Args:
         repairs: sentences to record first.
-        binary: positive features become 1, as in torch_geometric's reader; else they stay as the file has them.
+        binary: positive features become 1, as in torch_geometric's reader; else they stay as the
+            file has them.
 
     Raises:
         GraphError: a damaged file, a missing member, or matrices that do not fit together.
@@ -43,12 +44,15 @@ def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool 
         raise GraphError(f"{path} cannot be read as the graph '{name}': {error}") from error
     if adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] != features.shape[0]:
         raise GraphError(
-            f"'{name}': an adjacency matrix of shape {adjacency.shape} and features of shape {features.shape} do not fit together"
+            f"'{name}': an adjacency matrix of shape {adjacency.shape} and features of shape"
+            f" {features.shape} do not fit together"
         )
     features.sum_duplicates()
     if binary:
         features.data[features.data > 0] = 1.0
-    return make_graph(features, np.stack([adjacency.row, adjacency.col]), labels, name, repairs=repairs)
+    return make_graph(
+        features, np.stack([adjacency.row, adjacency.col]), labels, name, repairs=repairs
+    )
 
 
 def csr_of(members: Mapping[str, Any], prefix: str, name: str) -> scipy.sparse.csr_matrix:
@@ -58,20 +62,27 @@ def csr_of(members: Mapping[str, Any], prefix: str, name: str) -> scipy.sparse.c
         GraphError: members that make no csr matrix.
         KeyError: a missing member.
     """
-    data, indices, indptr, shape = (members[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (
+        members[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape")
+    )
     try:
-        matrix = scipy.sparse.csr_matrix((data, indices, indptr), shape=tuple(int(size) for size in np.ravel(shape)))
+        matrix = scipy.sparse.csr_matrix(
+            (data, indices, indptr), shape=tuple(int(size) for size in np.ravel(shape))
+        )
         matrix.check_format(full_check=True)
     except (ValueError, TypeError) as error:
         raise GraphError(
-            f"'{name}': {prefix}_data, {prefix}_indices, {prefix}_indptr and {prefix}_shape make no csr matrix: {error}"
+            f"'{name}': {prefix}_data, {prefix}_indices, {prefix}_indptr and {prefix}_shape make no"
+            f" csr matrix: {error}"
         ) from error
     return matrix
 
 
 def _load(name: str, features: str = "binary") -> Data:
     (located,) = mirror.resolve(catalog.info(name))
-    return read_npz(located.path, name, (located.remark,) if located.remark else (), binary=features == "binary")
+    return read_npz(
+        located.path, name, (located.remark,) if located.remark else (), binary=features == "binary"
+    )
 
 
 @DATASETS.register("amazon_photo")
@@ -100,8 +111,8 @@ class CoauthorCS:
     """Coauthor CS graph, 18333 authors in 15 fields
 
     Attributes:
-        features: `counts` of keywords (1 to 105), as the file has them and paper 000 seems to use them (docs/choices.md); `binary` makes
-            them 0/1, as torch_geometric's reader does.
+        features: `counts` of keywords (1 to 105), as the file has them and paper 000 seems to use
+            them (docs/choices.md); `binary` makes them 0/1, as torch_geometric's reader does.
     """
 
     features: Annotated[str, OneOf("counts", "binary")] = "counts"
@@ -117,7 +128,8 @@ class CoauthorPhysics:
     """Coauthor Physics graph, 34493 authors in 5 fields (1.2 GB of features)
 
     Attributes:
-        features: `counts` of keywords (1 to 98), as the file has them, or `binary`, as torch_geometric's reader makes them.
+        features: `counts` of keywords (1 to 98), as the file has them, or `binary`, as
+            torch_geometric's reader makes them.
     """
 
     features: Annotated[str, OneOf("counts", "binary")] = "counts"

@@ -1,6 +1,7 @@
 """Unordered node pairs as whole numbers, so that pairs can be drawn and looked up as numbers.
 
-Pair {u, v} with u < v has the number v·(v−1)/2 + u: the pairs of the first n nodes are 0 … n·(n−1)/2 − 1.
+Pair {u, v} with u < v has the number v·(v−1)/2 + u: the pairs of the first n nodes are 0 …
+n·(n−1)/2 − 1.
 """
 
 from __future__ import annotations

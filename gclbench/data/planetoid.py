@@ -1,4 +1,5 @@
-"""Cora, CiteSeer and PubMed in Planetoid's pickled files (Yang, Cohen and Salakhutdinov, ICML 2016).
+"""Cora, CiteSeer and PubMed in Planetoid's pickled files (Yang, Cohen and Salakhutdinov, ICML
+2016).
 
 The pickles go through an unpickler that knows arrays, sparse matrices and plain containers and
 nothing else, so that a doctored file cannot run code.
@@ -18,16 +19,17 @@ import numpy as np
 import scipy.sparse
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
 from gclbench.graph import GraphError, make_graph
-from gclbench.registry import DATASETS
 
 # Validation nodes of the public split: the 500 after the training nodes.
 _VALIDATION = 500
 
 
 def _latin1_bytes(text: str, encoding: str) -> bytes:
-    """Python 3 writes bytes this way in a protocol that Python 2 can read; no other codec has a place here."""
+    """Python 3 writes bytes this way in a protocol that Python 2 can read; no other codec has a
+    place here."""
     if not isinstance(text, str) or encoding != "latin1":
         raise pickle.UnpicklingError(f"it asks for the codec {encoding!r}")
     return text.encode("latin1")
@@ -56,7 +58,9 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         found = self.allowed.get((module, name))
         if found is None:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which has no place in a Planetoid file")
+            raise pickle.UnpicklingError(
+                f"it asks for {module}.{name}, which has no place in a Planetoid file"
+            )
         return found
 
 
@@ -80,7 +84,8 @@ def read_planetoid(files: dict[str, Path], name: str, repairs: tuple[str, ...] =
     """A graph from the eight files of one Planetoid dataset.
 
     Args:
-        files: by last part of the name: `x`, `y`, `tx`, `ty`, `allx`, `ally`, `graph`, `test.index`.
+        files: by last part of the name: `x`, `y`, `tx`, `ty`, `allx`, `ally`, `graph`,
+            `test.index`.
         name: the dataset's name.
         repairs: sentences to record first.
 
@@ -91,21 +96,32 @@ def read_planetoid(files: dict[str, Path], name: str, repairs: tuple[str, ...] =
     tx, allx = (_matrix(files, part) for part in ("tx", "allx"))
     neighbours = unpickle(files["graph"].read_bytes(), str(files["graph"]))
     test = np.loadtxt(files["test.index"], dtype=np.int64, ndmin=1)
-    if allx.shape[0] != ally.shape[0] or tx.shape[0] != ty.shape[0] or tx.shape[0] != test.size or allx.shape[1] != tx.shape[1]:
+    if (
+        allx.shape[0] != ally.shape[0]
+        or tx.shape[0] != ty.shape[0]
+        or tx.shape[0] != test.size
+        or allx.shape[1] != tx.shape[1]
+    ):
         raise GraphError(
-            f"the Planetoid files of '{name}' do not fit together: allx {allx.shape}, ally {ally.shape}, tx {tx.shape}, "
-            f"ty {ty.shape}, test.index {test.shape}"
+            f"the Planetoid files of '{name}' do not fit together: allx {allx.shape}, ally"
+            f" {ally.shape}, tx {tx.shape}, ty {ty.shape}, test.index {test.shape}"
         )
     first, count = allx.shape[0], int(test.max()) + 1
     if test.min() < first or np.unique(test).size != test.size or y.shape[0] + _VALIDATION > first:
-        raise GraphError(f"test.index of '{name}' must name each test node once, after the {first} nodes of allx")
+        raise GraphError(
+            f"test.index of '{name}' must name each test node once, after the {first} nodes of allx"
+        )
     notes = list(repairs)
     missing = count - first - test.size
     if missing:
-        notes.append(f"{missing} node(s) of the test range are in no file: zero features and class 0, as torch_geometric has them.")
+        notes.append(
+            f"{missing} node(s) of the test range are in no file: zero features and class 0, as"
+            " torch_geometric has them."
+        )
     # Row i of tx is node test[i], so a permutation puts every row where it belongs.
     place = scipy.sparse.csr_matrix(
-        (np.ones(test.size, dtype=np.float32), (test - first, np.arange(test.size))), shape=(count - first, test.size)
+        (np.ones(test.size, dtype=np.float32), (test - first, np.arange(test.size))),
+        shape=(count - first, test.size),
     )
     x = scipy.sparse.vstack([allx, place @ tx], format="csr")
     labels = np.zeros(count, dtype=np.int64)
@@ -115,20 +131,29 @@ def read_planetoid(files: dict[str, Path], name: str, repairs: tuple[str, ...] =
     masks["train_mask"][: y.shape[0]] = True
     masks["val_mask"][y.shape[0] : y.shape[0] + _VALIDATION] = True
     masks["test_mask"][test] = True
-    return make_graph(x, _pairs(neighbours, files["graph"]), labels, name, masks=masks, repairs=notes)
+    return make_graph(
+        x, _pairs(neighbours, files["graph"]), labels, name, masks=masks, repairs=notes
+    )
 
 
 def _matrix(files: dict[str, Path], part: str) -> scipy.sparse.csr_matrix:
     value = unpickle(files[part].read_bytes(), str(files[part]))
     if isinstance(value, np.ndarray):
         return scipy.sparse.csr_matrix(value)
-    # Matrices pickled by an old scipy lack attributes of today's: made anew from their three arrays.
+    # Matrices pickled by an old scipy lack attributes of today's: made anew from their three
+    # arrays.
     state = getattr(value, "__dict__", {})
     shape = state.get("_shape", state.get("shape"))
-    if not isinstance(value, scipy.sparse.csr_matrix) or shape is None or not {"data", "indices", "indptr"} <= set(state):
+    if (
+        not isinstance(value, scipy.sparse.csr_matrix)
+        or shape is None
+        or not {"data", "indices", "indptr"} <= set(state)
+    ):
         raise GraphError(f"{files[part]} should hold a csr matrix, not {type(value).__name__}")
     try:
-        return scipy.sparse.csr_matrix((state["data"], state["indices"], state["indptr"]), shape=tuple(shape))
+        return scipy.sparse.csr_matrix(
+            (state["data"], state["indices"], state["indptr"]), shape=tuple(shape)
+        )
     except (ValueError, TypeError) as error:
         raise GraphError(f"{files[part]} holds a damaged csr matrix: {error}") from error
 
@@ -136,14 +161,21 @@ def _matrix(files: dict[str, Path], part: str) -> scipy.sparse.csr_matrix:
 def _array(files: dict[str, Path], part: str) -> np.ndarray:
     value = unpickle(files[part].read_bytes(), str(files[part]))
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iufb":
-        raise GraphError(f"{files[part]} should hold one-hot labels (nodes × classes), not {type(value).__name__}")
+        raise GraphError(
+            f"{files[part]} should hold one-hot labels (nodes × classes), not"
+            f" {type(value).__name__}"
+        )
     return value
 
 
 def _pairs(neighbours: Any, source: Path) -> np.ndarray:
     if not isinstance(neighbours, dict):
-        raise GraphError(f"{source} should hold a dictionary of neighbour lists, not {type(neighbours).__name__}")
-    heads = np.repeat(np.array(list(neighbours), dtype=np.int64), [len(tails) for tails in neighbours.values()])
+        raise GraphError(
+            f"{source} should hold a dictionary of neighbour lists, not {type(neighbours).__name__}"
+        )
+    heads = np.repeat(
+        np.array(list(neighbours), dtype=np.int64), [len(tails) for tails in neighbours.values()]
+    )
     tails = np.array([tail for group in neighbours.values() for tail in group], dtype=np.int64)
     return np.stack([heads, tails])
 

@@ -1,10 +1,12 @@
 """R-MAT graphs with Graph500 parameters and random features, for tests of scale.
 
 Sources: Chakrabarti, Zhan and Faloutsos, R-MAT: A Recursive Model for Graph Mining, SDM 2004; the
-Graph500 benchmark specification (a, b, c, d = 0.57, 0.19, 0.19, 0.05; edge factor 16; shuffled ids).
+Graph500 benchmark specification (a, b, c, d = 0.57, 0.19, 0.19, 0.05; edge factor 16; shuffled
+ids).
 
 Chance is counted, not consumed: edges and feature rows come in blocks of fixed size, each from a
-generator keyed by (seed, kind, number of the block), so they do not depend on how many are made at a time.
+generator keyed by (seed, kind, number of the block), so they do not depend on how many are made at
+a time.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ import scipy.sparse
 import torch
 from torch_geometric.data import Data
 
-from gclbench import memory_map
+from gclbench.component.registry import DATASETS
+from gclbench.component.settings import Count, Range
 from gclbench.data.mirror import cache_folder
 from gclbench.graph import make_graph
-from gclbench.hyperparameters import Count, Range
-from gclbench.registry import DATASETS
+from gclbench.machine import memory_map
 
 A, B, C = 0.57, 0.19, 0.19
 _EDGE_BLOCK = 1 << 16
@@ -36,8 +38,9 @@ _EDGES, _ROWS, _SHUFFLE = range(3)
 class RMAT:
     """R-MAT graph (Graph500 parameters) with standard normal features and no labels, for tests of scale
 
-    Edges are drawn until edge_factor · nodes of them lie among the first `nodes` ids. Self-loops and
-    repetitions are then dropped and counted in the graph's repairs, so the graph has fewer edges than that.
+    Edges are drawn until edge_factor · nodes of them lie among the first `nodes` ids. Self-loops
+    and repetitions are then dropped and counted in the graph's repairs, so the graph has fewer
+    edges than that.
 
     Attributes:
         scale: the recursion's depth: 2^scale ids.
@@ -45,8 +48,9 @@ class RMAT:
         features: F.
         nodes: N, from 2^(scale−1)+1 to 2^scale; None is 2^scale.
         seed: of the graph; the seed of a run does not change the data.
-        chunk: edges and feature rows made at a time; bounds temporary memory, never changes the graph. Features that are large
-            for the free memory are a memory map in the cache folder, gone when the graph is.
+        chunk: edges and feature rows made at a time; bounds temporary memory, never changes the
+            graph. Features that are large for the free memory are a memory map in the cache folder,
+            gone when the graph is.
     """
 
     scale: Annotated[int, Range(least=1, most=30)] = 12
@@ -78,14 +82,17 @@ class RMAT:
         if not memory_map.is_large(count, self.features):
             return torch.empty(count, self.features)
         try:
-            return memory_map.create_unnamed(count, self.features, cache_folder() / "generated", "the features of dataset=rmat")
+            return memory_map.create_unnamed(
+                count, self.features, cache_folder() / "generated", "the features of dataset=rmat"
+            )
         except OSError:  # Too small, or not to be written.
             if not memory_map.fits(count, self.features):
                 raise
             return torch.empty(count, self.features)
 
     def _edge_index(self, count: int) -> tuple[np.ndarray, list[str]]:
-        """Both directions of every edge (2×E, sorted), and what was dropped; beside it one number of 8 bytes is held for each draw."""
+        """Both directions of every edge (2×E, sorted), and what was dropped; beside it one number
+        of 8 bytes is held for each draw."""
         ids = _generator(self.seed, _SHUFFLE, 0).permutation(2**self.scale)
         wanted = self.edge_factor * count
         pairs = np.empty(wanted, dtype=np.int64)
@@ -105,7 +112,9 @@ class RMAT:
         pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if kept else pairs
         loops, repeated = wanted - kept, kept - len(pairs)
         repairs = [f"{loops} self-loop(s) dropped."] * bool(loops)
-        repairs += [f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped."] * bool(repeated)
+        repairs += [
+            f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped."
+        ] * bool(repeated)
         return _both_directions(pairs, count), repairs
 
     def edges(self, start: int, stop: int) -> np.ndarray:
@@ -128,7 +137,9 @@ class RMAT:
         """Feature rows start … stop−1 (n×F), standard normal, float32."""
         made = np.empty((stop - start, self.features), dtype=np.float32)
         for block, inner, outer in _blocks(start, stop, _ROW_BLOCK):
-            made[outer] = _generator(self.seed, _ROWS, block).standard_normal((_ROW_BLOCK, self.features), dtype=np.float32)[inner]
+            made[outer] = _generator(self.seed, _ROWS, block).standard_normal(
+                (_ROW_BLOCK, self.features), dtype=np.float32
+            )[inner]
         return made
 
 
@@ -140,14 +151,20 @@ def _blocks(start: int, stop: int, size: int) -> Iterator[tuple[int, slice, slic
     """The blocks that start … stop−1 touches: number, the part of the block, the part of the range."""
     for block in range(start // size, (stop - 1) // size + 1):
         first, last = max(start, block * size), min(stop, (block + 1) * size)
-        yield block, slice(first - block * size, last - block * size), slice(first - start, last - start)
+        yield (
+            block,
+            slice(first - block * size, last - block * size),
+            slice(first - start, last - start),
+        )
 
 
 def _both_directions(pairs: np.ndarray, count: int) -> np.ndarray:
-    """2×2E, sorted, from sorted numbers low·count + high of E edges: a counting sort, so no pair is compared again."""
+    """2×2E, sorted, from sorted numbers low·count + high of E edges: a counting sort, so no pair is
+    compared again."""
     low, high = (pairs // count).astype(np.int32), (pairs % count).astype(np.int32)
     upward = scipy.sparse.csr_matrix(
-        (np.ones(len(pairs), dtype=np.int8), high, np.searchsorted(low, np.arange(count + 1))), shape=(count, count)
+        (np.ones(len(pairs), dtype=np.int8), high, np.searchsorted(low, np.arange(count + 1))),
+        shape=(count, count),
     )
     downward = upward.T.tocsr()
     edges = np.empty((2, 2 * len(pairs)), dtype=np.int64)

@@ -13,10 +13,10 @@ from typing import Annotated
 import numpy as np
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
+from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_of
 from gclbench.graph import make_graph
-from gclbench.hyperparameters import Count, NonNegative, Positive, Range
-from gclbench.registry import DATASETS
 
 
 @DATASETS.register("sbm")
@@ -26,15 +26,16 @@ class SBM:
 
     Nodes fall into classes of equal size (up to one), in random order. Each pair of nodes is joined
     independently, with probability p_in inside a class and p_out between classes; these follow from
-    `degree` and `homophily`. Features are x_i = signal · m_c + ε_i with a random unit vector m_c for
-    each class and standard normal ε_i.
+    `degree` and `homophily`. Features are x_i = signal · m_c + ε_i with a random unit vector m_c
+    for each class and standard normal ε_i.
 
     Attributes:
         nodes: N.
         classes: k.
         features: F.
         degree: expected mean degree.
-        homophily: expected fraction of the edges that join nodes of one class; 1/k or so is no signal.
+        homophily: expected fraction of the edges that join nodes of one class; 1/k or so is no
+            signal.
         signal: distance of a class mean from the origin, in standard deviations of the noise.
         seed: of the graph; the seed of a run does not change the data.
     """
@@ -50,11 +51,13 @@ class SBM:
     def __post_init__(self) -> None:
         if self.nodes < 2 or self.classes > self.nodes:
             raise ValueError(
-                f"sbm needs at least 2 nodes and no more classes than nodes, not nodes={self.nodes} and classes={self.classes}"
+                f"sbm needs at least 2 nodes and no more classes than nodes, not nodes={self.nodes}"
+                f" and classes={self.classes}"
             )
         if not (self.degree > 0 and 0 <= self.homophily <= 1):
             raise ValueError(
-                f"sbm needs degree > 0 and homophily from 0 to 1, not degree={self.degree:g} and homophily={self.homophily:g}"
+                f"sbm needs degree > 0 and homophily from 0 to 1, not degree={self.degree:g} and"
+                f" homophily={self.homophily:g}"
             )
         self.probabilities()
 
@@ -68,12 +71,16 @@ class SBM:
         inside = sum(number_of_pairs(size) for size in sizes)
         between = number_of_pairs(self.nodes) - inside
         edges = self.nodes * self.degree / 2
-        wanted = {"inside a class": (edges * self.homophily, inside), "between classes": (edges * (1 - self.homophily), between)}
+        wanted = {
+            "inside a class": (edges * self.homophily, inside),
+            "between classes": (edges * (1 - self.homophily), between),
+        }
         for where, (count, pairs) in wanted.items():
             if count > pairs:
                 raise ValueError(
-                    f"degree={self.degree:g} with homophily={self.homophily:g} needs {count:.0f} edges {where}, "
-                    f"where there are only {pairs} pairs; lower degree or change homophily"
+                    f"degree={self.degree:g} with homophily={self.homophily:g} needs {count:.0f}"
+                    f" edges {where}, where there are only {pairs} pairs; lower degree or change"
+                    " homophily"
                 )
         return tuple(count / pairs if pairs else 0.0 for count, pairs in wanted.values())  # type: ignore[return-value]
 
@@ -106,7 +113,8 @@ class SBM:
 
 
 def _bernoulli(rng: np.random.Generator, population: int, probability: float) -> np.ndarray:
-    """Which of 0 … population−1 come up when each does so independently with the same probability (int64)."""
+    """Which of 0 … population−1 come up when each does so independently with the same probability
+    (int64)."""
     if not population:
         return np.empty(0, dtype=np.int64)
     return draw_distinct(rng, population, int(rng.binomial(population, probability)))

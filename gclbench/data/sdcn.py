@@ -1,4 +1,5 @@
-"""ACM and DBLP as SDCN distributes them: text files of features, edges and labels (Bo et al., WWW 2020)."""
+"""ACM and DBLP as SDCN distributes them: text files of features, edges and labels (Bo et al., WWW
+2020)."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ import numpy as np
 import pandas as pd
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
 from gclbench.graph import GraphError, make_graph
-from gclbench.registry import DATASETS
 
 
-def read_sdcn(features: Path, graph: Path, labels: Path, name: str, repairs: tuple[str, ...] = ()) -> Data:
+def read_sdcn(
+    features: Path, graph: Path, labels: Path, name: str, repairs: tuple[str, ...] = ()
+) -> Data:
     """A graph from SDCN's three text files.
 
     Args:
@@ -29,7 +32,10 @@ def read_sdcn(features: Path, graph: Path, labels: Path, name: str, repairs: tup
     pairs = _table(graph, np.int64)
     y = _table(labels, np.int64)
     if pairs.shape[1] != 2 or y.shape[1] != 1:
-        raise GraphError(f"'{name}': {graph} must have two columns and {labels} one; they have {pairs.shape[1]} and {y.shape[1]}")
+        raise GraphError(
+            f"'{name}': {graph} must have two columns and {labels} one; they have {pairs.shape[1]}"
+            f" and {y.shape[1]}"
+        )
     return make_graph(x, pairs.T, y[:, 0], name, repairs=repairs)
 
 
@@ -43,7 +49,9 @@ def _table(path: Path, dtype: type) -> np.ndarray:
 def _load(name: str) -> Data:
     located = mirror.resolve(catalog.info(name))
     files = {item.file.path.rpartition("/")[2]: item.path for item in located}
-    return read_sdcn(files[f"{name}.txt"], files[f"{name}_graph.txt"], files[f"{name}_label.txt"], name)
+    return read_sdcn(
+        files[f"{name}.txt"], files[f"{name}_graph.txt"], files[f"{name}_label.txt"], name
+    )
 
 
 @DATASETS.register("acm")

@@ -47,14 +47,16 @@ class Split:
 
 
 def random_10_10_80(y: Any, rng: np.random.Generator) -> Split:
-    """A uniformly random tenth of the labelled nodes for training, a tenth for validation, the rest for test.
+    """A uniformly random tenth of the labelled nodes for training, a tenth for validation, the rest
+    for test.
 
     Args:
         y: classes (N), −1 for unlabelled nodes, which are in no part.
         rng: the run's `split` stream.
 
     Returns:
-        parts `train`, `val`, `test`: node ids in ascending order; round(n/10), round(n/10) and the rest of
+        parts `train`, `val`, `test`: node ids in ascending order; round(n/10), round(n/10) and the
+            rest of
         the n labelled nodes.
 
     Raises:
@@ -62,7 +64,9 @@ def random_10_10_80(y: Any, rng: np.random.Generator) -> Split:
     """
     labelled = np.flatnonzero(np.asarray(y) >= 0)
     if labelled.size < 10:
-        raise Unsupported(f"a 10/10/80 split needs at least 10 labelled nodes; this graph has {labelled.size}")
+        raise Unsupported(
+            f"a 10/10/80 split needs at least 10 labelled nodes; this graph has {labelled.size}"
+        )
     tenth = round(labelled.size / 10)
     order = rng.permutation(labelled)
     parts = {"train": order[:tenth], "val": order[tenth : 2 * tenth], "test": order[2 * tenth :]}
@@ -74,7 +78,8 @@ def public(graph: Graph, seed: int = 0) -> Split:
 
     Args:
         graph: a graph with train, validation and test masks.
-        seed: the run's seed; where several splits were published (wiki_cs has 20) it picks number seed mod 20.
+        seed: the run's seed; where several splits were published (wiki_cs has 20) it picks number
+            seed mod 20.
 
     Returns:
         parts `train`, `val`, `test`: labelled node ids in ascending order.
@@ -82,11 +87,14 @@ def public(graph: Graph, seed: int = 0) -> Split:
     Raises:
         Unsupported: the graph has no public split.
     """
-    masks = {part: graph[f"{part}_mask"] for part in ("train", "val", "test") if f"{part}_mask" in graph}
+    masks = {
+        part: graph[f"{part}_mask"] for part in ("train", "val", "test") if f"{part}_mask" in graph
+    }
     if graph.y is None or len(masks) < 3:
         raise Unsupported(
-            f"'{graph.name}' has no public split (train, validation and test masks); cora, citeseer, pubmed and wiki_cs have one. "
-            "Use task.classification.protocol=random_10_10_80"
+            f"'{graph.name}' has no public split (train, validation and test masks); cora,"
+            " citeseer, pubmed and wiki_cs have one. Use"
+            " task.classification.protocol=random_10_10_80"
         )
     labelled = graph.y.numpy() >= 0
     parts: dict[str, np.ndarray] = {}
@@ -95,15 +103,19 @@ def public(graph: Graph, seed: int = 0) -> Split:
         column = array if array.ndim == 1 else array[:, seed % array.shape[1]]
         parts[part] = np.flatnonzero(column & labelled)
         if not parts[part].size:
-            raise Unsupported(f"the public split of '{graph.name}' has no labelled node in its part '{part}'")
+            raise Unsupported(
+                f"the public split of '{graph.name}' has no labelled node in its part '{part}'"
+            )
     return Split("public", parts)
 
 
-def link_split(edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10) -> Split:
+def link_split(
+    edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10
+) -> Split:
     """Edges held out for link prediction, with as many non-edges.
 
-    Non-edges are drawn uniformly, without repetition, from the pairs of different nodes that are no edge
-    of the whole graph.
+    Non-edges are drawn uniformly, without repetition, from the pairs of different nodes that are no
+    edge of the whole graph.
 
     Args:
         edge_index: both directions of every edge (2×E), without self-loops.
@@ -112,7 +124,8 @@ def link_split(edge_index: Any, num_nodes: int, rng: np.random.Generator, val: f
         val, test: fractions of the edges; each count is rounded to the nearest whole number.
 
     Returns:
-        parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs (2×n) with the
+        parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs
+            (2×n) with the
         smaller id first, each unordered pair once.
 
     Raises:
@@ -120,21 +133,28 @@ def link_split(edge_index: Any, num_nodes: int, rng: np.random.Generator, val: f
         Unsupported: too few edges to hold any out, or too few non-edges.
     """
     if not (val > 0 and test > 0 and val + test < 1):
-        raise ValueError(f"the held-out fractions must be positive and sum to less than 1, not val={val:g}, test={test:g}")
+        raise ValueError(
+            f"the held-out fractions must be positive and sum to less than 1, not val={val:g},"
+            f" test={test:g}"
+        )
     edges = np.asarray(edge_index, dtype=np.int64)
     numbers = np.unique(pair_number(edges[0], edges[1]))
     val_count, test_count = round(val * numbers.size), round(test * numbers.size)
     if min(val_count, test_count) < 1:
         raise Unsupported(
-            f"link prediction holds out {val:.0%} and {test:.0%} of the edges; this graph has {numbers.size}, "
-            "too few for one in each part"
+            f"link prediction holds out {val:.0%} and {test:.0%} of the edges; this graph has"
+            f" {numbers.size}, too few for one in each part"
         )
     held_out = val_count + test_count
     free = number_of_pairs(num_nodes) - numbers.size
     if free < held_out:
-        raise Unsupported(f"link prediction needs {held_out} pairs that are no edges; this graph is so dense that it has {free}")
+        raise Unsupported(
+            f"link prediction needs {held_out} pairs that are no edges; this graph is so dense that"
+            f" it has {free}"
+        )
     order = rng.permutation(numbers)
-    # The r-th non-edge has number r + (how many edges come before it); edge i has numbers[i] − i non-edges before it.
+    # The r-th non-edge has number r + (how many edges come before it); edge i has numbers[i] − i
+    # non-edges before it.
     rank = draw_distinct(rng, free, held_out)
     absent = rank + np.searchsorted(numbers - np.arange(numbers.size), rank, side="right")
     chosen = {
@@ -145,7 +165,9 @@ def link_split(edge_index: Any, num_nodes: int, rng: np.random.Generator, val: f
         "test_non_edges": absent[val_count:],
     }
     percent = f"{100 - 100 * (val + test):g}_{100 * val:g}_{100 * test:g}"
-    return Split(f"link_{percent}", {name: np.stack(pair_of(np.sort(part))) for name, part in chosen.items()})
+    return Split(
+        f"link_{percent}", {name: np.stack(pair_of(np.sort(part))) for name, part in chosen.items()}
+    )
 
 
 def check_no_leak(split: Split, train_graph: Graph) -> None:
@@ -162,6 +184,7 @@ def check_no_leak(split: Split, train_graph: Graph) -> None:
         if leaked.any():
             u, v = part[:, leaked.argmax()]
             raise LeakError(
-                f"{int(leaked.sum())} of {part.shape[1]} pairs of '{name}' are edges of the training graph '{train_graph.name}', "
-                f"the first is ({u}, {v}); held-out pairs must be removed before anything is computed"
+                f"{int(leaked.sum())} of {part.shape[1]} pairs of '{name}' are edges of the"
+                f" training graph '{train_graph.name}', the first is ({u}, {v}); held-out pairs"
+                " must be removed before anything is computed"
             )

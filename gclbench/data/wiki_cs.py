@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
 from gclbench.graph import GraphError, make_graph
-from gclbench.registry import DATASETS
 
 
 def read_wiki_cs(path: Path, repairs: tuple[str, ...] = ()) -> Data:
     """The graph of a Wiki-CS `data.json`.
 
-    Keys read: `features` (N×F), `labels` (N), `links` (a list of targets for each node), `train_masks` and
-    `val_masks` (splits×N), `test_mask` (N). The hyperlinks are directed; the graph is made undirected (recorded).
+    Keys read: `features` (N×F), `labels` (N), `links` (a list of targets for each node),
+    `train_masks` and `val_masks` (splits×N), `test_mask` (N). The hyperlinks are directed; the
+    graph is made undirected (recorded).
 
     Args:
         repairs: sentences to record first.

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 
 from torch_geometric.data import Data
 
+from gclbench.component.registry import FILTERS
+from gclbench.component.settings import Range
+from gclbench.filters.filtered import Filtered
 from gclbench.filters.laplacian import laplacian_smoothing
-from gclbench.filters.result import Filtered
-from gclbench.hyperparameters import Range
-from gclbench.registry import FILTERS
 
 STRENGTH = 0.5
 """G = (I + S)/2 = I − L/2."""

@@ -1,8 +1,10 @@
 """How far a solution can be from the exact one, from what the iteration has seen.
 
-In the norm ‖w‖_D² = Σ_i deg_i ‖w_i‖² the operator M = I − (1−α)P has eigenvalues in [α, 2−α], so a residual ρ = b + (1−α)P w − w
-bounds the error of w by ‖ρ‖_D / α, and that of y = w + ρ, one plain sweep further, by (1−α)‖ρ‖_D / α. Three more things
-are counted: the rounding of the product the residual was read from, of the stored right-hand side, and of the stored result.
+In the norm ‖w‖_D² = Σ_i deg_i ‖w_i‖² the operator M = I − (1−α)P has eigenvalues in [α, 2−α], so a
+residual ρ = b + (1−α)P w − w bounds the error of w by ‖ρ‖_D / α, and that of y = w + ρ, one plain
+sweep further, by (1−α)‖ρ‖_D / α. Three more things
+are counted: the rounding of the product the residual was read from, of the stored right-hand side,
+and of the stored result.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ ROUNDOFF = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-9}
 """Unit roundoff of a storage type."""
 
 SCALING = 4 * ROUNDOFF[torch.float32]
-"""Relative rounding of scaling the float32 solution to X: the factor's and the product's, doubled."""
+"""Relative rounding of scaling the float32 solution to X: the factor's and the product's,
+doubled."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,10 @@ class Norms:
     """What a slice of columns amounts to, all in the weighted norm.
 
     Attributes:
-        residual: of the last input w. solution: of the result. base: of the right-hand side that was iterated on.
-        input: of w. product: bound on the rounding of P w, ÷ unit roundoff. means: of the part that is not iterated on.
+        residual: of the last input w. solution: of the result. base: of the right-hand side that
+            was iterated on.
+        input: of w. product: bound on the rounding of P w, ÷ unit roundoff. means: of the part that
+            is not iterated on.
     """
 
     residual: float
@@ -43,7 +48,10 @@ def weighted(block: Tensor, degree: Tensor) -> float:
 
 
 def free_bound(norms: Norms, alpha: float, storage: torch.dtype) -> float:
-    """Bound on ‖z − z*‖_D, z = y + the means, from norms that the iteration has anyway. Sums of any order."""
+    """Bound on ‖z − z*‖_D, z = y + the means, from norms that the iteration has anyway.
+
+    Sums of any order.
+    """
     single, stored = ROUNDOFF[torch.float32], ROUNDOFF[storage]
     damping = 1.0 - alpha
     size = norms.solution + norms.means

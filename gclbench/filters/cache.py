@@ -1,8 +1,8 @@
 """Filtered features on disk, by the hash of their input and parameters.
 
-An entry is `<key>.npy` with the features and `<key>.json` with their sha256 and the filter's report. The
-second is written last, each in one step, so an interrupted write leaves no entry. Damage is found by the
-sha256, reported and repaired by filtering again.
+An entry is `<key>.npy` with the features and `<key>.json` with their sha256 and the filter's
+report. The second is written last, each in one step, so an interrupted write leaves no entry.
+Damage is found by the sha256, reported and repaired by filtering again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from gclbench.atomic import write_atomically
-from gclbench.filters.result import Filtered
-from gclbench.memory_map import SHARE, available_memory, opened
+from gclbench.filters.filtered import Filtered
+from gclbench.machine.memory_map import SHARE, available_memory, opened
+from gclbench.records.atomic import write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,16 @@ class Filter(Protocol):
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered: ...
 
 
-def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: Path, device: str = "cpu") -> tuple[Filtered, bool]:
+def cached(
+    component: Filter, parameters: dict[str, Any], graph: Data, folder: Path, device: str = "cpu"
+) -> tuple[Filtered, bool]:
     """The filtered features, from disk when they are there.
 
     Args:
-        parameters: name, version and settings of the filter: with the graph's content hash they make the key.
-        folder: where entries live; one that cannot be written costs the cache, with a warning, never the run.
+        parameters: name, version and settings of the filter: with the graph's content hash they
+            make the key.
+        folder: where entries live; one that cannot be written costs the cache, with a warning,
+            never the run.
         device: where the filter computes; no part of the key.
 
     Returns:
@@ -57,7 +61,10 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
             if not sidecar.exists():
                 features.unlink()  # Nobody would find them; they may be large.
         log.warning(
-            "filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the cache folder", folder, error.strerror
+            "filtered features are not kept: %s cannot be written (%s); GCLBENCH_DATA sets the"
+            " cache folder",
+            folder,
+            error.strerror,
         )
     finally:
         if filtered.file is not None:
@@ -66,7 +73,8 @@ def cached(component: Filter, parameters: dict[str, Any], graph: Data, folder: P
 
 
 def uncached(component: Filter, graph: Data, folder: Path, device: str = "cpu") -> Filtered:
-    """The filtered features, not kept: a file that they are mapped from is nameless, and gone when they are."""
+    """The filtered features, not kept: a file that they are mapped from is nameless, and gone when
+    they are."""
     filtered = component.apply(graph, device, folder)
     if filtered.file is not None:
         filtered.file.unlink(missing_ok=True)
@@ -86,7 +94,9 @@ def _read(features: Path, sidecar: Path) -> Filtered | None:
         return Filtered(torch.from_numpy(array), facts["report"])
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except Exception as error:  # NumPy raises nearly anything (TokenError, MemoryError, …) on a damaged header.
+    except (
+        Exception
+    ) as error:  # NumPy raises nearly anything (TokenError, MemoryError, …) on a damaged header.
         log.warning("the cached features %s are damaged (%s); filtering again", features, error)
         return None
 

@@ -1,9 +1,11 @@
-"""The two exact solvers: Chebyshev iteration and the power series, one recurrence over the fused pull.
+"""The two exact solvers: Chebyshev iteration and the power series, one recurrence over the fused
+pull.
 
-With w = D^(−r) X and c = 1−α the system is w = c P w + α D^(−r) x₀. Both solvers repeat w ← ω (c P w + b) + (1−ω) w₋₁: the series with
-ω = 1, Chebyshev with the ω that are best for eigenvalues anywhere in [−c, c], which takes about √(1/α) sweeps where the series takes
-1/α. What the filter leaves as it is, the degree-weighted mean of each connected component, is taken off first and added last
-(gclbench.filters.operator.Components).
+With w = D^(−r) X and c = 1−α the system is w = c P w + α D^(−r) x₀. Both solvers repeat w ← ω (c P
+w + b) + (1−ω) w₋₁: the series with ω = 1, Chebyshev with the ω that are best for eigenvalues
+anywhere in [−c, c], which takes about √(1/α) sweeps where the series takes
+1/α. What the filter leaves as it is, the degree-weighted mean of each connected component, is taken
+off first and added last (gclbench.filters.operator.Components).
 """
 
 from __future__ import annotations
@@ -15,19 +17,21 @@ import torch
 from torch import Tensor
 
 from gclbench.filters.bound import SCALING, Norms, free_bound, weighted
-from gclbench.filters.kernels.path import Path
+from gclbench.filters.kernels.backend import Path
 from gclbench.filters.slices import put, taken
 
 ROOM = 0.9
 """Part of the tolerance that the iteration may use; the rest is for rounding."""
 
 STALLED, EXPECTED = 0.7, 0.1
-"""An error that falls by no more than to the first part where theory promises the second has come down to rounding."""
+"""An error that falls by no more than to the first part where theory promises the second has come
+down to rounding."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What is solved: α, r, the asked relative error, how numbers are stored, and whether the iteration is accelerated."""
+    """What is solved: α, r, the asked relative error, how numbers are stored, and whether the
+    iteration is accelerated."""
 
     alpha: float
     r: float
@@ -52,7 +56,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solved:
-    """One slice: columns, sweeps, bound on the error and size of the solution (both ‖·‖_D), whether float64 was asked."""
+    """One slice: columns, sweeps, bound on the error and size of the solution (both ‖·‖_D), whether
+    float64 was asked."""
 
     columns: int
     sweeps: int
@@ -134,19 +139,34 @@ class Solver:
             else:
                 path.sweep(now, base, fresh, c, 1.0, residual)
                 seen = math.sqrt(float(torch.dot(residual.double(), self._degree)))
-                error, wanted = c * seen / alpha, ROOM * problem.tol * math.hypot(base_size / (2.0 - alpha), means)
+                error, wanted = (
+                    c * seen / alpha,
+                    ROOM * problem.tol * math.hypot(base_size / (2.0 - alpha), means),
+                )
                 if wanted < error <= ROOM * problem.tol * math.hypot(base_size / alpha, means):
-                    # Between the least and the most that the solution can be: only now is its size worth a pass.
+                    # Between the least and the most that the solution can be: only now is its size
+                    # worth a pass.
                     wanted = ROOM * problem.tol * math.hypot(weighted(fresh, self._degree), means)
                 stalled = False
                 if math.exp(-problem.rate * (sweeps - marked[0])) < EXPECTED:
                     stalled, marked = error > STALLED * marked[1], (sweeps, error)
                 if error <= wanted or sweeps >= limit or stalled:
                     rows = now.float().square().sum(dim=1).double()
-                    product, given = (math.sqrt(float(torch.dot(rows, weight))) for weight in (self._summing_error, self._degree))
-                    return fresh, sweeps + 1, Norms(seen, weighted(fresh, self._degree), base_size, given, product, means)
+                    product, given = (
+                        math.sqrt(float(torch.dot(rows, weight)))
+                        for weight in (self._summing_error, self._degree)
+                    )
+                    return (
+                        fresh,
+                        sweeps + 1,
+                        Norms(
+                            seen, weighted(fresh, self._degree), base_size, given, product, means
+                        ),
+                    )
                 # The rate is a promise and the truth often quicker: look again a little before.
-                next_check = sweeps + max(1, math.floor(0.8 * math.log(error / wanted) / problem.rate))
+                next_check = sweeps + max(
+                    1, math.floor(0.8 * math.log(error / wanted) / problem.rate)
+                )
                 if omega == 1.0:
                     other, fresh = fresh, other
                 else:
@@ -162,7 +182,10 @@ class Solver:
         residual = self.path.exact_product(wide).mul_(1.0 - self.problem.alpha).sub_(wide)
         del wide  # A block of float64 less at the peak.
         residual.add_(raw.double().mul_(self._into / scale))
-        return math.sqrt(float(torch.dot(residual.square_().sum(dim=1), self._degree))) / self.problem.alpha
+        return (
+            math.sqrt(float(torch.dot(residual.square_().sum(dim=1), self._degree)))
+            / self.problem.alpha
+        )
 
 
 def _scaled(block: Tensor, factor: Tensor, scale: float) -> Tensor:
@@ -175,8 +198,9 @@ def _scaled(block: Tensor, factor: Tensor, scale: float) -> Tensor:
 def beyond_float32(name: str, largest: float) -> str:
     """What is wrong with features whose filtered values have no place in float32."""
     return (
-        f"the filtered features of '{name}' leave float32 (3.4e38): the features are as large as {largest:.0e}, and degrees multiply them; "
-        "divide the features by a constant before making the graph"
+        f"the filtered features of '{name}' leave float32 (3.4e38): the features are as large as"
+        f" {largest:.0e}, and degrees multiply them; divide the features by a constant before"
+        " making the graph"
     )
 
 
@@ -185,6 +209,6 @@ def not_finite(x: Tensor, columns: slice, name: str) -> str:
     bad = ~torch.isfinite(x[:, columns])
     row, column = bad.nonzero()[0].tolist()
     return (
-        f"the features of '{name}' hold NaN or infinite values, the first of them in row {row}, column {columns.start + column}; "
-        "repair them before filtering"
+        f"the features of '{name}' hold NaN or infinite values, the first of them in row {row},"
+        f" column {columns.start + column}; repair them before filtering"
     )

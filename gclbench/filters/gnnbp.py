@@ -11,16 +11,16 @@ from typing import Annotated, ClassVar
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench import memory_map
+from gclbench.component.registry import FILTERS
+from gclbench.component.settings import Machine, OneOf, Positive, Range
 from gclbench.filters.bound import ROUNDOFF
 from gclbench.filters.chebyshev import Problem
-from gclbench.filters.kernels.path import STORAGE
+from gclbench.filters.filtered import Filtered
+from gclbench.filters.kernels.backend import STORAGE
 from gclbench.filters.operator import Operator
 from gclbench.filters.outcome import Outcome
 from gclbench.filters.propagation import exact, pushed
-from gclbench.filters.result import Filtered
-from gclbench.hyperparameters import Machine, OneOf, Positive, Range
-from gclbench.registry import FILTERS
+from gclbench.machine import memory_map
 
 log = logging.getLogger(__name__)
 
@@ -35,14 +35,18 @@ class GnnBP:
 
     Attributes:
         alpha: teleport probability α, in (0, 1]; 1 leaves the features as they are.
-        rrz: convolution coefficient r, in [0, 1]; 0.5 is the symmetric operator, 0 averages over neighbours.
+        rrz: convolution coefficient r, in [0, 1]; 0.5 is the symmetric operator, 0 averages over
+            neighbours.
         r_max: threshold of `solver=push` per unit of column sum.
         self_loops: propagate over A + I (the paper's text) rather than A (GBP's shipped files).
-        solver: `chebyshev` and `series` are exact to `tol`; `push` is GBP's thresholded push; `auto` is the cheaper of the exact
-            ones (docs/filters.md), which is within the error that the push with r_max promises on every dataset of the paper.
+        solver: `chebyshev` and `series` are exact to `tol`; `push` is GBP's thresholded push;
+            `auto` is the cheaper of the exact ones (docs/filters.md), which is within the error
+            that the push with r_max promises on every dataset of the paper.
         tol: relative error asked of an exact solver, Frobenius norm of D^(½−r) X.
-        storage: how the iteration keeps its numbers: `float32`, or `bfloat16` in half the memory where `tol` allows it; sums are float32.
-        out_of_core: the result in a memory-mapped file: `always`, `never`, or `auto`, when it is large for the free memory.
+        storage: how the iteration keeps its numbers: `float32`, or `bfloat16` in half the memory
+            where `tol` allows it; sums are float32.
+        out_of_core: the result in a memory-mapped file: `always`, `never`, or `auto`, when it is
+            large for the free memory.
     """
 
     version: ClassVar[str] = "1"
@@ -60,29 +64,36 @@ class GnnBP:
         least = 4.0 * ROUNDOFF[STORAGE[self.storage]]
         if self.alpha <= least:
             raise ValueError(
-                f"at alpha={self.alpha:g} rounding in {self.storage} may be as large as the result; ask for filter.alpha above {least:.1e}"
+                f"at alpha={self.alpha:g} rounding in {self.storage} may be as large as the result;"
+                f" ask for filter.alpha above {least:.1e}"
             )
         reachable = self.reachable
         if self.storage != "float32" and (self.solver == "push" or self.tol < reachable):
             raise ValueError(
-                f"storage={self.storage} holds a relative error of about {reachable:.0e} at alpha={self.alpha:g}, not the asked "
-                f"tol={self.tol:g}; ask for filter.tol={reachable:.0e} or more with an exact solver, or take filter.storage=float32"
+                f"storage={self.storage} holds a relative error of about {reachable:.0e} at"
+                f" alpha={self.alpha:g}, not the asked tol={self.tol:g}; ask for"
+                f" filter.tol={reachable:.0e} or more with an exact solver, or take"
+                " filter.storage=float32"
             )
 
     @property
     def reachable(self) -> float:
-        """The relative error that rounding in `storage` may come to: twice the unit roundoff, ÷ α, for the right-hand side and the iterate."""
+        """The relative error that rounding in `storage` may come to: twice the unit roundoff, ÷ α,
+        for the right-hand side and the iterate."""
         return min(0.99, 4.0 * ROUNDOFF[STORAGE[self.storage]] / self.alpha)
 
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered:
-        """Filters x (N×F float32, on the CPU); the report names solver, sweeps, an a-posteriori error bound, path, seconds and memory.
+        """Filters x (N×F float32, on the CPU); the report names solver, sweeps, an a-posteriori
+        error bound, path, seconds and memory.
 
         Args:
             device: where to compute; without the CUDA kernel it is the CPU, with the same result.
-            folder: where a result that is large for the memory goes; without one it stays in memory.
+            folder: where a result that is large for the memory goes; without one it stays in
+                memory.
 
         Raises:
-            ValueError: when x is not finite; TooLarge, one of these, when not even one column fits into the memory.
+            ValueError: when x is not finite; TooLarge, one of these, when not even one column fits
+                into the memory.
             DiskTooSmall: when the result goes to disk and does not fit there.
         """
         started = time.perf_counter()
@@ -96,50 +107,87 @@ class GnnBP:
                 file.unlink(missing_ok=True)
             raise
         self._warn(outcome)
-        report = {**asdict(outcome), "entries": operator.entries, "storage": self.storage, "out_of_core": file is not None}
-        return Filtered(filtered, {**report, "seconds": round(time.perf_counter() - started, 6)}, file)
+        report = {
+            **asdict(outcome),
+            "entries": operator.entries,
+            "storage": self.storage,
+            "out_of_core": file is not None,
+        }
+        return Filtered(
+            filtered, {**report, "seconds": round(time.perf_counter() - started, 6)}, file
+        )
 
     def _result(self, x: Tensor, folder: Path | None) -> tuple[Tensor | None, Path | None]:
         """Where the result goes: a mapped file, or (None) memory."""
         always = self.out_of_core == "always"
-        if folder is None or self.out_of_core == "never" or not (always or memory_map.is_large(x.shape[0], x.shape[1])):
+        if (
+            folder is None
+            or self.out_of_core == "never"
+            or not (always or memory_map.is_large(x.shape[0], x.shape[1]))
+        ):
             return None, None
         try:
             return memory_map.create(x.shape[0], x.shape[1], folder, "the filtered features")
         except OSError as error:
-            if always or (isinstance(error, memory_map.DiskTooSmall) and not memory_map.fits(x.shape[0], x.shape[1])):
+            if always or (
+                isinstance(error, memory_map.DiskTooSmall)
+                and not memory_map.fits(x.shape[0], x.shape[1])
+            ):
                 raise
-            log.warning("the filtered features stay in memory: %s; GCLBENCH_DATA sets the folder for larger ones", error)
+            log.warning(
+                "the filtered features stay in memory: %s; GCLBENCH_DATA sets the folder for larger"
+                " ones",
+                error,
+            )
             return None, None
 
-    def _solve(self, operator: Operator, x: Tensor, device: str, result: Tensor | None, name: str) -> tuple[Tensor, Outcome]:
+    def _solve(
+        self, operator: Operator, x: Tensor, device: str, result: Tensor | None, name: str
+    ) -> tuple[Tensor, Outcome]:
         storage = STORAGE[self.storage]
         if self.solver == "push":
-            return pushed(operator, x, self.alpha, self.rrz, self.r_max, device=device, storage=storage, result=result, name=name)
+            return pushed(
+                operator,
+                x,
+                self.alpha,
+                self.rrz,
+                self.r_max,
+                device=device,
+                storage=storage,
+                result=result,
+                name=name,
+            )
         problem = Problem(self.alpha, self.rrz, self.tol, self._accelerated, storage)
         return exact(operator, x, problem, device=device, result=result, name=name)
 
     @property
     def _accelerated(self) -> bool:
-        """Whether the exact solver is Chebyshev; `auto`: where it needs fewer sweeps than the series, whose sweeps are the cheaper ones."""
+        """Whether the exact solver is Chebyshev; `auto`: where it needs fewer sweeps than the
+        series, whose sweeps are the cheaper ones."""
         if self.solver != "auto":
             return self.solver == "chebyshev"
-        chebyshev, series = (Problem(self.alpha, self.rrz, self.tol, accelerated).sweeps for accelerated in (True, False))
+        chebyshev, series = (
+            Problem(self.alpha, self.rrz, self.tol, accelerated).sweeps
+            for accelerated in (True, False)
+        )
         return chebyshev < series
 
     def _warn(self, outcome: Outcome) -> None:
         if outcome.unpushed > MOSTLY:
             log.warning(
-                "filter gnnbp left %.0f %% of the features' mass unpushed at filter.r_max=%.0e, so they are mostly unsmoothed (largest absolute "
-                "error at most %.1e); a smaller filter.r_max, or filter.solver=auto, smooths them",
+                "filter gnnbp left %.0f %% of the features' mass unpushed at filter.r_max=%.0e, so"
+                " they are mostly unsmoothed (largest absolute error at most %.1e); a smaller"
+                " filter.r_max, or filter.solver=auto, smooths them",
                 100 * outcome.unpushed,
                 self.r_max,
                 outcome.error_bound,
             )
-        # The bound covers rounding too, about 2⁻²²/α, whatever the tolerance: only a clear excess is worth a word.
+        # The bound covers rounding too, about 2⁻²²/α, whatever the tolerance: only a clear excess
+        # is worth a word.
         if outcome.error_norm == "weighted" and outcome.error_bound > 4 * self.tol:
             log.warning(
-                "filter gnnbp reached a relative error of %.1e, not the asked %.1e (%s holds no more here); filter.tol=%.0e says so",
+                "filter gnnbp reached a relative error of %.1e, not the asked %.1e (%s holds no"
+                " more here); filter.tol=%.0e says so",
                 outcome.error_bound,
                 self.tol,
                 self.storage,

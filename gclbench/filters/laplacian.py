@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.filters.result import Filtered
+from gclbench.component.registry import FILTERS
+from gclbench.component.settings import Range
+from gclbench.filters.filtered import Filtered
 from gclbench.filters.symmetric import SymmetricAdjacency, by_columns
-from gclbench.hyperparameters import Range
-from gclbench.registry import FILTERS
 
 
 @FILTERS.register("laplacian")
@@ -47,4 +47,6 @@ def laplacian_smoothing(graph: Data, order: int, strength: float) -> Filtered:
         return x
 
     x = by_columns(graph.x, smooth)
-    return Filtered(x, {"solver": "powers", "sweeps": order, "seconds": round(time.perf_counter() - started, 6)})
+    return Filtered(
+        x, {"solver": "powers", "sweeps": order, "seconds": round(time.perf_counter() - started, 6)}
+    )

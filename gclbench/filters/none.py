@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from torch_geometric.data import Data
 
-from gclbench.filters.result import Filtered
-from gclbench.registry import FILTERS
+from gclbench.component.registry import FILTERS
+from gclbench.filters.filtered import Filtered
 
 
 @FILTERS.register("none")

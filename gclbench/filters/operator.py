@@ -4,8 +4,9 @@ With Ã the adjacency matrix (with or without self-loops), D its degrees and P =
 
     X = α Dʳ (I − (1−α) P)⁻¹ D⁻ʳ X₀.
 
-P is similar to the symmetric S = D^(−½) Ã D^(−½), and symmetric itself in the inner product Σ_i deg_i u_i v_i; its eigenvalues are in
-[−1, 1]. Its entries are 1/degree of the row, so no array of values is needed.
+P is similar to the symmetric S = D^(−½) Ã D^(−½), and symmetric itself in the inner product Σ_i
+deg_i u_i v_i; its eigenvalues are in [−1, 1]. Its entries are 1/degree of the row, so no array of
+values is needed.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _COUNTED = 2**31 - 1
 class Operator:
     """The matrices of one graph.
 
-    Rows are numbered by falling degree: the rows that most others read then lie together, which is what a cache wants
-    (R-MAT, 10⁵ nodes: 1.5 times as quick), and long rows come first.
+    Rows are numbered by falling degree: the rows that most others read then lie together, which is
+    what a cache wants (R-MAT, 10⁵ nodes: 1.5 times as quick), and long rows come first.
 
     Args:
         edge_index: 2×E, both directions of every undirected edge, no self-loops, on the CPU.
@@ -39,8 +40,8 @@ class Operator:
     Attributes:
         order: (N,) int64: the node that row i stands for. rank: its inverse.
         pointers: (N+1,) int64. columns: (entries,) int32, in rows' numbers.
-        degree: (N,) float64. safe_degree: the same, a node without any entry counted as degree 1: its features come out
-            scaled by α, as from GBP's routine.
+        degree: (N,) float64. safe_degree: the same, a node without any entry counted as degree 1:
+            its features come out scaled by α, as from GBP's routine.
 
     Raises:
         ValueError: for more nodes than 32-bit columns can name.
@@ -48,7 +49,10 @@ class Operator:
 
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
         if nodes >= 2**31:
-            raise ValueError(f"the filter numbers nodes in 32 bits, so at most {2**31 - 1}; this graph has {nodes}")
+            raise ValueError(
+                f"the filter numbers nodes in 32 bits, so at most {2**31 - 1}; this graph has"
+                f" {nodes}"
+            )
         rows, neighbours = edge_index.numpy()
         if not _ascending(rows, neighbours):
             by_row = np.lexsort((neighbours, rows))
@@ -64,11 +68,18 @@ class Operator:
         columns = np.empty(int(pointers[-1]), dtype=np.int32)
         first = 0
         while first < nodes:
-            last = max(first + 1, int(np.searchsorted(pointers, pointers[first] + _ENTRIES, side="right")) - 1)
+            last = max(
+                first + 1,
+                int(np.searchsorted(pointers, pointers[first] + _ENTRIES, side="right")) - 1,
+            )
             lengths = counts[order[first:last]]
-            within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            within = np.arange(int(lengths.sum())) - np.repeat(
+                np.cumsum(lengths) - lengths, lengths
+            )
             target = np.repeat(pointers[first:last], lengths) + within
-            columns[target] = rank[neighbours[np.repeat(starts[order[first:last]], lengths) + within]]
+            columns[target] = rank[
+                neighbours[np.repeat(starts[order[first:last]], lengths) + within]
+            ]
             first = last
         if self_loops:
             columns[pointers[1:] - 1] = np.arange(nodes, dtype=np.int32)
@@ -81,7 +92,9 @@ class Operator:
 
     def transition(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """P as a sparse N×N matrix with values, rows in the order of `order`."""
-        values = torch.repeat_interleave(self.safe_degree.reciprocal().to(dtype), self.pointers.diff())
+        values = torch.repeat_interleave(
+            self.safe_degree.reciprocal().to(dtype), self.pointers.diff()
+        )
         return self.compressed(values)
 
     def symmetric(self, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -92,11 +105,16 @@ class Operator:
 
     def compressed(self, values: Tensor) -> Tensor:
         """The sparse matrix with these entries."""
-        # 32-bit row pointers where they suffice: MKL takes no others, and torch would convert them in every product.
+        # 32-bit row pointers where they suffice: MKL takes no others, and torch would convert them
+        # in every product.
         small = self.entries < 2**31
         without_notice()
-        pointers, columns = (self.pointers.int(), self.columns) if small else (self.pointers, self.columns.long())
-        return torch.sparse_csr_tensor(pointers, columns, values, (self.nodes, self.nodes), check_invariants=False)
+        pointers, columns = (
+            (self.pointers.int(), self.columns) if small else (self.pointers, self.columns.long())
+        )
+        return torch.sparse_csr_tensor(
+            pointers, columns, values, (self.nodes, self.nodes), check_invariants=False
+        )
 
     def power(self, exponent: float, dtype: torch.dtype = torch.float32) -> Tensor:
         """(N, 1): degree^exponent."""
@@ -109,27 +127,35 @@ class Operator:
 
     @functools.cached_property
     def summing_error(self) -> Tensor:
-        """(N,) float64: t_j = Σ over the rows i that read node j of n_i², n_i the number of terms in row i's sum plus 2.
+        """(N,) float64: t_j = Σ over the rows i that read node j of n_i², n_i the number of terms
+        in row i's sum plus 2.
 
-        With it a bound on the rounding of one product in float32, unit roundoff u and sums in any order, takes the row norms of w alone:
-        ‖fl(P w) − P w‖_D ≤ u (Σ_j t_j ‖w_j‖²)^½. (A row errs by at most n_i u · mean_j |w_j| and deg_i (mean_j |w_j|)² ≤ Σ_j w_j².)
+        With it a bound on the rounding of one product in float32, unit roundoff u and sums in any
+        order, takes the row norms of w alone: ‖fl(P w) − P w‖_D ≤ u (Σ_j t_j ‖w_j‖²)^½. (A row errs
+        by at most n_i u · mean_j |w_j| and deg_i (mean_j |w_j|)² ≤ Σ_j w_j².)
         """
         squares = (self.pointers.diff() + 2).double().square()
         pattern = scipy.sparse.csr_matrix(
-            (np.ones(self.entries, dtype=np.float64), self.columns.numpy(), self.pointers.numpy()), shape=(self.nodes, self.nodes)
+            (np.ones(self.entries, dtype=np.float64), self.columns.numpy(), self.pointers.numpy()),
+            shape=(self.nodes, self.nodes),
         )
-        return torch.from_numpy(pattern @ squares.numpy())  # Ã is symmetric: who reads j is whom j reads.
+        return torch.from_numpy(
+            pattern @ squares.numpy()
+        )  # Ã is symmetric: who reads j is whom j reads.
 
 
 class Components:
-    """The connected components of an operator, and the part of the features that the filter leaves as it is.
+    """The connected components of an operator, and the part of the features that the filter leaves
+    as it is.
 
-    On a component a vector with the same number everywhere is an eigenvector of P with eigenvalue 1, so the filter returns it unchanged.
-    Taking the degree-weighted mean off each component before the iteration, and adding it again afterwards, therefore
-    costs no accuracy whatever the mean's own rounding, and removes the slowest and usually largest part of the error.
+    On a component a vector with the same number everywhere is an eigenvector of P with eigenvalue
+    1, so the filter returns it unchanged. Taking the degree-weighted mean off each component before
+    the iteration, and adding it again afterwards, therefore costs no accuracy whatever the mean's
+    own rounding, and removes the slowest and usually largest part of the error.
 
     Attributes:
-        count: how many. label: (N,) int32: the component of each row; a node without any entry has one that is left alone.
+        count: how many. label: (N,) int32: the component of each row; a node without any entry has
+            one that is left alone.
     """
 
     _CHUNK = 1024
@@ -157,30 +183,49 @@ class Components:
     def to(self, device: torch.device) -> Components:
         """The same on another device."""
         moved = object.__new__(Components)
-        moved.__dict__ = {name: value.to(device) if isinstance(value, Tensor) else value for name, value in self.__dict__.items()}
+        moved.__dict__ = {
+            name: value.to(device) if isinstance(value, Tensor) else value
+            for name, value in self.__dict__.items()
+        }
         return moved
 
     def means(self, block: Tensor) -> Tensor:
-        """Degree-weighted mean of each component (count×K) of a float32 N×K block; 0 for a node without any entry."""
+        """Degree-weighted mean of each component (count×K) of a float32 N×K block; 0 for a node
+        without any entry."""
         bag = torch.nn.functional.embedding_bag
-        parts = bag(self._rows, block, self._starts, mode="sum", per_sample_weights=self._share, include_last_offset=True)
+        parts = bag(
+            self._rows,
+            block,
+            self._starts,
+            mode="sum",
+            per_sample_weights=self._share,
+            include_last_offset=True,
+        )
         return bag(self._chunks, parts, self._first_chunk, mode="sum", include_last_offset=True)
 
 
 def _connected(operator: Operator) -> tuple[int, np.ndarray]:
-    """How many connected components, and which one each row is in (N,): by groups of rows, as SciPy counts entries in 32 bits."""
+    """How many connected components, and which one each row is in (N,): by groups of rows, as SciPy
+    counts entries in 32 bits."""
     nodes, pointers, columns = operator.nodes, operator.pointers.numpy(), operator.columns.numpy()
     count, label, first = nodes, np.arange(nodes), 0
     while first < nodes:
-        last = max(first + 1, int(np.searchsorted(pointers, pointers[first] + _COUNTED, side="right")) - 1)
+        last = max(
+            first + 1, int(np.searchsorted(pointers, pointers[first] + _COUNTED, side="right")) - 1
+        )
         start, stop = int(pointers[first]), int(pointers[last])
         inside = np.clip(pointers, start, stop) - start
-        group = scipy.sparse.csr_matrix((np.ones(stop - start), columns[start:stop], inside), shape=(nodes, nodes))
+        group = scipy.sparse.csr_matrix(
+            (np.ones(stop - start), columns[start:stop], inside), shape=(nodes, nodes)
+        )
         if stop - start == operator.entries:
-            # Ã is symmetric, so strong components are the connected ones, and finding those needs no transpose: four times as quick.
+            # Ã is symmetric, so strong components are the connected ones, and finding those needs
+            # no transpose: four times as quick.
             return connected_components(group, directed=True, connection="strong")
         parts, part = connected_components(group, directed=False)
-        both = scipy.sparse.csr_matrix((np.ones(nodes), (label, part + count)), shape=(count + parts, count + parts))
+        both = scipy.sparse.csr_matrix(
+            (np.ones(nodes), (label, part + count)), shape=(count + parts, count + parts)
+        )
         count, joined = connected_components(both, directed=False)
         label, first = joined[label], last
     return count, label
@@ -191,7 +236,12 @@ def without_notice() -> None:
     """Makes a compressed matrix once in silence: torch tells every process that they are in beta."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.sparse_csr_tensor(torch.zeros(2, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), torch.zeros(0), (1, 1))
+        torch.sparse_csr_tensor(
+            torch.zeros(2, dtype=torch.int64),
+            torch.zeros(0, dtype=torch.int64),
+            torch.zeros(0),
+            (1, 1),
+        )
 
 
 def _ascending(rows: np.ndarray, neighbours: np.ndarray) -> bool:

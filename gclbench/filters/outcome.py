@@ -10,15 +10,20 @@ class Outcome:
     """What a solver did.
 
     Attributes:
-        solver: its name. sweeps: products with the whole matrix, the largest over slices of columns.
-        error_bound: bound on the relative Frobenius error of D^(½−r) X, the norm in which S is symmetric (`weighted`), or on the
-            largest absolute error of the push (`absolute`). It covers rounding.
+        solver: its name. sweeps: products with the whole matrix, the largest over slices of
+            columns.
+        error_bound: bound on the relative Frobenius error of D^(½−r) X, the norm in which S is
+            symmetric (`weighted`), or on the largest absolute error of the push (`absolute`). It
+            covers rounding.
         error_norm: which of the two.
         touched: matrix entries actually read ÷ (entries × sweeps × columns).
         path: which code ran. slices: of columns. slice_width: columns of one.
-        verified: columns whose bound was computed in float64, because the one that comes free did not show what was asked.
-        unpushed: share of the degree-weighted mass of the features that the push left where it was; 0 for other solvers.
-        memory: bytes of everything the filter held at once: matrix, buffers, result. On a GPU, those allocated there.
+        verified: columns whose bound was computed in float64, because the one that comes free did
+            not show what was asked.
+        unpushed: share of the degree-weighted mass of the features that the push left where it was;
+            0 for other solvers.
+        memory: bytes of everything the filter held at once: matrix, buffers, result. On a GPU,
+            those allocated there.
     """
 
     solver: str

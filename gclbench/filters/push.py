@@ -1,4 +1,5 @@
-"""GBP's thresholded push: in synchronous rounds over the fused pull, and node by node as GBP's own routine does it."""
+"""GBP's thresholded push: in synchronous rounds over the fused pull, and node by node as GBP's own
+routine does it."""
 
 from __future__ import annotations
 
@@ -10,14 +11,15 @@ from torch import Tensor
 
 from gclbench.filters.bound import SCALING
 from gclbench.filters.chebyshev import beyond_float32, not_finite
-from gclbench.filters.kernels.path import Path
+from gclbench.filters.kernels.backend import Path
 from gclbench.filters.operator import Operator
 from gclbench.filters.slices import put, taken
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """One slice: columns, rounds, matrix entries read, bound on the largest absolute error, degree-weighted mass at the end and at the start."""
+    """One slice: columns, rounds, matrix entries read, bound on the largest absolute error,
+    degree-weighted mass at the end and at the start."""
 
     columns: int
     rounds: int
@@ -40,14 +42,17 @@ def push(
 ) -> Pushed:
     """Pushes some columns (METHODS 2.1).
 
-    Each column is scaled by deg^(−r) and split into its positive and negative part; in a round every node whose
-    residue exceeds r_max·S (S the sum of that part) settles α of it in its reserve and passes the rest on, divided by
-    the receiver's degree. The leftover residue contributes its l = 0 term, so per part
-    |error_k| ≤ (1−α)·r_max·S·deg_k^r. Where rounding comes to more than that, the bound is what the residual of the
-    result shows in float64: P has rows that sum to 1, so its largest entry, ÷ α, bounds the error of every entry.
+    Each column is scaled by deg^(−r) and split into its positive and negative part; in a round
+    every node whose residue exceeds r_max·S (S the sum of that part) settles α of it in its reserve
+    and passes the rest on, divided by the receiver's degree. The leftover residue contributes its l
+    = 0 term, so per part |error_k| ≤ (1−α)·r_max·S·deg_k^r. Where rounding comes to more than that,
+    the bound is what the residual of the
+    result shows in float64: P has rows that sum to 1, so its largest entry, ÷ α, bounds the error
+    of every entry.
 
     Args:
-        x: N×F float32, on the CPU. result: likewise; its columns are written. r_max: threshold per unit of column sum, > 0.
+        x: N×F float32, on the CPU. result: likewise; its columns are written. r_max: threshold per
+            unit of column sum, > 0.
         storage: of residues and reserves. name: of the graph, for messages.
 
     Raises:
@@ -59,7 +64,8 @@ def push(
     largest = raw.abs().amax(dim=0).double()
     if not bool(torch.isfinite(largest).all()):
         raise ValueError(not_finite(x, columns, name))
-    # Powers of two, so nothing is rounded: neither thresholds nor residues leave float32 whatever the features' magnitude.
+    # Powers of two, so nothing is rounded: neither thresholds nor residues leave float32 whatever
+    # the features' magnitude.
     mantissa, _ = torch.frexp(largest.clamp_(min=2.0**-126))
     scale = largest / (2.0 * mantissa)
     raw.div_(scale.float())
@@ -72,8 +78,11 @@ def push(
         total = residue.sum(dim=0)
         if not bool(total.any()):
             continue
-        # Below the smallest normal number a residue times 1−α may round to itself, and the rounds never end.
-        threshold = (r_max * torch.where(total > 0, total, torch.ones_like(total))).clamp_(min=torch.finfo(torch.float32).tiny)
+        # Below the smallest normal number a residue times 1−α may round to itself, and the rounds
+        # never end.
+        threshold = (r_max * torch.where(total > 0, total, torch.ones_like(total))).clamp_(
+            min=torch.finfo(torch.float32).tiny
+        )
         mass += _mass(residue, degree, scale)
         reserve, residue, rounds, read = _rounds(path, residue.to(storage), threshold, alpha)
         unpushed += _mass(residue, degree, scale)
@@ -82,7 +91,11 @@ def push(
         most, reads = max(most, rounds), reads + read
         del residue, reserve
     del scaled  # Blocks of float64 follow.
-    shown = _residual(path, signed, raw.double().mul_(alpha * degree.pow(-r)[:, None]), alpha) / alpha * float(out_of.max())
+    shown = (
+        _residual(path, signed, raw.double().mul_(alpha * degree.pow(-r)[:, None]), alpha)
+        / alpha
+        * float(out_of.max())
+    )
     filtered = signed.mul_(out_of.float())
     size = filtered.abs().amax(dim=0).double()
     if bool((size * scale > torch.finfo(torch.float32).max).any()):
@@ -102,10 +115,15 @@ def _residual(path: Path, w: Tensor, base: Tensor, alpha: float) -> Tensor:
 def _mass(residue: Tensor, degree: Tensor, scale: Tensor) -> float:
     """Σ deg_i residue_i: what a round keeps, apart from the α that it settles."""
     most = float(scale.max())
-    return float(torch.dot((residue.float() * (scale / most).float()).sum(dim=1).double(), degree)) * most
+    return (
+        float(torch.dot((residue.float() * (scale / most).float()).sum(dim=1).double(), degree))
+        * most
+    )
 
 
-def _rounds(path: Path, residue: Tensor, threshold: Tensor, alpha: float) -> tuple[Tensor, Tensor, int, float]:
+def _rounds(
+    path: Path, residue: Tensor, threshold: Tensor, alpha: float
+) -> tuple[Tensor, Tensor, int, float]:
     """Rounds until nothing exceeds the threshold: reserve, residue, rounds, entries read."""
     reserve, other = torch.zeros_like(residue), torch.empty_like(residue)
     active = torch.empty(len(residue), dtype=torch.int32, device=residue.device)
@@ -121,12 +139,19 @@ def _rounds(path: Path, residue: Tensor, threshold: Tensor, alpha: float) -> tup
 
 
 def push_in_order(
-    operator: Operator, column: Tensor, alpha: float, r: float, r_max: float, last_in_first_out: bool = True
+    operator: Operator,
+    column: Tensor,
+    alpha: float,
+    r: float,
+    r_max: float,
+    last_in_first_out: bool = True,
 ) -> Tensor:
-    """One column pushed node by node as GBP's routine does, with a stack (or a queue): the reference for tests.
+    """One column pushed node by node as GBP's routine does, with a stack (or a queue): the
+    reference for tests.
 
     Args:
-        column: (N,). last_in_first_out: take the newest node of the worklist, as the shipped code does.
+        column: (N,). last_in_first_out: take the newest node of the worklist, as the shipped code
+            does.
 
     Returns:
         (N,) float64. Order changes which residue stays unpushed, never the bound of `push`.
@@ -155,5 +180,7 @@ def push_in_order(
                     queued.add(neighbour)
         for node in range(operator.nodes):
             result[node] += sign * (reserve[node] + alpha * residue[node])
-    scaled_back = torch.tensor([value * degree[node] ** r for node, value in enumerate(result)], dtype=torch.float64)
+    scaled_back = torch.tensor(
+        [value * degree[node] ** r for node, value in enumerate(result)], dtype=torch.float64
+    )
     return scaled_back[operator.rank]

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.filters.result import Filtered
+from gclbench.component.registry import FILTERS
+from gclbench.component.settings import Count, Range
+from gclbench.filters.filtered import Filtered
 from gclbench.filters.symmetric import SymmetricAdjacency, by_columns
-from gclbench.hyperparameters import Count, Range
-from gclbench.registry import FILTERS
 
 
 @FILTERS.register("ssgc")
@@ -24,9 +24,10 @@ class SsgcFilter:
 
     Attributes:
         order: K. alpha: weight α of the features themselves.
-        self_loops: S of A + I (its classification code) or of A (its clustering code; isolated nodes have a
-            loop there too).
-        normalize_features: divide each row of the features by its sum first (its classification code).
+        self_loops: S of A + I (its classification code) or of A (its clustering code; isolated
+            nodes have a loop there too).
+        normalize_features: divide each row of the features by its sum first (its classification
+            code).
     """
 
     version: ClassVar[str] = "1"
@@ -40,7 +41,11 @@ class SsgcFilter:
         """Filters x (N×F float32), always on the CPU; device and folder are not used."""
         started = time.perf_counter()
         adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, self.self_loops)
-        size = torch.linalg.vector_norm(graph.x, ord=1, dim=1, keepdim=True) if self.normalize_features else None
+        size = (
+            torch.linalg.vector_norm(graph.x, ord=1, dim=1, keepdim=True)
+            if self.normalize_features
+            else None
+        )
 
         def smooth(x: Tensor) -> Tensor:
             if size is not None:
@@ -52,4 +57,11 @@ class SsgcFilter:
             return self.alpha * x + (1.0 - self.alpha) / self.order * total
 
         x = by_columns(graph.x, smooth)
-        return Filtered(x, {"solver": "powers", "sweeps": self.order, "seconds": round(time.perf_counter() - started, 6)})
+        return Filtered(
+            x,
+            {
+                "solver": "powers",
+                "sweeps": self.order,
+                "seconds": round(time.perf_counter() - started, 6),
+            },
+        )

@@ -1,4 +1,5 @@
-"""Smoothing of features by powers of the symmetrically normalised adjacency matrix: what the filters agc, ssgc and laplacian share."""
+"""Smoothing of features by powers of the symmetrically normalised adjacency matrix: what the
+filters agc, ssgc and laplacian share."""
 
 from __future__ import annotations
 
@@ -21,15 +22,23 @@ class SymmetricAdjacency:
     An isolated node has a self-loop in either case, so that it keeps its features: S_ii = 1.
 
     Args:
-        edge_index: 2×E, both directions of every undirected edge, no self-loops. nodes: N. self_loops: Ã = A + I.
+        edge_index: 2×E, both directions of every undirected edge, no self-loops. nodes: N.
+            self_loops: Ã = A + I.
     """
 
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
         rows, columns = edge_index.cpu().numpy()
-        loops = np.arange(nodes) if self_loops else np.flatnonzero(np.bincount(rows, minlength=nodes) == 0)
+        loops = (
+            np.arange(nodes)
+            if self_loops
+            else np.flatnonzero(np.bincount(rows, minlength=nodes) == 0)
+        )
         rows, columns = np.concatenate([rows, loops]), np.concatenate([columns, loops])
         scale = 1.0 / np.sqrt(np.bincount(rows, minlength=nodes))
-        matrix = scipy.sparse.csr_matrix(((scale[rows] * scale[columns]).astype(np.float32), (rows, columns)), shape=(nodes, nodes))
+        matrix = scipy.sparse.csr_matrix(
+            ((scale[rows] * scale[columns]).astype(np.float32), (rows, columns)),
+            shape=(nodes, nodes),
+        )
         without_notice()
         self.matrix = torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr),

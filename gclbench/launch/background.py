@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from gclbench.launch.launcher import ENDED, RUNNING, LaunchError, launcher_of
-from gclbench.launch.presence import RENEWED_EVERY, alive, begun, fresh
+from gclbench.launch.running import RENEWED_EVERY, alive, begun, fresh
 from gclbench.records import unwritable
 
 if TYPE_CHECKING:
@@ -40,12 +40,15 @@ def start(sweep: Sweep) -> list[dict[str, Any]]:
             )
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
-    process.returncode = 0  # it outlives this process on purpose, and Python would warn that nobody waits for it
+    process.returncode = (
+        0  # it outlives this process on purpose, and Python would warn that nobody waits for it
+    )
     return [{**_job(sweep, process.pid), "log": str(log)}]
 
 
 def attend(sweep: Sweep) -> None:
-    """Makes this process the job of a saved sweep that nobody handed over: `gclbench status` sees it, `gclbench cancel` ends it.
+    """Makes this process the job of a saved sweep that nobody handed over: `gclbench status` sees
+    it, `gclbench cancel` ends it.
 
     Raises:
         StoreError: when the sweep cannot be saved.
@@ -58,7 +61,13 @@ def attend(sweep: Sweep) -> None:
 
 def _job(sweep: Sweep, pid: int) -> dict[str, Any]:
     host = socket.gethostname()
-    job = {"id": f"{host}:{pid}", "units": list(range(len(sweep.units))), "host": host, "pid": pid, "begun": begun(pid)}
+    job = {
+        "id": f"{host}:{pid}",
+        "units": list(range(len(sweep.units))),
+        "host": host,
+        "pid": pid,
+        "begun": begun(pid),
+    }
     return {**job, "alive": str(sweep.folder / "alive")}
 
 
@@ -78,7 +87,9 @@ def end(job: dict[str, Any]) -> bool:
     if state(job) == ENDED:
         return False
     if job["host"] != socket.gethostname():
-        raise LaunchError(f"the sweep runs on {job['host']}, and this is {socket.gethostname()}; cancel it there")
+        raise LaunchError(
+            f"the sweep runs on {job['host']}, and this is {socket.gethostname()}; cancel it there"
+        )
     with contextlib.suppress(ProcessLookupError):
         os.kill(job["pid"], signal.SIGTERM)
         return True
@@ -94,7 +105,9 @@ def main(argv: list[str]) -> int:
     from gclbench.records import StoreError
 
     signal.signal(signal.SIGTERM, _interrupt)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
     sweep = Sweep.read(Path(argv[0]))
     _renew(sweep.folder / "alive")
@@ -140,7 +153,9 @@ def _renew(path: Path) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough; the records are being written now
+    signal.signal(
+        signal.SIGTERM, signal.SIG_IGN
+    )  # one is enough; the records are being written now
     raise KeyboardInterrupt
 
 
@@ -148,7 +163,9 @@ def _python_path() -> str:
     import gclbench
 
     source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
-    return os.pathsep.join(dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])))
+    return os.pathsep.join(
+        dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
+    )
 
 
 if __name__ == "__main__":

@@ -30,8 +30,12 @@ class Durations:
         for record in records:
             if record.ok:
                 pair = (record.name("method"), record.name("dataset"))
-                found.trainings.setdefault(pair, []).append(sum(record.seconds.get(phase, 0.0) for phase in TRAINING))
-                found.evaluations.setdefault((*pair, record.name("task")), []).append(record.seconds.get("evaluate", 0.0))
+                found.trainings.setdefault(pair, []).append(
+                    sum(record.seconds.get(phase, 0.0) for phase in TRAINING)
+                )
+                found.evaluations.setdefault((*pair, record.name("task")), []).append(
+                    record.seconds.get("evaluate", 0.0)
+                )
         return found
 
     def seconds(self, unit: Unit) -> float | None:
@@ -40,15 +44,21 @@ class Durations:
         if pair not in self.trainings:
             return None
         evaluations = (self.evaluations.get((*pair, task), [0.0]) for task in unit.tasks)
-        return statistics.fmean(self.trainings[pair]) + sum(statistics.fmean(values) for values in evaluations)
+        return statistics.fmean(self.trainings[pair]) + sum(
+            statistics.fmean(values) for values in evaluations
+        )
 
     def total(self, units: Sequence[Unit]) -> tuple[float, int]:
-        """Seconds of those units that something is known of, one after the other, and how many nothing is known of."""
+        """Seconds of those units that something is known of, one after the other, and how many
+        nothing is known of."""
         known = [self.seconds(unit) for unit in units]
-        return sum(value for value in known if value is not None), sum(value is None for value in known)
+        return sum(value for value in known if value is not None), sum(
+            value is None for value in known
+        )
 
     def left(self, units: Sequence[Unit], at_once: int) -> str:
-        """`about 12 min`, for units of which `at_once` run at a time; unknown ones count as the mean of the others."""
+        """`about 12 min`, for units of which `at_once` run at a time; unknown ones count as the
+        mean of the others."""
         seconds, unknown = self.total(units)
         if not units:
             return "nothing"

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from gclbench.hyperparameters import bind
-from gclbench.registry import LAUNCHERS
-from gclbench.watch import Reporter
+from gclbench.component.registry import LAUNCHERS
+from gclbench.component.settings import bind
+from gclbench.training.watch import Reporter
 
 if TYPE_CHECKING:
     from gclbench.launch.sweep import Sweep
 
 Progress = Callable[[str], "AbstractContextManager[Reporter]"]
-"""Given a unit's title, a context in which its training reports progress; may be entered from several threads."""
+"""Given a unit's title, a context in which its training reports progress; may be entered from
+several threads."""
 
 Note = Callable[[str], None]
 """Told one line for the user."""
@@ -30,7 +31,8 @@ class LaunchError(RuntimeError):
 class Launcher(abc.ABC):
     """Base of launchers: frozen dataclasses whose fields are the settings `launcher.NAME=VALUE`.
 
-    A launcher never records the same run twice and never decides what is to be done: `unit.perform` looks into the store.
+    A launcher never records the same run twice and never decides what is to be done: `unit.perform`
+    looks into the store.
     """
 
     def check(self) -> None:
@@ -59,7 +61,8 @@ class Launcher(abc.ABC):
         """Hands a saved sweep over and returns at once.
 
         Returns:
-            jobs, `{"id": …, "units": [places in sweep.units], …}`, which the caller keeps in sweep.json.
+            jobs, `{"id": …, "units": [places in sweep.units], …}`, which the caller keeps in
+            sweep.json.
 
         Raises:
             LaunchError: when it cannot be handed over.
@@ -79,7 +82,9 @@ class Launcher(abc.ABC):
         return {job["id"]: state(job) for job in sweep.jobs}
 
     def cancel(self, sweep: Sweep) -> list[str]:
-        """Ends what is queued or running; what is recorded stays. Returns the ids of the jobs that it told to end.
+        """Ends what is queued or running; what is recorded stays.
+
+        Returns the ids of the jobs that it told to end.
 
         Raises:
             LaunchError: when nobody answers.

@@ -6,12 +6,12 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gclbench.hyperparameters import Count
+from gclbench.component.registry import LAUNCHERS
+from gclbench.component.settings import Count
 from gclbench.launch.launcher import Launcher, Note, Progress
-from gclbench.registry import LAUNCHERS
 
 if TYPE_CHECKING:
-    from gclbench.config import Experiment
+    from gclbench.config.validation import Experiment
     from gclbench.launch.sweep import Sweep
     from gclbench.records import Record
 
@@ -35,7 +35,11 @@ class Local(Launcher):
 
             threads = self.threads or share_of_cores(self.workers)
             # A device with a number is meant as it is; `cuda` is dealt out.
-            dealt = environments(self.workers, threads, gpus=any(unit.device in ("auto", "cuda") for unit in sweep.units))
+            dealt = environments(
+                self.workers,
+                threads,
+                gpus=any(unit.device in ("auto", "cuda") for unit in sweep.units),
+            )
             Pool(sweep.runs_dir, dealt, threads, progress, note).run(sweep.units)
             return
         from gclbench.launch.unit import perform
@@ -46,17 +50,22 @@ class Local(Launcher):
 
 
 def share_of_cores(workers: int) -> int:
-    """Threads of a worker: this process's cores shared out, and not more than OMP_NUM_THREADS allows."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Threads of a worker: this process's cores shared out, and not more than OMP_NUM_THREADS
+    allows."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     most = int(allowed) if allowed.isdigit() and int(allowed) > 0 else cores
     return max(1, min(cores // workers, most))
 
 
 def execute(experiment: Experiment) -> list[Record]:
-    """Runs in this process what is not recorded yet, and returns the records of every run of the experiment, in order.
+    """Runs in this process what is not recorded yet, and returns the records of every run of the
+    experiment, in order.
 
-    For use from Python: `execute(gclbench.config.load(["method=dmat_i", "dataset=cora"]))`.
+    For use from Python: `execute(gclbench.config.validation.load(["method=dmat_i",
+    "dataset=cora"]))`.
 
     Raises:
         StoreError: before anything starts, when records could not be written.
@@ -66,7 +75,7 @@ def execute(experiment: Experiment) -> list[Record]:
     from gclbench.launch.plan import expand
     from gclbench.launch.unit import perform
     from gclbench.records import Store
-    from gclbench.runner import load
+    from gclbench.run.runner import load
 
     store = Store(experiment.runs_dir)
     store.ensure_writable()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from gclbench.config import Experiment
+from gclbench.config.validation import Experiment
 from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import GraphError
 from gclbench.launch.unit import Unit, fingerprint, specification
 from gclbench.records import Record, Store, digest
-from gclbench.runner import load, refusal
+from gclbench.run.runner import load, refusal
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
@@ -23,7 +23,8 @@ class Batch:
 
     Attributes:
         units: in the order of the experiments and their seeds, only with runs that are to be done.
-        ids: of every run, in order. done: the records of those that are recorded, by run id, without loss curves.
+        ids: of every run, in order. done: the records of those that are recorded, by run id,
+            without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
     """
@@ -40,11 +41,16 @@ def content_hash(dataset: Any) -> str:
     return load(dataset).graph.content_hash
 
 
-def expand(experiments: Iterable[Experiment], store: Store, content_hash: Callable[[Any], str] = content_hash) -> Batch:
-    """Seeds × tasks of every experiment; tasks that share an embedding are one unit; what is recorded is left out of the units.
+def expand(
+    experiments: Iterable[Experiment],
+    store: Store,
+    content_hash: Callable[[Any], str] = content_hash,
+) -> Batch:
+    """Seeds × tasks of every experiment; tasks that share an embedding are one unit; what is
+    recorded is left out of the units.
 
-    The store's root is listed once, and of runs that have no folder no file is looked for. A run that several experiments name is
-    taken once.
+    The store's root is listed once, and of runs that have no folder no file is looked for. A run
+    that several experiments name is taken once.
     """
     batch = Batch()
     present = store.ids()
@@ -64,7 +70,14 @@ def expand(experiments: Iterable[Experiment], store: Store, content_hash: Callab
     return batch
 
 
-def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: set[str], known: set[str], batch: Batch) -> None:
+def _expand(
+    experiment: Experiment,
+    dataset_hash: str,
+    store: Store,
+    present: set[str],
+    known: set[str],
+    batch: Batch,
+) -> None:
     """Adds the runs of one experiment."""
     tasks = chosen_tasks(experiment)
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
@@ -85,8 +98,11 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
             batch.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
             if record is not None and not _repeats(experiment, record):
-                # Thousands of loss curves would cost more than all the rest, and nobody looks at them here.
-                batch.done[run_id] = replace(record, fit={key: value for key, value in record.fit.items() if key != "curve"})
+                # Thousands of loss curves would cost more than all the rest, and nobody looks at
+                # them here.
+                batch.done[run_id] = replace(
+                    record, fit={key: value for key, value in record.fit.items() if key != "curve"}
+                )
             else:
                 replaces[name] = fingerprint(record)
         for group in groups.values():
@@ -98,7 +114,8 @@ def _expand(experiment: Experiment, dataset_hash: str, store: Store, present: se
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
-    """The tasks that are run: a semi-supervised method makes sense only where a task reveals labels, unless the command named others."""
+    """The tasks that are run: a semi-supervised method makes sense only where a task reveals
+    labels, unless the command named others."""
     tasks = experiment.components["tasks"]
     if experiment.components["method"].needs_labels and not experiment.tasks_chosen:
         return {name: task for name, task in tasks.items() if name == "classification"}
@@ -106,7 +123,12 @@ def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
 
 
 def _unit(
-    experiment: Experiment, seed: int, tasks: tuple[str, ...], ids: dict[str, str], replaces: dict[str, str], dataset_hash: str
+    experiment: Experiment,
+    seed: int,
+    tasks: tuple[str, ...],
+    ids: dict[str, str],
+    replaces: dict[str, str],
+    dataset_hash: str,
 ) -> Unit:
     prefixes = tuple(f"task.{name}." for name in tasks)
     return Unit(
@@ -139,11 +161,13 @@ def _repeats(experiment: Experiment, record: Record) -> bool:
 
 
 def repeatable(record: Record, time_limit: float | None, memory_limit: float | None) -> bool:
-    """Whether `rerun=failed` repeats a recorded run under these limits (seconds, GiB; None is no limit).
+    """Whether `rerun=failed` repeats a recorded run under these limits (seconds, GiB; None is no
+    limit).
 
-    `failed` and `interrupted` say nothing about the run and are repeated. `timeout` is repeated when it was held to a smaller time
-    limit than now, or nobody knows which; `oom` when it was held to a smaller memory limit: memory that ran out without a limit will
-    run out again. `diverged` and `unsupported` would end the same way, and `ok` is done.
+    `failed` and `interrupted` say nothing about the run and are repeated. `timeout` is repeated
+    when it was held to a smaller time limit than now, or nobody knows which; `oom` when it was held
+    to a smaller memory limit: memory that ran out without a limit will run out again. `diverged`
+    and `unsupported` would end the same way, and `ok` is done.
     """
     if record.status in ("failed", "interrupted"):
         return True

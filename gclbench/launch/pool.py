@@ -1,4 +1,5 @@
-"""Local worker processes: each takes a unit at a time; one that dies takes nothing with it but the unit it had, once."""
+"""Local worker processes: each takes a unit at a time; one that dies takes nothing with it but the
+unit it had, once."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ import gclbench
 from gclbench.launch.launcher import LaunchError, Note, Progress
 from gclbench.launch.unit import INTERRUPTED, Unit, give_up
 from gclbench.records import StoreError
-from gclbench.watch import Reporter
+from gclbench.training.watch import Reporter
 
 ATTEMPTS = 2
 """How often a unit is begun whose worker dies; then it is recorded."""
@@ -54,10 +55,22 @@ class Worker:
 
     def __init__(self, runs_dir: str, environment: Mapping[str, str]):
         reading, writing = os.pipe()
-        command = [sys.executable, "-m", "gclbench.launch.worker", runs_dir, str(writing), str(os.getpid())]
+        command = [
+            sys.executable,
+            "-m",
+            "gclbench.launch.worker",
+            runs_dir,
+            str(writing),
+            str(os.getpid()),
+        ]
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, pass_fds=(writing,), env=dict(environment), text=True, encoding="utf-8"
+                command,
+                stdin=subprocess.PIPE,
+                pass_fds=(writing,),
+                env=dict(environment),
+                text=True,
+                encoding="utf-8",
             )
         except OSError as error:
             os.close(reading)
@@ -68,7 +81,10 @@ class Worker:
         if not self._pipe.readline():
             code = self.process.wait()
             self.close()
-            raise LaunchError(f"a worker process ended with exit code {code} before its first run; see its messages above")
+            raise LaunchError(
+                f"a worker process ended with exit code {code} before its first run; see its"
+                " messages above"
+            )
 
     def perform(self, unit: Unit, report: Reporter) -> list[tuple[str, str]]:
         """(id, status) of the unit's runs.
@@ -112,12 +128,17 @@ def died(code: int, out_of_memory: bool) -> WorkerDied:
         return WorkerDied("failed", f"its worker process ended with exit code {code}")
     name = signal.Signals(-code).name if -code in set(signal.Signals) else "unknown"
     if -code == signal.SIGKILL and out_of_memory:
-        return WorkerDied("oom", "the kernel killed its worker process, for the machine's memory was used up (signal 9, SIGKILL)")
+        return WorkerDied(
+            "oom",
+            "the kernel killed its worker process, for the machine's memory was used up (signal 9,"
+            " SIGKILL)",
+        )
     return WorkerDied("failed", f"its worker process was killed by signal {-code} ({name})")
 
 
 def oom_kills() -> int:
-    """Processes that the kernel killed for memory since the machine started; 0 where it does not tell."""
+    """Processes that the kernel killed for memory since the machine started; 0 where it does not
+    tell."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -132,7 +153,14 @@ class Pool:
         environments: one per worker, its environment variables. threads: of torch in each.
     """
 
-    def __init__(self, runs_dir: str, environments: Sequence[Mapping[str, str]], threads: int, progress: Progress, note: Note):
+    def __init__(
+        self,
+        runs_dir: str,
+        environments: Sequence[Mapping[str, str]],
+        threads: int,
+        progress: Progress,
+        note: Note,
+    ):
         self._runs_dir = runs_dir
         self._environments = environments
         self._threads = threads
@@ -230,14 +258,24 @@ class Pool:
 
 
 def environments(workers: int, threads: int, gpus: bool) -> list[dict[str, str]]:
-    """The environment of each worker: its threads, its GPU where there are several, and where to find this gclbench."""
+    """The environment of each worker: its threads, its GPU where there are several, and where to
+    find this gclbench."""
     visible = _gpus() if gpus else []
     source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
-    path = os.pathsep.join(dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)])))
-    shared: dict[str, Any] = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+    path = os.pathsep.join(
+        dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
+    )
+    shared: dict[str, Any] = {
+        **os.environ,
+        "PYTHONPATH": path,
+        **dict.fromkeys(THREAD_VARIABLES, str(threads)),
+    }
     if len(visible) < 2:
         return [dict(shared) for _ in range(workers)]
-    return [{**shared, "CUDA_VISIBLE_DEVICES": visible[place % len(visible)]} for place in range(workers)]
+    return [
+        {**shared, "CUDA_VISIBLE_DEVICES": visible[place % len(visible)]}
+        for place in range(workers)
+    ]
 
 
 def _gpus() -> list[str]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gclbench.hyperparameters import NonNegative, Positive, Range
+from gclbench.component.registry import LAUNCHERS
+from gclbench.component.settings import NonNegative, Positive, Range
 from gclbench.launch.launcher import Launcher, LaunchError, Note, Progress
-from gclbench.launch.presence import present
+from gclbench.launch.running import present
 from gclbench.records import Store, StoreError
-from gclbench.registry import LAUNCHERS
 
 if TYPE_CHECKING:
     from gclbench.launch.sweep import Sweep
@@ -36,9 +36,10 @@ class Ray(Launcher):
     """Tasks of a Ray cluster, or of a local Ray.
 
     Attributes:
-        address: `HOST:PORT` of a cluster's head, `ray://HOST:PORT` of its client server, or `auto` for one on this machine;
-            a Ray of its own is started here when not given.
-        cpus: per unit. gpus: per unit, parts of one allowed. retries: of a unit whose worker died; then it is recorded as failed.
+        address: `HOST:PORT` of a cluster's head, `ray://HOST:PORT` of its client server, or `auto`
+            for one on this machine; a Ray of its own is started here when not given.
+        cpus: per unit. gpus: per unit, parts of one allowed. retries: of a unit whose worker died;
+            then it is recorded as failed.
     """
 
     address: str | None = None
@@ -67,9 +68,14 @@ class Ray(Launcher):
         begun: list[Unit] = []
         try:
             with self._connected(ray, note):
-                attempt = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(_perform)
+                attempt = ray.remote(
+                    num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries
+                )(_perform)
                 runs_dir, folder = str(Path(sweep.runs_dir).absolute()), str(Path.cwd())
-                places = {attempt.remote(unit.plain(), runs_dir, folder): place for place, unit in enumerate(sweep.units)}
+                places = {
+                    attempt.remote(unit.plain(), runs_dir, folder): place
+                    for place, unit in enumerate(sweep.units)
+                }
                 try:
                     self._collect(ray, sweep, places, note)
                 except BaseException:
@@ -96,14 +102,27 @@ class Ray(Launcher):
             except ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, StoreError):
                     raise error.cause from error
-                outcome = give_up(unit, sweep.runs_dir, "failed", f"{type(error.cause).__name__}: {error.cause}".partition("\n")[0])
+                outcome = give_up(
+                    unit,
+                    sweep.runs_dir,
+                    "failed",
+                    f"{type(error.cause).__name__}: {error.cause}".partition("\n")[0],
+                )
             except ray.exceptions.RayError as error:
                 status = "oom" if isinstance(error, ray.exceptions.OutOfMemoryError) else "failed"
                 times = f", {self.retries + 1} times" if self.retries else ""
                 first = str(error).strip().partition("\n")[0]
-                outcome = give_up(unit, sweep.runs_dir, status, f"its Ray worker died{times}: {type(error).__name__}: {first}")
+                outcome = give_up(
+                    unit,
+                    sweep.runs_dir,
+                    status,
+                    f"its Ray worker died{times}: {type(error).__name__}: {first}",
+                )
             statuses = ", ".join(sorted({status for _, status in outcome}))
-            note(f"{unit.title}: {statuses} ({len(sweep.units) - len(waiting)} of {len(sweep.units)})")
+            note(
+                f"{unit.title}: {statuses} ({len(sweep.units) - len(waiting)} of"
+                f" {len(sweep.units)})"
+            )
 
     @contextlib.contextmanager
     def _connected(self, ray: Any, note: Note) -> Iterator[None]:
@@ -115,7 +134,10 @@ class Ray(Launcher):
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         # Of Ray itself: workers killed for memory are retried without end unless told otherwise.
-        own: dict[str, Any] = {"include_dashboard": False, "_system_config": {"task_oom_retries": self.retries}}
+        own: dict[str, Any] = {
+            "include_dashboard": False,
+            "_system_config": {"task_oom_retries": self.retries},
+        }
         ending = signal.getsignal(signal.SIGTERM)
         try:
             ray.init(
@@ -130,9 +152,14 @@ class Ray(Launcher):
             first = str(error).strip().partition("\n")[0]
             # Newer Ray clusters want a token, and say so in a log line of their own only.
             hint = (
-                "; if the cluster asks for a token, set Ray's own RAY_AUTH_MODE=token and its token first" if self.address else ""
+                "; if the cluster asks for a token, set Ray's own RAY_AUTH_MODE=token and its token"
+                " first"
+                if self.address
+                else ""
             )
-            raise LaunchError(f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}") from error
+            raise LaunchError(
+                f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}"
+            ) from error
         if ending is not None and threading.current_thread() is threading.main_thread():
             # Ray's own handler aborts the process, and nobody is told how to go on.
             signal.signal(signal.SIGTERM, ending)
@@ -147,7 +174,10 @@ class Ray(Launcher):
         for name, wanted in (("CPU", self.cpus), ("GPU", self.gpus)):
             most = max((node.get(name, 0.0) for node in nodes), default=0.0)
             if wanted > most:
-                text = f"launcher=ray: a unit asks for {wanted:g} {name}s (launcher.{name.lower()}s), the largest node has {most:g}"
+                text = (
+                    f"launcher=ray: a unit asks for {wanted:g} {name}s (launcher.{name.lower()}s),"
+                    f" the largest node has {most:g}"
+                )
                 if self.address is None:
                     raise LaunchError(text)
                 note(f"{text}; it waits until the cluster has such a node")
@@ -174,20 +204,31 @@ def knock(address: str) -> None:
     """Raises LaunchError unless something at `HOST:PORT` or `ray://HOST:PORT` accepts a connection."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        raise LaunchError(f"launcher.address={address} is no address: HOST:PORT, ray://HOST:PORT, or auto")
+        raise LaunchError(
+            f"launcher.address={address} is no address: HOST:PORT, ray://HOST:PORT, or auto"
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
     except (OSError, OverflowError) as error:
         raise LaunchError(
-            f"launcher.address={address}: nobody answers there ({error}); `ray status` on the cluster's head prints its address, "
-            "and without launcher.address a local Ray is started"
+            f"launcher.address={address}: nobody answers there ({error}); `ray status` on the"
+            " cluster's head prints its address, and without launcher.address a local Ray is"
+            " started"
         ) from error
 
 
 def environment() -> dict[str, str]:
     """The variables of this process that workers need: what gclbench reads, Python's path, threads."""
-    chosen = {name: value for name, value in os.environ.items() if name.startswith("GCLBENCH_") or name == "OMP_NUM_THREADS"}
-    paths = [str(Path(path).absolute()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    chosen = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("GCLBENCH_") or name == "OMP_NUM_THREADS"
+    }
+    paths = [
+        str(Path(path).absolute())
+        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if path
+    ]
     return {**chosen, "PYTHONPATH": os.pathsep.join(paths)} if paths else chosen
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gclbench.hyperparameters import Count, Range
+from gclbench.component.registry import LAUNCHERS
+from gclbench.component.settings import Count, Range
 from gclbench.launch import slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, Launcher, LaunchError, Note, Progress
 from gclbench.records import Store, StoreError, unwritable
-from gclbench.registry import LAUNCHERS
 
 if TYPE_CHECKING:
     from gclbench.launch.sweep import Sweep
@@ -25,7 +25,13 @@ _OURS = {"array", "chdir", "error", "job-name", "open-mode", "output", "signal",
 
 _ONE_TASK = {"nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu"}
 
-_FIELDS = {"partition": "partition", "time": "time", "mem": "mem", "cpus-per-task": "cpus", "gpus-per-node": "gpus"}
+_FIELDS = {
+    "partition": "partition",
+    "time": "time",
+    "mem": "mem",
+    "cpus-per-task": "cpus",
+    "gpus-per-node": "gpus",
+}
 
 _DEATHS = {"OUT_OF_MEMORY": "oom", "TIMEOUT": "timeout", "DEADLINE": "timeout"}
 """Slurm's last word on a job to a run's status; anything else is `failed`."""
@@ -41,14 +47,18 @@ class Slurm(Launcher):
 
     Attributes:
         partition: of Slurm; its default when not given.
-        time: wall-clock of a job as Slurm writes it: minutes, `MM:SS`, `HH:MM:SS`, `D-HH:MM`. A longer run goes on after a requeue.
+        time: wall-clock of a job as Slurm writes it: minutes, `MM:SS`, `HH:MM:SS`, `D-HH:MM`. A
+            longer run goes on after a requeue.
         mem: memory per node, as in `16G`. cpus: per job. gpus: per job, a number or `TYPE:NUMBER`.
         array_parallelism: jobs that run at the same time at most.
         units_per_job: trainings that a job does one after the other; worth it for short ones.
         requeues: how often a job that ran out of its time is put back.
-        signal_delay: seconds before the end of its time at which a job is told to write a checkpoint.
-        folder: for scripts and logs, seen by every node; `<runs_dir>/sweeps/<id>/slurm` when not given.
-        extra: any other option of sbatch, as in `launcher.extra={qos:long,exclude:node7,exclusive:true}`; `false` takes one away.
+        signal_delay: seconds before the end of its time at which a job is told to write a
+            checkpoint.
+        folder: for scripts and logs, seen by every node; `<runs_dir>/sweeps/<id>/slurm` when not
+            given.
+        extra: any other option of sbatch, as in
+            `launcher.extra={qos:long,exclude:node7,exclusive:true}`; `false` takes one away.
     """
 
     partition: str | None = None
@@ -67,18 +77,22 @@ class Slurm(Launcher):
         seconds = 60 * minutes(self.time)
         if 2 * self.signal_delay > seconds:
             raise ValueError(
-                f"time={self.time} is too short for signal_delay={self.signal_delay} s: jobs would be told to end as soon as they start; "
-                f"a larger launcher.time, or launcher.signal_delay={max(1, seconds // 3)}"
+                f"time={self.time} is too short for signal_delay={self.signal_delay} s: jobs would"
+                " be told to end as soon as they start; a larger launcher.time, or"
+                f" launcher.signal_delay={max(1, seconds // 3)}"
             )
         for name in self.extra:
             option = _option(name)
             if option in _OURS:
                 raise ValueError(f"extra={{{name}:…}} is set by the launcher itself; leave it out")
             if option in _FIELDS:
-                raise ValueError(f"extra={{{name}:…}} has a name of its own: launcher.{_FIELDS[option]}=…")
+                raise ValueError(
+                    f"extra={{{name}:…}} has a name of its own: launcher.{_FIELDS[option]}=…"
+                )
             if option in _ONE_TASK:
                 raise ValueError(
-                    f"extra={{{name}:…}}: a run is one task on one node; launcher.cpus and launcher.gpus make it larger"
+                    f"extra={{{name}:…}}: a run is one task on one node; launcher.cpus and"
+                    " launcher.gpus make it larger"
                 )
 
     @property
@@ -89,15 +103,29 @@ class Slurm(Launcher):
         try:
             import submitit  # noqa: F401
         except ImportError as error:
-            raise LaunchError("launcher=slurm needs submitit: pip install 'gclbench[slurm]'") from error
+            raise LaunchError(
+                "launcher=slurm needs submitit: pip install 'gclbench[slurm]'"
+            ) from error
         slurm_queue.check_answering()
         options = {**self.options(), "time": str(minutes(self.time))}
-        slurm_queue.check_options([f"--{name}" if value is True else f"--{name}={value}" for name, value in options.items()])
+        slurm_queue.check_options(
+            [
+                f"--{name}" if value is True else f"--{name}={value}"
+                for name, value in options.items()
+            ]
+        )
 
     def options(self) -> dict[str, Any]:
         """Options of sbatch by their long names; True for one without a value."""
-        given = {"partition": self.partition, "mem": self.mem, "gpus-per-node": self.gpus, "cpus-per-task": self.cpus}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        given = {
+            "partition": self.partition,
+            "mem": self.mem,
+            "gpus-per-node": self.gpus,
+            "cpus-per-task": self.cpus,
+        }
+        options: dict[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
         # After a node failure or a preemption Slurm itself puts the job back.
         options["requeue"] = True
         for name, value in self.extra.items():
@@ -114,7 +142,9 @@ class Slurm(Launcher):
 
         from gclbench.launch.slurm_job import Share
 
-        folder = Path(self.folder).expanduser() / sweep.id if self.folder else sweep.folder / "slurm"
+        folder = (
+            Path(self.folder).expanduser() / sweep.id if self.folder else sweep.folder / "slurm"
+        )
         executor = submitit.SlurmExecutor(folder.absolute(), max_num_timeout=self.requeues)
         executor.update_parameters(
             job_name=f"gclbench-{sweep.id}",
@@ -128,30 +158,43 @@ class Slurm(Launcher):
         )
         packs = packed(places, self.units_per_job, slurm_queue.largest_array())
         runs_dir = str(Path(sweep.runs_dir).absolute())
-        shares = [Share(tuple(sweep.units[place].plain() for place in pack), runs_dir, self.signal_delay / 2) for pack in packs]
+        shares = [
+            Share(
+                tuple(sweep.units[place].plain() for place in pack), runs_dir, self.signal_delay / 2
+            )
+            for pack in packs
+        ]
         try:
             with executor.batch():
                 jobs = [executor.submit(share) for share in shares]
         except (FailedJobError, FailedSubmissionError) as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            raise LaunchError(f"launcher=slurm: sbatch refuses the jobs: {lines[-1] if lines else error}") from error
+            raise LaunchError(
+                f"launcher=slurm: sbatch refuses the jobs: {lines[-1] if lines else error}"
+            ) from error
         except OSError as error:
             raise StoreError(error.errno, unwritable(folder, error)) from error
-        return [{"id": job.job_id, "units": pack, "log": str(job.paths.stdout)} for job, pack in zip(jobs, packs, strict=True)]
+        return [
+            {"id": job.job_id, "units": pack, "log": str(job.paths.stdout)}
+            for job, pack in zip(jobs, packs, strict=True)
+        ]
 
     def run(self, sweep: Sweep, progress: Progress, note: Note) -> None:
-        """Hands the sweep over, waits, and does again what a dead job left: once, then its end is recorded."""
+        """Hands the sweep over, waits, and does again what a dead job left: once, then its end is
+        recorded."""
         sweep.jobs = self.submit(sweep)
         sweep.save()
         note(
-            f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs; logs in {Path(sweep.jobs[0]['log']).parent}"
+            f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs; logs in"
+            f" {Path(sweep.jobs[0]['log']).parent}"
         )
         try:
             self._wait(sweep, note)
         except KeyboardInterrupt:
             where = "" if sweep.runs_dir == "runs" else f" --runs {sweep.runs_dir}"
             note(
-                f"the jobs go on in Slurm: `gclbench status {sweep.id}{where}` shows them, `gclbench cancel {sweep.id}{where}` ends them"
+                f"the jobs go on in Slurm: `gclbench status {sweep.id}{where}` shows them,"
+                f" `gclbench cancel {sweep.id}{where}` ends them"
             )
             raise
 
@@ -187,8 +230,16 @@ class Slurm(Launcher):
                 note(now)
                 told = now
 
-    def _closed(self, sweep: Sweep, job: dict[str, Any], state: slurm_queue.JobState, tried: Counter[int], note: Note) -> list[int]:
-        """Looks at what a job that ended has recorded; returns the places of units that another job must do."""
+    def _closed(
+        self,
+        sweep: Sweep,
+        job: dict[str, Any],
+        state: slurm_queue.JobState,
+        tried: Counter[int],
+        note: Note,
+    ) -> list[int]:
+        """Looks at what a job that ended has recorded; returns the places of units that another job
+        must do."""
         from gclbench.launch.unit import give_up, missing
 
         store = Store(sweep.runs_dir)
@@ -197,20 +248,32 @@ class Slurm(Launcher):
             return []
         word = state.word or "gone from the queue"
         if state.word.startswith("CANCELLED") or _cancelled(sweep):
-            note(f"job {job['id']} was cancelled before {len(left)} of its units were done; the same command goes on with them")
+            note(
+                f"job {job['id']} was cancelled before {len(left)} of its units were done; the same"
+                " command goes on with them"
+            )
             return []
         # A job does its units in order, so the first that is missing is the one at which it died.
         first = left[0]
         tried[first] += 1
         if tried[first] < 2:
-            note(f"job {job['id']} ended ({word}) during {sweep.units[first].title}; once more in a new job. Log: {job['log']}")
+            note(
+                f"job {job['id']} ended ({word}) during {sweep.units[first].title}; once more in a"
+                f" new job. Log: {job['log']}"
+            )
             return left
-        reason = f"its Slurm job {job['id']} ended twice during this run, last as {word}; log: {job['log']}"
+        reason = (
+            f"its Slurm job {job['id']} ended twice during this run, last as {word}; log:"
+            f" {job['log']}"
+        )
         give_up(sweep.units[first], sweep.runs_dir, _DEATHS.get(state.word, "failed"), reason)
         return left[1:]
 
     def states(self, sweep: Sweep) -> dict[str, str]:
-        return {job: state.phase for job, state in slurm_queue.states(job["id"] for job in sweep.jobs).items()}
+        return {
+            job: state.phase
+            for job, state in slurm_queue.states(job["id"] for job in sweep.jobs).items()
+        }
 
     def cancel(self, sweep: Sweep) -> list[str]:
         alive = [job for job, phase in self.states(sweep).items() if phase != ENDED]
@@ -236,7 +299,10 @@ def minutes(text: str) -> int:
     days, dash, rest = text.partition("-") if "-" in text else ("0", "", text)
     parts = rest.split(":")
     if not days.isdigit() or not all(part.isdigit() for part in parts) or len(parts) > 3:
-        raise ValueError(f"time={text} is no time of Slurm: minutes, MM:SS, HH:MM:SS or D-HH:MM:SS, for example 4:00:00")
+        raise ValueError(
+            f"time={text} is no time of Slurm: minutes, MM:SS, HH:MM:SS or D-HH:MM:SS, for example"
+            " 4:00:00"
+        )
     values = [int(part) for part in parts]
     if dash:
         hours, mins, secs = [*values, 0, 0][:3]
@@ -257,9 +323,14 @@ def packed(places: list[int], size: int, most: int) -> list[list[int]]:
 
 
 def setup() -> list[str]:
-    """Shell lines that give a job this process's folder and those variables that gclbench and Python read."""
+    """Shell lines that give a job this process's folder and those variables that gclbench and
+    Python read."""
     exported = {name: value for name, value in os.environ.items() if name.startswith("GCLBENCH_")}
-    paths = [str(Path(path).absolute()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    paths = [
+        str(Path(path).absolute())
+        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        if path
+    ]
     if paths:
         exported["PYTHONPATH"] = os.pathsep.join(paths)
     return [
@@ -278,7 +349,21 @@ def _option(name: str) -> str:
 
 def _summary(alive: list[dict[str, Any]], states: dict[str, slurm_queue.JobState]) -> str:
     phases = Counter(states[job["id"]].phase if job["id"] in states else QUEUED for job in alive)
-    reasons = sorted({state.reason for state in states.values() if state.phase == QUEUED and state.reason not in ("", "None")})
-    text = f"Slurm: {phases[RUNNING]} jobs running, {phases[QUEUED]} queued" + (f" ({', '.join(reasons)})" if reasons else "")
-    held = [job for job, state in states.items() if state.phase == QUEUED and "held" in state.reason.lower()]
-    return text + (f"; held: `scontrol release {' '.join(held[:4])}` lets them go on" if held else "")
+    reasons = sorted(
+        {
+            state.reason
+            for state in states.values()
+            if state.phase == QUEUED and state.reason not in ("", "None")
+        }
+    )
+    text = f"Slurm: {phases[RUNNING]} jobs running, {phases[QUEUED]} queued" + (
+        f" ({', '.join(reasons)})" if reasons else ""
+    )
+    held = [
+        job
+        for job, state in states.items()
+        if state.phase == QUEUED and "held" in state.reason.lower()
+    ]
+    return text + (
+        f"; held: `scontrol release {' '.join(held[:4])}` lets them go on" if held else ""
+    )

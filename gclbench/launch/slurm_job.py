@@ -1,4 +1,5 @@
-"""What runs inside a Slurm job: units one after the other, and what to do when Slurm wants the place back."""
+"""What runs inside a Slurm job: units one after the other, and what to do when Slurm wants the
+place back."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ LOOK_EVERY = 0.5
 """Seconds between two looks at whether the unit's process must be told to stop."""
 
 KILL_WAIT = 120.0
-"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: nobody meant to end it."""
+"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: nobody
+meant to end it."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Share:
     """The units of one job; submitit pickles it, and calls it in the job.
 
     Attributes:
-        units: plain values of each. runs_dir: absolute. patience: seconds that a training has after Slurm's signal to reach its next iteration.
+        units: plain values of each. runs_dir: absolute. patience: seconds that a training has after
+            Slurm's signal to reach its next iteration.
     """
 
     units: tuple[dict[str, Any], ...]
@@ -44,10 +47,12 @@ class Share:
     patience: float
 
     def __call__(self) -> Outcome:
-        """Does what is missing, in order; what is recorded, by an earlier attempt too, is not done again.
+        """Does what is missing, in order; what is recorded, by an earlier attempt too, is not done
+        again.
 
         Raises:
-            RuntimeError: when records cannot be written, or the job ran out of its time more often than it may.
+            RuntimeError: when records cannot be written, or the job ran out of its time more often
+                than it may.
         """
         logging.basicConfig(level=logging.WARNING, format="%(message)s")
         # submitit writes its own lines.
@@ -57,20 +62,27 @@ class Share:
             for plain in self.units:
                 unit = Unit.from_plain(plain)
                 outcome = self._performed(unit, notice)
-                log.warning("%s: %s", unit.title, ", ".join(f"{run_id} {status}" for run_id, status in outcome))
+                log.warning(
+                    "%s: %s",
+                    unit.title,
+                    ", ".join(f"{run_id} {status}" for run_id, status in outcome),
+                )
                 done += outcome
                 if any(status == PREEMPTED for _, status in outcome):
                     try:
                         notice.hand_over()
                     except RuntimeError as error:
                         # submitit puts a job back only so many times.
-                        self._given_up(unit, "timeout", f"{error} (launcher.requeues, launcher.time)", notice)
+                        self._given_up(
+                            unit, "timeout", f"{error} (launcher.requeues, launcher.time)", notice
+                        )
                         raise
                     break
         return done
 
     def _performed(self, unit: Unit, notice: Notice) -> Outcome:
-        """The unit's outcome; one whose process dies is tried once more, and then its end is recorded."""
+        """The unit's outcome; one whose process dies is tried once more, and then its end is
+        recorded."""
         for attempt in range(1, ATTEMPTS + 1):
             killed_before = oom_kills()
             outcome, code = _in_child(lambda stop: perform(unit, self.runs_dir, stop=stop), notice)
@@ -84,25 +96,30 @@ class Share:
         return self._given_up(unit, death.status, f"{death.reason}, {ATTEMPTS} times", notice)
 
     def _given_up(self, unit: Unit, status: str, reason: str, notice: Notice) -> Outcome:
-        # In a process of its own too: composing looks for GPUs, and a process that has done so cannot fork any more that use them.
+        # In a process of its own too: composing looks for GPUs, and a process that has done so
+        # cannot fork any more that use them.
         outcome, code = _in_child(lambda stop: give_up(unit, self.runs_dir, status, reason), notice)
         if outcome is None:
             raise RuntimeError(f"the end of {unit.title} could not be recorded (exit code {code})")
         return outcome
 
     def checkpoint(self) -> Any:
-        """What the job does when it is started again: the same, since recorded runs are found in the store."""
+        """What the job does when it is started again: the same, since recorded runs are found in
+        the store."""
         from submitit import JobEnvironment
         from submitit.helpers import DelayedSubmission
 
-        # A job that was killed while submitit wrote this file leaves its temporary one, at which submitit would stop.
+        # A job that was killed while submitit wrote this file leaves its temporary one, at which
+        # submitit would stop.
         with contextlib.suppress(OSError, RuntimeError, KeyError):
             path = JobEnvironment().paths.submitted_pickle
             path.with_suffix(f"{path.suffix}.save_tmp").unlink(missing_ok=True)
         return DelayedSubmission(self)
 
 
-def _in_child(work: Callable[[threading.Event], Outcome], notice: Notice) -> tuple[Outcome | None, int]:
+def _in_child(
+    work: Callable[[threading.Event], Outcome], notice: Notice
+) -> tuple[Outcome | None, int]:
     """Does work in a forked process, so that its death takes nothing else with it.
 
     Args:
@@ -116,7 +133,8 @@ def _in_child(work: Callable[[threading.Event], Outcome], notice: Notice) -> tup
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        # Python warns of forks beside threads: the only one here waits for signals and holds no lock.
+        # Python warns of forks beside threads: the only one here waits for signals and holds no
+        # lock.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -133,7 +151,8 @@ def _in_child(work: Callable[[threading.Event], Outcome], notice: Notice) -> tup
                     break
                 said += chunk
             elif notice.stop.is_set():
-                # Slurm signals the processes of the job's step; whether that includes this one is a setting.
+                # Slurm signals the processes of the job's step; whether that includes this one is a
+                # setting.
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGUSR2)
     _, status = os.waitpid(child, 0)
@@ -168,7 +187,8 @@ class Notice:
     """Slurm's word that the job will be ended, and the way back into the queue.
 
     Attributes:
-        stop: set as soon as the signal arrives, even while the main thread is inside a library's loop.
+        stop: set as soon as the signal arrives, even while the main thread is inside a library's
+            loop.
     """
 
     def __init__(self, patience: float, requeue: Any):
@@ -188,10 +208,11 @@ class Notice:
             late.start()
 
     def hand_over(self) -> None:
-        """Puts the job back into the queue and ends this process; returns only where submitit does not run it.
+        """Puts the job back into the queue and ends this process; returns only where submitit does
+        not run it.
 
-        After SIGTERM alone, Slurm itself is about to kill the job, to put it back if it was preempted and not if it was
-        cancelled; an exit of our own would make it a failed job.
+        After SIGTERM alone, Slurm itself is about to kill the job, to put it back if it was
+        preempted and not if it was cancelled; an exit of our own would make it a failed job.
 
         Raises:
             RuntimeError: when the job has been put back as often as it may.
@@ -205,9 +226,13 @@ class Notice:
         self._requeue(signal.SIGUSR2, None)
 
     def _without_checkpoint(self) -> None:
-        """The training did not come to its next iteration in time: back into the queue with the last checkpoint there is."""
+        """The training did not come to its next iteration in time: back into the queue with the
+        last checkpoint there is."""
         if callable(self._requeue) and self._taken.acquire(blocking=False):
-            log.warning("no iteration ended within %g s of Slurm's signal; the job goes back as it is", self._patience)
+            log.warning(
+                "no iteration ended within %g s of Slurm's signal; the job goes back as it is",
+                self._patience,
+            )
             try:
                 self._requeue(signal.SIGUSR2, None)
             except RuntimeError as error:
@@ -216,7 +241,8 @@ class Notice:
 
 @contextlib.contextmanager
 def noticed(patience: float, requeue: bool = True) -> Iterator[Notice]:
-    """Takes over SIGUSR2 and SIGTERM; submitit's handler, which would end the process at once, is called by `hand_over`.
+    """Takes over SIGUSR2 and SIGTERM; submitit's handler, which would end the process at once, is
+    called by `hand_over`.
 
     Args:
         patience: seconds. requeue: False in a process that is not the job's own.
@@ -224,7 +250,8 @@ def noticed(patience: float, requeue: bool = True) -> Iterator[Notice]:
     inbox, outbox = socket.socketpair()
     outbox.setblocking(False)
     numbers = (signal.SIGUSR2, signal.SIGTERM)
-    # Python runs handlers between bytecodes of the main thread only; the wake-up descriptor is written at once.
+    # Python runs handlers between bytecodes of the main thread only; the wake-up descriptor is
+    # written at once.
     previous = {number: signal.signal(number, lambda *_: None) for number in numbers}
     notice = Notice(patience, previous[signal.SIGUSR2] if requeue else None)
     earlier = signal.set_wakeup_fd(outbox.fileno(), warn_on_full_buffer=False)

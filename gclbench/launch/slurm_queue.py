@@ -1,4 +1,7 @@
-"""Slurm's own commands: which jobs are queued, running or gone. Works with and without accounting (no sacct)."""
+"""Slurm's own commands: which jobs are queued, running or gone.
+
+Works with and without accounting (no sacct).
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,47 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gclbench.component.registry import nearest
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError
-from gclbench.registry import nearest
 
 PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "srun")
 
 PATIENCE = 30.0
 """Seconds that a Slurm command may take."""
 
-_WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "PREEMPTED", "REVOKED"}
-_GOING = {"RUNNING", "COMPLETING", "CONFIGURING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED", "SUSPENDED"}
+_WAITING = {
+    "PENDING",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "SPECIAL_EXIT",
+    "RESV_DEL_HOLD",
+    "PREEMPTED",
+    "REVOKED",
+}
+_GOING = {
+    "RUNNING",
+    "COMPLETING",
+    "CONFIGURING",
+    "RESIZING",
+    "SIGNALING",
+    "STAGE_OUT",
+    "STOPPED",
+    "SUSPENDED",
+}
 
-_NOT_NOW = ("node not available", "nodes required for job are down", "reserved for jobs in higher priority")
+_NOT_NOW = (
+    "node not available",
+    "nodes required for job are down",
+    "reserved for jobs in higher priority",
+)
 """What `sbatch --test-only` says of a job that would wait, not fail."""
 
 
 @dataclass(frozen=True)
 class JobState:
-    """What squeue says of a job: `word` is Slurm's (`PENDING`, `OUT_OF_MEMORY`, …; empty when it has forgotten the job)."""
+    """What squeue says of a job: `word` is Slurm's (`PENDING`, `OUT_OF_MEMORY`, …; empty when it
+    has forgotten the job)."""
 
     word: str = ""
     reason: str = ""
@@ -43,13 +69,19 @@ def ask(*command: str, patience: float = PATIENCE) -> subprocess.CompletedProces
         LaunchError: when it is not there or gives no answer in time.
     """
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=patience, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=patience, stdin=subprocess.DEVNULL
+        )
     except FileNotFoundError as error:
         raise LaunchError(
-            f"launcher=slurm: '{command[0]}' is not installed here; start from a login node of the cluster, or use launcher=local"
+            f"launcher=slurm: '{command[0]}' is not installed here; start from a login node of the"
+            " cluster, or use launcher=local"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise LaunchError(f"launcher=slurm: `{' '.join(command)}` gave no answer in {patience:g} s; is the cluster up?") from error
+        raise LaunchError(
+            f"launcher=slurm: `{' '.join(command)}` gave no answer in {patience:g} s; is the"
+            " cluster up?"
+        ) from error
 
 
 def check_answering() -> None:
@@ -57,14 +89,15 @@ def check_answering() -> None:
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     if absent:
         raise LaunchError(
-            f"launcher=slurm: {', '.join(absent)} not found on PATH, so Slurm is not installed on this machine; "
-            "start from a login node of the cluster, or use launcher=local"
+            f"launcher=slurm: {', '.join(absent)} not found on PATH, so Slurm is not installed on"
+            " this machine; start from a login node of the cluster, or use launcher=local"
         )
     answer = ask("scontrol", "ping", patience=10.0)
     if answer.returncode != 0 or " is UP" not in answer.stdout:
         told = _first(answer.stderr) or _first(answer.stdout) or "no answer"
         raise LaunchError(
-            f"launcher=slurm: the Slurm controller does not answer ({told}); `scontrol ping` tells when it does again"
+            f"launcher=slurm: the Slurm controller does not answer ({told}); `scontrol ping` tells"
+            " when it does again"
         )
 
 
@@ -75,17 +108,31 @@ def check_options(flags: list[str]) -> None:
         LaunchError: with what Slurm says, and the partitions there are when it is about those.
     """
     answer = ask("sbatch", "--test-only", *flags, "--wrap=true")
-    told = " ".join(line.strip() for line in answer.stderr.splitlines() if line.strip() and not line.startswith("Try "))
+    told = " ".join(
+        line.strip()
+        for line in answer.stderr.splitlines()
+        if line.strip() and not line.startswith("Try ")
+    )
     if answer.returncode == 0 or any(text in told.lower() for text in _NOT_NOW):
         return
-    text = f"launcher=slurm: Slurm does not take these options: {told or 'it says nothing'} (sbatch {' '.join(flags)})"
+    text = (
+        f"launcher=slurm: Slurm does not take these options: {told or 'it says nothing'} (sbatch"
+        f" {' '.join(flags)})"
+    )
     if "partition" in told:
         known = sorted(set(ask("sinfo", "-h", "-o", "%R").stdout.split()))
-        asked = next((flag.partition("=")[2] for flag in flags if flag.startswith("--partition=")), "")
+        asked = next(
+            (flag.partition("=")[2] for flag in flags if flag.startswith("--partition=")), ""
+        )
         guess = nearest(asked, known)
-        text += f". Partitions: {', '.join(known)}" + (f". Did you mean launcher.partition={guess}?" if guess else "")
+        text += f". Partitions: {', '.join(known)}" + (
+            f". Did you mean launcher.partition={guess}?" if guess else ""
+        )
     elif "node configuration" in told:
-        text += "; `sinfo -o '%P %c %m %G'` prints the CPUs, memory (MB) and GPUs of each partition's nodes"
+        text += (
+            "; `sinfo -o '%P %c %m %G'` prints the CPUs, memory (MB) and GPUs of each partition's"
+            " nodes"
+        )
     raise LaunchError(text)
 
 
@@ -99,10 +146,19 @@ def states(ids: Iterable[str]) -> dict[str, JobState]:
     masters = sorted({job.partition("_")[0] for job in wanted})
     if not masters:
         return {}
-    answer = ask("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T|%r", f"--jobs={','.join(masters)}")
+    answer = ask(
+        "squeue",
+        "--noheader",
+        "--array",
+        "--states=all",
+        "--format=%i|%T|%r",
+        f"--jobs={','.join(masters)}",
+    )
     # A job that ended a while ago is forgotten; asked for alone, that is an error.
     if answer.returncode != 0 and "Invalid job id" not in answer.stderr:
-        raise LaunchError(f"launcher=slurm: squeue does not answer: {_first(answer.stderr) or 'it says nothing'}")
+        raise LaunchError(
+            f"launcher=slurm: squeue does not answer: {_first(answer.stderr) or 'it says nothing'}"
+        )
     found: dict[str, JobState] = {}
     for line in answer.stdout.splitlines():
         job, _, rest = line.strip().partition("|")
@@ -123,7 +179,8 @@ def cancel(ids: Iterable[str]) -> None:
     answer = ask("scancel", *masters)
     if answer.returncode != 0:
         raise LaunchError(
-            f"launcher=slurm: scancel does not end {', '.join(masters)}: {_first(answer.stderr)} (as {getpass.getuser()})"
+            f"launcher=slurm: scancel does not end {', '.join(masters)}: {_first(answer.stderr)}"
+            f" (as {getpass.getuser()})"
         )
 
 

@@ -1,4 +1,5 @@
-"""How far a sweep is: from the records, from who announces to be at work, and from what its launcher says of its jobs."""
+"""How far a sweep is: from the records, from who announces to be at work, and from what its
+launcher says of its jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 from gclbench.launch.estimate import Durations
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
-from gclbench.launch.presence import Presence, present
+from gclbench.launch.running import Presence, present
 from gclbench.launch.sweep import Sweep
 from gclbench.launch.unit import Unit, missing
 from gclbench.records import Record, Store
@@ -20,8 +21,10 @@ class SweepState:
 
     Attributes:
         runs: in all. counts: ended runs by status. running: who is at work on which unit.
-        queued, lost: units that wait, and units that nobody works on any more though they have no record.
-        troubles: records that are not ok. left: an estimate, in words. silent: why the launcher could not be asked, or empty.
+        queued, lost: units that wait, and units that nobody works on any more though they have no
+            record.
+        troubles: records that are not ok. left: an estimate, in words. silent: why the launcher
+            could not be asked, or empty.
     """
 
     runs: int
@@ -51,7 +54,11 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
         states = launcher_of(sweep).states(sweep)
     except LaunchError as error:
         states, silent = {}, str(error)
-    job_of = {place: states.get(job["id"], ENDED if not silent else QUEUED) for job in sweep.jobs for place in job["units"]}
+    job_of = {
+        place: states.get(job["id"], ENDED if not silent else QUEUED)
+        for job in sweep.jobs
+        for place in job["units"]
+    }
     counts: Counter[str] = Counter()
     own: list[Record] = []
     running: list[Presence] = []
@@ -62,13 +69,19 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
     for place, unit in enumerate(sweep.units):
         left = set(missing(unit, store)) if beside & set(unit.ids) else set(range(len(unit.ids)))
         for index, run_id in enumerate(unit.ids):
-            record = store.read(run_id) if run_id in beside and (index not in left or sweep.cancelled) else None
+            record = (
+                store.read(run_id)
+                if run_id in beside and (index not in left or sweep.cancelled)
+                else None
+            )
             if record is not None:
                 counts[record.status] += 1
                 own.append(record)
         if not left:
             continue
-        seen = next(filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None)
+        seen = next(
+            filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None
+        )
         if seen is not None:
             running.append(seen)
             at_work.append(unit)

@@ -1,4 +1,5 @@
-"""A sweep that was handed over: a folder beside the records that says which runs, by whom, and where they went."""
+"""A sweep that was handed over: a folder beside the records that says which runs, by whom, and
+where they went."""
 
 from __future__ import annotations
 
@@ -25,10 +26,13 @@ class Sweep:
     """Units of work and the launcher they were given to.
 
     Attributes:
-        id: name of its folder. runs_dir: the store, as given. units: in order; a job refers to them by place.
+        id: name of its folder. runs_dir: the store, as given. units: in order; a job refers to them
+            by place.
         launcher: name. options: the launcher's settings as plain values.
-        command: what was typed, for people. recorded: how many runs had been recorded when it was made.
-        jobs: what the launcher must know to find its jobs again, plain values: `{"id": …, "units": [places], …}`.
+        command: what was typed, for people. recorded: how many runs had been recorded when it was
+            made.
+        jobs: what the launcher must know to find its jobs again, plain values: `{"id": …, "units":
+            [places], …}`.
         created: UTC time, ISO 8601; for people, nothing is decided by it.
     """
 
@@ -40,8 +44,12 @@ class Sweep:
     recorded: int = 0
     jobs: list[dict[str, Any]] = field(default_factory=list)
     cancelled: bool = False
-    created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
-    id: str = field(default_factory=lambda: f"{datetime.now().strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}")
+    created: str = field(
+        default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds")
+    )
+    id: str = field(
+        default_factory=lambda: f"{datetime.now().strftime('%Y%m%d-%H%M%S')}-{uuid.uuid4().hex[:6]}"
+    )
 
     @property
     def folder(self) -> Path:
@@ -59,7 +67,12 @@ class Sweep:
         values["units"] = [unit.plain() for unit in self.units]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, json.dumps(values, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace"))
+            write_atomically(
+                path,
+                json.dumps(values, ensure_ascii=False, default=str).encode(
+                    "utf-8", "backslashreplace"
+                ),
+            )
         except OSError as error:
             raise StoreError(error.errno, unwritable(path, error)) from error
         return path
@@ -80,7 +93,9 @@ class Sweep:
         except FileNotFoundError as error:
             raise UnknownSweep(f"there is no sweep in {folder}: it holds no sweep.json") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UnknownSweep(f"{folder / 'sweep.json'} is not readable as a sweep ({error})") from error
+            raise UnknownSweep(
+                f"{folder / 'sweep.json'} is not readable as a sweep ({error})"
+            ) from error
 
 
 def sweeps(runs_dir: str) -> list[str]:

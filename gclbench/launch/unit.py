@@ -1,4 +1,5 @@
-"""The unit of work that is handed to a worker, a Slurm job or a Ray task: one training, evaluated for each of its tasks."""
+"""The unit of work that is handed to a worker, a Slurm job or a Ray task: one training, evaluated
+for each of its tasks."""
 
 from __future__ import annotations
 
@@ -15,34 +16,39 @@ if TYPE_CHECKING:
     # Imported where they are needed: whoever only reads a sweep waits for neither torch nor Hydra.
     import threading
 
-    from gclbench.config import Experiment
-    from gclbench.runner import Loaded
-    from gclbench.watch import Reporter
+    from gclbench.config.validation import Experiment
+    from gclbench.run.runner import Loaded
+    from gclbench.training.watch import Reporter
 
 log = logging.getLogger(__name__)
 
 PREEMPTED = "preempted"
-"""The status that `perform` returns for runs that it left for a later attempt; nothing is recorded for them."""
+"""The status that `perform` returns for runs that it left for a later attempt; nothing is recorded
+for them."""
 
 INTERRUPTED = "the run was interrupted; the same command repeats it"
 
 Outcome = list[tuple[str, str]]
-"""(run id, status) of each run of a unit; the status is one of `records.STATUSES` or `PREEMPTED`."""
+"""(run id, status) of each run of a unit; the status is one of `records.STATUSES` or
+`PREEMPTED`."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Runs of one seed whose tasks share an embedding; plain values only, so that it travels as JSON.
+    """Runs of one seed whose tasks share an embedding; plain values only, so that it travels as
+    JSON.
 
     Attributes:
         method, dataset: names, for people.
         overrides: what composes the experiment, without seeds, task, runs_dir, limits and launcher.
         seed: of all its runs. tasks: names. ids: run ids, one per task.
         dataset_hash: content hash of the dataset where the sweep was expanded.
-        replaces: per run the `fingerprint` of the record that is to be replaced, empty where there is none. A run whose record
-            is another one when the unit's turn comes has been done meanwhile.
+        replaces: per run the `fingerprint` of the record that is to be replaced, empty where there
+            is none. A run whose record is another one when the unit's turn comes has been done
+            meanwhile.
         device: `auto`, `cpu`, `cuda` or `cuda:1`, looked up where the unit runs.
-        time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit, no checkpoint.
+        time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit,
+            no checkpoint.
         threads: of torch; None leaves them as they are.
         tracking: name of the tracker that is told of the runs, or None.
     """
@@ -68,12 +74,19 @@ class Unit:
 
     def command(self, task: str) -> str:
         """What repeats one of its runs in a shell."""
-        own = [text for text in self.overrides if not text.lstrip("+").startswith("task.") or _of_task(text, task)]
+        own = [
+            text
+            for text in self.overrides
+            if not text.lstrip("+").startswith("task.") or _of_task(text, task)
+        ]
         return shlex.join(["gclbench", *own, f"task={task}", f"seeds=[{self.seed}]"])
 
     def plain(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
 
     @classmethod
     def from_plain(cls, values: dict[str, Any]) -> Unit:
@@ -84,7 +97,9 @@ class Unit:
         """
         known = {field.name for field in fields(cls)}
         given: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in values.items() if key in known
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in values.items()
+            if key in known
         }
         try:
             return cls(**given)
@@ -125,7 +140,8 @@ def fingerprint(record: Record | None) -> str:
 
 
 def missing(unit: Unit, store: Store) -> tuple[int, ...]:
-    """Places in `unit.ids` of the runs that are still to be done: not recorded since the sweep was expanded, or interrupted."""
+    """Places in `unit.ids` of the runs that are still to be done: not recorded since the sweep was
+    expanded, or interrupted."""
     places = []
     for place, (run_id, replaced) in enumerate(zip(unit.ids, unit.replaces, strict=True)):
         record = store.read(run_id)
@@ -134,13 +150,16 @@ def missing(unit: Unit, store: Store) -> tuple[int, ...]:
     return tuple(places)
 
 
-def perform(unit: Unit, runs_dir: str, report: Reporter | None = None, stop: threading.Event | None = None) -> Outcome:
+def perform(
+    unit: Unit, runs_dir: str, report: Reporter | None = None, stop: threading.Event | None = None
+) -> Outcome:
     """Runs what is missing of a unit, in whichever process, and records it.
 
     Args:
         report: told of training progress.
-        stop: once it is set, the training writes a checkpoint at its next iteration and ends; the runs that are missing then
-            are returned as `PREEMPTED`, without a record, and a later call goes on from the checkpoint.
+        stop: once it is set, the training writes a checkpoint at its next iteration and ends; the
+            runs that are missing then are returned as `PREEMPTED`, without a record, and a later
+            call goes on from the checkpoint.
 
     Returns:
         one (id, status) per run of the unit, those recorded earlier included.
@@ -149,19 +168,24 @@ def perform(unit: Unit, runs_dir: str, report: Reporter | None = None, stop: thr
         KeyboardInterrupt: after the runs were recorded as interrupted.
         StoreError: when a record cannot be written.
     """
-    from gclbench.config import ConfigErrors
+    from gclbench.config.validation import ConfigErrors
 
     store = Store(runs_dir)
     places = missing(unit, store)
     left = {unit.ids[place] for place in places}
-    outcome = {run_id: PREEMPTED if run_id in left else _status(store, run_id) for run_id in unit.ids}
+    outcome = {
+        run_id: PREEMPTED if run_id in left else _status(store, run_id) for run_id in unit.ids
+    }
     if places and not (stop is not None and stop.is_set()):
         try:
             experiment, specs = _composed(unit, places)
         except ConfigErrors as error:
             for text in error.errors:
                 log.error("%s: %s", unit.title, text)
-            return [(run_id, "failed" if run_id in left else status) for run_id, status in outcome.items()]
+            return [
+                (run_id, "failed" if run_id in left else status)
+                for run_id, status in outcome.items()
+            ]
         try:
             for record in _run(unit, experiment, specs, store, report, stop):
                 outcome[record.id] = record.status
@@ -185,13 +209,13 @@ def _run(
     """Loads the dataset and runs what is missing; the records that were written."""
     import torch
 
-    from gclbench.config import find_device
+    from gclbench.config.validation import find_device
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
-    from gclbench.launch.presence import announced
-    from gclbench.runner import Job, run
+    from gclbench.launch.running import announced
+    from gclbench.run.runner import Job, run
     from gclbench.tracking import Tracking
-    from gclbench.watch import Preempted
+    from gclbench.training.watch import Preempted
 
     names = {unit.tasks[place]: spec for place, spec in specs.items()}
     wrong: list[str] = []
@@ -217,7 +241,9 @@ def _run(
     records: list[Record] = []
     otherwise = "interrupted"
     try:
-        with announced(store, next(iter(names.values())).id, unit.title, tracking.hearing(report)) as heard:
+        with announced(
+            store, next(iter(names.values())).id, unit.title, tracking.hearing(report)
+        ) as heard:
             records = run(job, loaded, store, heard, stop)
     except Preempted as preempted:
         records, otherwise = preempted.records, PREEMPTED
@@ -235,8 +261,9 @@ def _status(store: Store, run_id: str) -> str:
 
 
 def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
-    """Records the missing runs of a unit whose process is gone: `oom`, `timeout`, `failed` or `interrupted`, with what is known."""
-    from gclbench.config import ConfigErrors
+    """Records the missing runs of a unit whose process is gone: `oom`, `timeout`, `failed` or
+    `interrupted`, with what is known."""
+    from gclbench.config.validation import ConfigErrors
 
     store = Store(runs_dir)
     places = missing(unit, store)
@@ -244,7 +271,8 @@ def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
         try:
             _, specs = _composed(unit, places)
         except ConfigErrors as error:
-            # Without a specification there is no record; the sweep's other units are no matter of this.
+            # Without a specification there is no record; the sweep's other units are no matter of
+            # this.
             for text in error.errors:
                 log.error("%s: %s; %s is not recorded: %s", unit.title, reason, status, text)
             places, specs = (), {}
@@ -256,7 +284,7 @@ def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
 
 @functools.lru_cache(maxsize=64)
 def _experiment(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
-    from gclbench.config import load
+    from gclbench.config.validation import load
 
     return load([*overrides, f"task=[{','.join(tasks)}]"])
 
@@ -265,18 +293,23 @@ def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int
     """The experiment, and the specs of the runs at `places`.
 
     Raises:
-        ConfigErrors: when it cannot be composed here, or comes to other runs than where the sweep was expanded.
+        ConfigErrors: when it cannot be composed here, or comes to other runs than where the sweep
+            was expanded.
     """
-    from gclbench.config import ConfigErrors
+    from gclbench.config.validation import ConfigErrors
 
     experiment = _experiment(unit.overrides, unit.tasks)
-    specs = {place: specification(experiment, unit.tasks[place], unit.seed, unit.dataset_hash) for place in places}
+    specs = {
+        place: specification(experiment, unit.tasks[place], unit.seed, unit.dataset_hash)
+        for place in places
+    }
     for place, spec in specs.items():
         if spec.id != unit.ids[place]:
             raise ConfigErrors(
                 [
-                    f"{unit.tasks[place]} is run {spec.id} here and was {unit.ids[place]} when the sweep was handed over: "
-                    "gclbench or its configs have changed since; hand the sweep over again"
+                    f"{unit.tasks[place]} is run {spec.id} here and was {unit.ids[place]} when the"
+                    " sweep was handed over: gclbench or its configs have changed since; hand the"
+                    " sweep over again"
                 ]
             )
     return experiment, specs
@@ -284,20 +317,21 @@ def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int
 
 def _loaded(unit: Unit, experiment: Experiment) -> Loaded:
     from gclbench.graph import GraphError
-    from gclbench.runner import load
+    from gclbench.run.runner import load
 
     loaded = load(experiment.components["dataset"])
     if loaded.graph.content_hash != unit.dataset_hash:
         raise GraphError(
-            f"dataset '{unit.dataset}' has content {loaded.graph.content_hash[:16]} here, and had {unit.dataset_hash[:16]} when "
-            "the sweep was handed over; make the files the same (`gclbench data verify`), or hand the sweep over again"
+            f"dataset '{unit.dataset}' has content {loaded.graph.content_hash[:16]} here, and had"
+            f" {unit.dataset_hash[:16]} when the sweep was handed over; make the files the same"
+            " (`gclbench data verify`), or hand the sweep over again"
         )
     return loaded
 
 
 def _ended(unit: Unit, spec: RunSpec, status: str, reason: str, store: Store) -> Record:
     """Writes the record of a run that did not come to its end by itself."""
-    from gclbench.environment import versions
+    from gclbench.machine.environment import versions
 
     record = Record(
         id=spec.id,
@@ -307,7 +341,11 @@ def _ended(unit: Unit, spec: RunSpec, status: str, reason: str, store: Store) ->
         device=unit.device,
         environment=versions(),
         command=unit.command(unit.tasks[unit.ids.index(spec.id)]),
-        limits={key: value for key, value in (("time", unit.time_limit), ("memory", unit.memory_limit)) if value is not None},
+        limits={
+            key: value
+            for key, value in (("time", unit.time_limit), ("memory", unit.memory_limit))
+            if value is not None
+        },
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
     store.write(record)

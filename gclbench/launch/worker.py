@@ -1,7 +1,9 @@
-"""A worker process: reads units from its standard input, one JSON line each, and tells what becomes of them on a pipe.
+"""A worker process: reads units from its standard input, one JSON line each, and tells what becomes
+of them on a pipe.
 
-Started by `gclbench.launch.pool`; messages are JSON lines: `{"ready": true}`, `{"progress": [done, all, loss]}`,
-`{"ended": [[id, status], …]}`, `{"store": text}` when records cannot be written, `{"error": text}` for a defect of ours.
+Started by `gclbench.launch.pool`; messages are JSON lines: `{"ready": true}`, `{"progress": [done,
+all, loss]}`, `{"ended": [[id, status], …]}`, `{"store": text}` when records cannot be written,
+`{"error": text}` for a defect of ours.
 """
 
 from __future__ import annotations
@@ -30,9 +32,14 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, _interrupt)
     _end_with(parent)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
     warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-    with os.fdopen(channel, "w", encoding="utf-8", buffering=1) as pipe, contextlib.suppress(BrokenPipeError):
+    with (
+        os.fdopen(channel, "w", encoding="utf-8", buffering=1) as pipe,
+        contextlib.suppress(BrokenPipeError),
+    ):
         return _serve(runs_dir, pipe)
     return 1
 
@@ -77,7 +84,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A worker whose parent was killed ends its run as interrupted (Linux; elsewhere it ends after its unit)."""
+    """A worker whose parent was killed ends its run as interrupted (Linux; elsewhere it ends after
+    its unit)."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:

@@ -12,17 +12,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.component.settings import Count
+from gclbench.embedding import Embedding
 from gclbench.filters.symmetric import by_columns
-from gclbench.graph import Embedding
-from gclbench.hyperparameters import Count
 from gclbench.methods.clusters import kmeans, number_of_clusters, spread
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 @dataclass(frozen=True)
 class AdaptiveSmoothing:
-    """Smooths by one power more at a time while the clusters' spread falls; labels have no part in it.
+    """Smooths by one power more at a time while the clusters' spread falls; labels have no part in
+    it.
 
     Attributes:
         clusters: number of clusters K; None takes the dataset's number of classes.
@@ -41,13 +42,15 @@ class AdaptiveSmoothing:
     n_init: Count = 10
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Embeds every node at the last order before the spread rises for the first time, or at `max_order`.
+        """Embeds every node at the last order before the spread rises for the first time, or at
+        `max_order`.
 
         Args:
             graph: x (N×F), edge_index (2×E). labels: not read.
 
         Raises:
-            Unsupported: when the number of clusters is not known, or larger than the number of nodes.
+            Unsupported: when the number of clusters is not known, or larger than the number of
+                nodes.
         """
         k = number_of_clusters(graph, self.clusters, type(self).__name__.lower())
         step = self.power(graph)
@@ -56,7 +59,8 @@ class AdaptiveSmoothing:
             powers.x = by_columns(powers.x, step)
             z, measured = self.represented(powers, order, k, start)
             spreads = [
-                spread(measured, kmeans(z, k, self.n_init, int(start.integers(2**31))).clusters) for _ in range(self.repetitions)
+                spread(measured, kmeans(z, k, self.n_init, int(start.integers(2**31))).clusters)
+                for _ in range(self.repetitions)
             ]
             found = math.fsum(spreads) / self.repetitions
             watch(order, self.max_order, found)
@@ -69,7 +73,9 @@ class AdaptiveSmoothing:
         """From one power of the smoothed features to the next, any columns of them (N×F')."""
         raise TypeError(f"{type(self).__name__} defines no power")
 
-    def represented(self, powers: Powers, order: int, k: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
+    def represented(
+        self, powers: Powers, order: int, k: int, start: np.random.Generator
+    ) -> tuple[Tensor, Tensor]:
         """What is clustered at an order (N×c), and what the clusters' spread is measured on (N×c')."""
         raise TypeError(f"{type(self).__name__} defines no representation")
 
@@ -82,7 +88,8 @@ class Powers:
     """How far the smoothing is.
 
     Attributes:
-        x: the present power (N×F). total: the sum of those so far, for a method that takes their mean.
+        x: the present power (N×F). total: the sum of those so far, for a method that takes their
+            mean.
         z: the embedding with the least spread. spread: its spread.
     """
 

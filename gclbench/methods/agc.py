@@ -9,11 +9,11 @@ import numpy as np
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
 from gclbench.filters.agc import STRENGTH
 from gclbench.filters.symmetric import SymmetricAdjacency
 from gclbench.methods.adaptive_smoothing import AdaptiveSmoothing, Powers
 from gclbench.methods.clusters import leading_directions
-from gclbench.registry import METHODS
 
 
 @METHODS.register("agc")
@@ -21,8 +21,8 @@ from gclbench.registry import METHODS
 class Agc(AdaptiveSmoothing):
     """AGC: features smoothed by ((I + S)/2)^k, k where the clusters are tightest, and their leading singular vectors.
 
-    The embedding is the K leading left singular vectors of the smoothed features (N×K); with fewer dimensions than
-    clusters there are fewer of them, and one without a singular value is zero.
+    The embedding is the K leading left singular vectors of the smoothed features (N×K); with fewer
+    dimensions than clusters there are fewer of them, and one without a singular value is zero.
     """
 
     def power(self, graph: Data) -> Callable[[Tensor], Tensor]:
@@ -30,6 +30,8 @@ class Agc(AdaptiveSmoothing):
         adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=True)
         return lambda x: adjacency.towards(x, STRENGTH)
 
-    def represented(self, powers: Powers, order: int, k: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
+    def represented(
+        self, powers: Powers, order: int, k: int, start: np.random.Generator
+    ) -> tuple[Tensor, Tensor]:
         """The singular vectors are clustered; the spread is that of the smoothed features."""
         return leading_directions(powers.x, k, start)[0], powers.x

@@ -13,15 +13,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding, Unsupported
-from gclbench.hyperparameters import Count, Fraction, Later, OneOf, Positive, Range
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, Fraction, Later, OneOf, Positive, Range
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
 from gclbench.nn.sparse import compressed
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 Share = Annotated[float, Range(above=0, most=1)]
 
@@ -31,17 +32,20 @@ Share = Annotated[float, Range(above=0, most=1)]
 class Age:
     """AGE: a linear encoder of Laplacian-smoothed features, trained on its own most and least similar pairs.
 
-    Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps the one with the least Davies–Bouldin
-    index of them, or, for link prediction as in its official script, the one that ranks the task's validation pairs best. No label has a
-    part in it.
+    Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps
+    the one with the least Davies–Bouldin index of them, or, for link prediction as in its official
+    script, the one that ranks the task's validation pairs best. No label has a part in it.
 
     Attributes:
         epochs: passes over the most similar pairs. update_every: epochs between two rankings.
         lr: of Adam. hidden: width of the embedding. batch_size: pairs of each kind in a batch.
-        upper_start, upper_end: share u of the N² pairs that are positives, at the start and at the end.
+        upper_start, upper_end: share u of the N² pairs that are positives, at the start and at the
+            end.
         lower_start, lower_end: l; negatives are drawn from the least similar 1 − l of the pairs.
-        clusters: number of clusters; None takes the dataset's number of classes. n_init: restarts of their k-means.
-        epoch_by: what the epoch is taken by, `clusters` or `validation`; with the second it has no clusters of its own.
+        clusters: number of clusters; None takes the dataset's number of classes. n_init: restarts
+            of their k-means.
+        epoch_by: what the epoch is taken by, `clusters` or `validation`; with the second it has no
+            clusters of its own.
     """
 
     version: ClassVar[str] = "1"
@@ -63,14 +67,15 @@ class Age:
     epoch_by: Annotated[str, OneOf("clusters", "validation"), Later()] = "clusters"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the encoder and returns the embedding (N×hidden) and clusters of the epoch with the least index.
+        """Trains the encoder and returns the embedding (N×hidden) and clusters of the epoch with
+        the least index.
 
         Args:
             graph: x (N×F) is the smoothed features (filter=laplacian). labels: not read.
 
         Raises:
-            Unsupported: when the number of clusters is not known, or larger than the number of nodes, or the task has no validation
-                pairs to take the epoch by.
+            Unsupported: when the number of clusters is not known, or larger than the number of
+                nodes, or the task has no validation pairs to take the epoch by.
         """
         x = graph.x
         judge = self._judge(graph, rng)
@@ -79,7 +84,9 @@ class Age:
         optimiser = torch.optim.Adam(encoder.parameters(), lr=self.lr, fused=True)
         pairs = Pairs(normalize(x, dim=1), *self._thresholds(0), generator=rng.torch("pairs"))
         best = Best()
-        for epoch in watch.iterations(self.epochs, encoder=encoder, optimiser=optimiser, pairs=pairs, best=best):
+        for epoch in watch.iterations(
+            self.epochs, encoder=encoder, optimiser=optimiser, pairs=pairs, best=best
+        ):
             total = torch.zeros((), device=x.device)
             for most in pairs.most.split(self.batch_size):
                 least = pairs.least(len(most))
@@ -111,8 +118,9 @@ class Age:
             return by_clusters
         if "validation" not in graph:
             raise Unsupported(
-                "method.epoch_by=validation takes the epoch by the task's validation pairs, and this task holds none out; "
-                "method.epoch_by=clusters needs none, and task=link_prediction has some"
+                "method.epoch_by=validation takes the epoch by the task's validation pairs, and"
+                " this task holds none out; method.epoch_by=clusters needs none, and"
+                " task=link_prediction has some"
             )
         return lambda z: (None, -graph.validation(Embedding(z, geometry="cosine")))
 
@@ -136,7 +144,8 @@ class Age:
 
 
 class ScaledLinear(nn.Module):
-    """One linear layer, each row then scaled to [0, 1] by its own least and largest entry, and to length 1.
+    """One linear layer, each row then scaled to [0, 1] by its own least and largest entry, and to
+    length 1.
 
     A row whose entries are all the same becomes zero.
 
@@ -157,7 +166,10 @@ class ScaledLinear(nn.Module):
 
 
 class PairProducts(torch.autograd.Function):
-    """z_i · z_j of listed pairs (P) of rows of z (N×d). The gradient is one product with the sparse N×N matrix of the pairs' own."""
+    """z_i · z_j of listed pairs (P) of rows of z (N×d).
+
+    The gradient is one product with the sparse N×N matrix of the pairs' own.
+    """
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, one: Tensor, other: Tensor) -> Tensor:
@@ -168,7 +180,11 @@ class PairProducts(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         z, one, other = ctx.saved_tensors
-        rows, columns, values = torch.cat([one, other]), torch.cat([other, one]), torch.cat([gradient, gradient])
+        rows, columns, values = (
+            torch.cat([one, other]),
+            torch.cat([other, one]),
+            torch.cat([gradient, gradient]),
+        )
         order = torch.argsort(rows * len(z) + columns, stable=True)
         matrix = compressed(rows[order], columns[order], values[order], (len(z), len(z)))
         return torch.sparse.mm(matrix, z), None, None
@@ -188,10 +204,12 @@ class Pairs:
     """The pairs a stretch of epochs learns from.
 
     Args:
-        z: N×d unit rows whose cosines are ranked. upper, lower: u and l. generator: what shuffles and draws.
+        z: N×d unit rows whose cosines are ranked. upper, lower: u and l. generator: what shuffles
+            and draws.
 
     Attributes:
-        most: ids i·N + j of the u·N² most similar pairs, in an order of their own, the same in every epoch until the next ranking.
+        most: ids i·N + j of the u·N² most similar pairs, in an order of their own, the same in
+            every epoch until the next ranking.
     """
 
     def __init__(self, z: Tensor, upper: float, lower: float, generator: torch.Generator):
@@ -211,7 +229,12 @@ class Pairs:
 
     def state_dict(self) -> dict[str, Any]:
         """All of it."""
-        return {"most": self.most, "threshold": self._threshold, "z": self._z, "generator": self._generator.get_state()}
+        return {
+            "most": self.most,
+            "threshold": self._threshold,
+            "z": self._z,
+            "generator": self._generator.get_state(),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a state that `state_dict` gave."""
@@ -225,7 +248,8 @@ class Best:
     """The embedding with the least index so far, of equal ones the latest.
 
     Attributes:
-        index: its index. z, clusters: it and its clusters, None before the first; no clusters where the index needs none.
+        index: its index. z, clusters: it and its clusters, None before the first; no clusters where
+            the index needs none.
     """
 
     def __init__(self) -> None:

@@ -11,15 +11,16 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, Fraction, NonNegative, Positive, Range
 from gclbench.contrast.views import kept
-from gclbench.graph import Embedding, Unsupported
-from gclbench.hyperparameters import Count, Fraction, NonNegative, Positive, Range
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.methods.two_view import check_shapes
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 @METHODS.register("bgrl")
@@ -28,9 +29,11 @@ class Bgrl:
     """BGRL: a network predicts what its own slow average makes of another view of the same node; no negatives.
 
     Attributes:
-        epochs: full-graph steps. warmup: share of them in which the learning rate rises; then it falls to 0 as a cosine.
+        epochs: full-graph steps. warmup: share of them in which the learning rate rises; then it
+            falls to 0 as a cosine.
         lr, weight_decay: of AdamW, the highest rate.
-        architecture: width of each GCN layer, batch-normalised and with PReLU. predictor: hidden width of the prediction head.
+        architecture: width of each GCN layer, batch-normalised and with PReLU. predictor: hidden
+            width of the prediction head.
         momentum: share that the average keeps in the first step; it rises to 1 as a cosine.
         edge_drop, feature_drop: probabilities of the first and the second view.
         normalize_features: divide each row of the features by its sum.
@@ -39,7 +42,9 @@ class Bgrl:
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
-    no_negatives: ClassVar[str] = "it predicts a node's embedding from its other view and has no negatives at all"
+    no_negatives: ClassVar[str] = (
+        "it predicts a node's embedding from its other view and has no negatives at all"
+    )
 
     epochs: Annotated[int, Range(least=0)] = 10000
     warmup: Fraction = 0.1
@@ -56,14 +61,16 @@ class Bgrl:
         check_shapes(self)
 
     def rate(self, done: int) -> float:
-        """Share of lr after that many steps: linear over the warm-up, then a half cosine to 0 at `epochs`."""
+        """Share of lr after that many steps: linear over the warm-up, then a half cosine to 0 at
+        `epochs`."""
         rising = self.warmup * self.epochs
         if done < rising:
             return done / rising
         return 0.5 * (1 + math.cos(math.pi * (done - rising) / (self.epochs - rising)))
 
     def keeping(self, done: int) -> float:
-        """Share that the average keeps after that many steps: 1 − (1 − momentum)·(1 + cos(π·done/epochs))/2."""
+        """Share that the average keeps after that many steps: 1 − (1 − momentum)·(1 +
+        cos(π·done/epochs))/2."""
         return 1 - (1 - self.momentum) * 0.5 * (1 + math.cos(math.pi * done / self.epochs))
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
@@ -82,13 +89,21 @@ class Bgrl:
         width = self.architecture[-1]
         with rng.seeded("init"):
             encoder = Gcn(features.width, self.architecture, "prelu", batch_norm=True)
-            predictor = nn.Sequential(nn.Linear(width, self.predictor), nn.PReLU(), nn.Linear(self.predictor, width))
+            predictor = nn.Sequential(
+                nn.Linear(width, self.predictor), nn.PReLU(), nn.Linear(self.predictor, width)
+            )
         with rng.seeded("target"):
             # The average starts from weights of its own.
-            target = Gcn(features.width, self.architecture, "prelu", batch_norm=True).requires_grad_(False)
-        model = nn.ModuleDict({"encoder": encoder, "predictor": predictor, "target": target}).to(graph.x.device)
+            target = Gcn(
+                features.width, self.architecture, "prelu", batch_norm=True
+            ).requires_grad_(False)
+        model = nn.ModuleDict({"encoder": encoder, "predictor": predictor, "target": target}).to(
+            graph.x.device
+        )
         online = [*encoder.parameters(), *predictor.parameters()]
-        optimiser = torch.optim.AdamW(online, lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        optimiser = torch.optim.AdamW(
+            online, lr=self.lr, weight_decay=self.weight_decay, fused=True
+        )
         views = rng.torch("views")
         for epoch in watch.iterations(self.epochs, model=model, optimiser=optimiser, views=views):
             for group in optimiser.param_groups:
@@ -99,8 +114,13 @@ class Bgrl:
                 drawn.append((adjacency.normalised(edges), kept(features.width, column, views)))
             with torch.no_grad():
                 aims = [target(features, propagation, columns) for propagation, columns in drawn]
-            predictions = [predictor(encoder(features, propagation, columns)) for propagation, columns in drawn]
-            terms = {"first view": bootstrap(predictions[0], aims[1]), "second view": bootstrap(predictions[1], aims[0])}
+            predictions = [
+                predictor(encoder(features, propagation, columns)) for propagation, columns in drawn
+            ]
+            terms = {
+                "first view": bootstrap(predictions[0], aims[1]),
+                "second view": bootstrap(predictions[1], aims[0]),
+            }
             loss = terms["first view"] + terms["second view"]
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
@@ -122,7 +142,8 @@ def bootstrap(prediction: Tensor, aim: Tensor) -> Tensor:
 
 
 def follow(target: nn.Module, online: nn.Module, keeping: float) -> None:
-    """Moves the target's parameters towards the online network's: t ← keeping·t + (1 − keeping)·o; buffers stay its own."""
+    """Moves the target's parameters towards the online network's: t ← keeping·t + (1 − keeping)·o;
+    buffers stay its own."""
     with torch.no_grad():
         for slow, fast in zip(target.parameters(), online.parameters(), strict=True):
             slow.lerp_(fast, 1 - keeping)

@@ -1,4 +1,5 @@
-"""CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et al. 2021)."""
+"""CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et
+al. 2021)."""
 
 from __future__ import annotations
 
@@ -9,14 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, Fraction, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.views import kept
-from gclbench.graph import Embedding, Unsupported
-from gclbench.hyperparameters import Count, Fraction, NonNegative, OneOf, Positive, Range
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 SMALLEST_VARIANCE = 1e-12
 """Added to a column's variance, so that a constant column becomes zero and not NaN."""
@@ -29,8 +31,8 @@ class CcaSsg:
 
     Attributes:
         epochs: full-graph steps. lr, weight_decay: of Adam.
-        encoder: `gcn`, ReLU between layers and none after the last; or `mlp`, the same layers without propagation and with batch
-            normalisation before each ReLU.
+        encoder: `gcn`, ReLU between layers and none after the last; or `mlp`, the same layers
+            without propagation and with batch normalisation before each ReLU.
         architecture: width of each layer.
         decorrelation: λ, the weight of the columns' correlations in the loss.
         edge_drop, feature_drop: probabilities, the same in both views.
@@ -54,7 +56,9 @@ class CcaSsg:
 
     def __post_init__(self) -> None:
         if not self.architecture:
-            raise ValueError("architecture needs at least one width, for example method.architecture=[512,512]")
+            raise ValueError(
+                "architecture needs at least one width, for example method.architecture=[512,512]"
+            )
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """Trains the encoder and embeds every node of the graph as it is.
@@ -66,7 +70,9 @@ class CcaSsg:
             Unsupported: for a graph of one node, whose columns have no variance.
         """
         if len(graph.x) < 2:
-            raise Unsupported(f"cca_ssg standardises over nodes, and '{graph.name}' has {len(graph.x)}")
+            raise Unsupported(
+                f"cca_ssg standardises over nodes, and '{graph.name}' has {len(graph.x)}"
+            )
         features = Features(graph.x, self.normalize_features)
         adjacency = Adjacency(graph.edge_index, features.nodes)
         with rng.seeded("init"):
@@ -76,10 +82,13 @@ class CcaSsg:
                 else FeatureMlp(features.width, self.architecture)
             )
         if isinstance(network, Gcn):
-            # The loss sees centred columns only, so this bias would get rounding errors for a gradient, and Adam makes full steps of them.
+            # The loss sees centred columns only, so this bias would get rounding errors for a
+            # gradient, and Adam makes full steps of them.
             network.biases[-1].requires_grad_(False)
         network.to(graph.x.device)
-        optimiser = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        optimiser = torch.optim.Adam(
+            network.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True
+        )
         views = rng.torch("views")
 
         def encoded(edges: Tensor | None, columns: Tensor | None) -> Tensor:
@@ -87,9 +96,14 @@ class CcaSsg:
                 return network(features, columns)
             return network(features, adjacency.normalised(edges), columns)
 
-        for epoch in watch.iterations(self.epochs, network=network, optimiser=optimiser, views=views):
+        for epoch in watch.iterations(
+            self.epochs, network=network, optimiser=optimiser, views=views
+        ):
             u, v = (
-                encoded(kept(graph.edge_index.shape[1], self.edge_drop, views), kept(features.width, self.feature_drop, views))
+                encoded(
+                    kept(graph.edge_index.shape[1], self.edge_drop, views),
+                    kept(features.width, self.feature_drop, views),
+                )
                 for _ in range(2)
             )
             terms = canonical_correlation(u, v)
@@ -104,7 +118,8 @@ class CcaSsg:
 
 
 class FeatureMlp(nn.Module):
-    """Linear layers on constant features, batch normalisation and ReLU between them; no biases, as every layer's is taken out again.
+    """Linear layers on constant features, batch normalisation and ReLU between them; no biases, as
+    every layer's is taken out again.
 
     Args:
         inputs: F. widths: output width of each layer.
@@ -136,7 +151,8 @@ def canonical_correlation(u: Tensor, v: Tensor) -> dict[str, Tensor]:
         u, v: N×d, embeddings of the same nodes in two views.
 
     Returns:
-        alignment: −tr(C_uv); decorrelation: ‖I − C_uu‖² + ‖I − C_vv‖², with C_ab = âᵀ b̂ / N and standardised columns.
+        alignment: −tr(C_uv); decorrelation: ‖I − C_uu‖² + ‖I − C_vv‖², with C_ab = âᵀ b̂ / N and
+            standardised columns.
     """
     a, b = standardised(u), standardised(v)
     identity = torch.eye(a.shape[1], dtype=a.dtype, device=a.device)

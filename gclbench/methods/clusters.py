@@ -1,4 +1,7 @@
-"""Clusters inside a method: how many, by k-means, and how far they spread. What AGC, SSGC, AGE and SDCN share."""
+"""Clusters inside a method: how many, by k-means, and how far they spread.
+
+What AGC, SSGC, AGE and SDCN share.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,8 @@ def number_of_clusters(graph: Data, asked: int | None, method: str) -> int:
     k = asked if asked is not None else int(getattr(graph, "classes", 0))
     if k < 1:
         raise Unsupported(
-            f"{method} needs a number of clusters, and '{graph.name}' has no labels to take it from; give it with method.clusters=K"
+            f"{method} needs a number of clusters, and '{graph.name}' has no labels to take it"
+            " from; give it with method.clusters=K"
         )
     if k > graph.num_nodes:
         raise Unsupported(
@@ -47,7 +51,8 @@ class Partition:
     """A clustering.
 
     Attributes:
-        clusters: (N,) int64; fewer distinct rows than clusters leave some empty. centres: K×d float32.
+        clusters: (N,) int64; fewer distinct rows than clusters leave some empty. centres: K×d
+            float32.
     """
 
     clusters: Tensor
@@ -55,21 +60,29 @@ class Partition:
 
 
 def kmeans(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
-    """Lloyd's algorithm from k-means++ starts, the restart with the least inertia; one thread, so a rerun is bit-identical.
+    """Lloyd's algorithm from k-means++ starts, the restart with the least inertia; one thread, so a
+    rerun is bit-identical.
 
     Args:
         z: N×d with N ≥ k.
     """
-    model = KMeans(n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed)
+    model = KMeans(
+        n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
+    )
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=ConvergenceWarning, message="Number of distinct clusters")
+        warnings.filterwarnings(
+            "ignore", category=ConvergenceWarning, message="Number of distinct clusters"
+        )
         model.fit(z.detach().cpu().numpy())
     centres = torch.from_numpy(model.cluster_centers_.astype(np.float32))
-    return Partition(torch.from_numpy(model.labels_.astype(np.int64)).to(z.device), centres.to(z.device))
+    return Partition(
+        torch.from_numpy(model.labels_.astype(np.int64)).to(z.device), centres.to(z.device)
+    )
 
 
 def spread(x: Tensor, clusters: Tensor) -> float:
-    """Mean over the non-empty clusters of the mean squared distance of a cluster's rows to their centre.
+    """Mean over the non-empty clusters of the mean squared distance of a cluster's rows to their
+    centre.
 
     Half of AGC's intra-cluster distance (mean over pairs), which has the same minimum.
 
@@ -86,9 +99,11 @@ def spread(x: Tensor, clusters: Tensor) -> float:
 
 
 def leading_directions(x: Tensor, count: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """The leading left singular vectors of x (N×c) and their singular values (c), c = min(count, N, F), largest first.
+    """The leading left singular vectors of x (N×c) and their singular values (c), c = min(count, N,
+    F), largest first.
 
-    A vector whose singular value is zero is zero: features that span fewer dimensions, or are all zero, have no direction there.
+    A vector whose singular value is zero is zero: features that span fewer dimensions, or are all
+    zero, have no direction there.
 
     Args:
         x: N×F. start: of the Lanczos iteration.
@@ -99,7 +114,10 @@ def leading_directions(x: Tensor, count: int, start: np.random.Generator) -> tup
         return x.new_zeros(len(x), count), x.new_zeros(count)
     left, values = _singular(matrix, count, start.standard_normal(min(x.shape)))
     kept = values > NEGLIGIBLE * values[0]
-    left, values = np.where(kept, left, 0.0).astype(np.float32), np.where(kept, values, 0.0).astype(np.float32)
+    left, values = (
+        np.where(kept, left, 0.0).astype(np.float32),
+        np.where(kept, values, 0.0).astype(np.float32),
+    )
     return torch.from_numpy(left).to(x.device), torch.from_numpy(values).to(x.device)
 
 

@@ -1,4 +1,7 @@
-"""DeepWalk: skip-gram over truncated random walks (Perozzi et al. 2014), with its repository's defaults."""
+"""DeepWalk: skip-gram over truncated random walks (Perozzi et al.
+
+2014), with its repository's defaults.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding, Unsupported
-from gclbench.hyperparameters import Count
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 @METHODS.register("deepwalk")
@@ -26,7 +30,8 @@ class DeepWalk:
     A node without edges has no walk; its vector is zero.
 
     Attributes:
-        walks: walks started at each node. length: nodes of a walk. window: of the skip-gram, to each side.
+        walks: walks started at each node. length: nodes of a walk. window: of the skip-gram, to
+            each side.
         dimension: d. epochs: passes of the skip-gram over all walks.
     """
 
@@ -50,10 +55,18 @@ class DeepWalk:
         try:
             from gensim.models import Word2Vec
         except ImportError as error:
-            raise Unsupported("deepwalk needs gensim, which is not installed: pip install 'gclbench[deepwalk]'") from error
+            raise Unsupported(
+                "deepwalk needs gensim, which is not installed: pip install 'gclbench[deepwalk]'"
+            ) from error
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"deepwalk walks along edges, and '{graph.name}' has none")
-        walks = random_walks(graph.edge_index.cpu().numpy(), graph.num_nodes, self.walks, self.length, rng.numpy("walks"))
+        walks = random_walks(
+            graph.edge_index.cpu().numpy(),
+            graph.num_nodes,
+            self.walks,
+            self.length,
+            rng.numpy("walks"),
+        )
         # One worker: with several, the order of updates and so the vectors change from run to run.
         model = Word2Vec(
             Sentences(walks, graph.num_nodes),
@@ -74,7 +87,8 @@ class DeepWalk:
 
 
 class Sentences:
-    """Walks as lists of words, one word per node, made anew in each pass: as strings they would fill the memory.
+    """Walks as lists of words, one word per node, made anew in each pass: as strings they would
+    fill the memory.
 
     Args:
         walks: rows of node ids. nodes: N.
@@ -88,8 +102,11 @@ class Sentences:
         return ([self._words[node] for node in walk.tolist()] for walk in self._walks)
 
 
-def random_walks(edge_index: np.ndarray, nodes: int, walks: int, length: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform random walks from every node with an edge, in shuffled order (rows of `length` node ids).
+def random_walks(
+    edge_index: np.ndarray, nodes: int, walks: int, length: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Uniform random walks from every node with an edge, in shuffled order (rows of `length` node
+    ids).
 
     Args:
         edge_index: both directions of every edge (2×E), sorted by source. walks: per node.
@@ -101,5 +118,7 @@ def random_walks(edge_index: np.ndarray, nodes: int, walks: int, length: int, rn
     path[:, 0] = starts
     for step in range(1, length):
         here = path[:, step - 1]
-        path[:, step] = edge_index[1, first[here] + (rng.random(len(here)) * degree[here]).astype(np.int64)]
+        path[:, step] = edge_index[
+            1, first[here] + (rng.random(len(here)) * degree[here]).astype(np.int64)
+        ]
     return path

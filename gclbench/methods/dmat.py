@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, Fraction
 from gclbench.contrast.objectives import labelled_two_view
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
-from gclbench.hyperparameters import Count, Fraction
 from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
-from gclbench.registry import METHODS
 
 
 @METHODS.register("dmat")
@@ -29,8 +29,15 @@ class Dmat(MetricLearning):
     views: Count = 3
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
-        """Eq. 5 of the batch with each view, averaged over views; same-class entries of both copies are positives."""
-        dropped = [dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device) for _ in range(self.views)]
+        """Eq.
+
+        5 of the batch with each view, averaged over views; same-class entries of both copies are
+        positives.
+        """
+        dropped = [
+            dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)
+            for _ in range(self.views)
+        ]
         anchor, *masked = (unit_rows(view) for view in encoder.views(x, dropped))
         losses = [labelled_two_view(anchor, view, labels, self.tau) for view in masked]
         return torch.stack(losses).mean()

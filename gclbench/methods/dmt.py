@@ -1,4 +1,5 @@
-"""DMT: semi-supervised deep metric learning with the multi-class tuple loss (paper 000, section 3.2)."""
+"""DMT: semi-supervised deep metric learning with the multi-class tuple loss (paper 000, section
+3.2)."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import METHODS
 from gclbench.contrast.objectives import labelled_tuple
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
-from gclbench.registry import METHODS
 
 
 @METHODS.register("dmt")

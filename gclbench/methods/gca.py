@@ -7,11 +7,11 @@ from typing import Annotated
 
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import OneOf
 from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, edge_dropping
-from gclbench.hyperparameters import OneOf
 from gclbench.methods.two_view import Drops, TwoView
 from gclbench.nn.sparse import DENSE_FROM, normalised_rows
-from gclbench.registry import METHODS
 
 
 @METHODS.register("gca")
@@ -26,11 +26,14 @@ class Gca(TwoView):
     centrality: Annotated[str, OneOf(*CENTRALITIES)] = "degree"
 
     def drops(self, graph: Data) -> tuple[Drops, Drops]:
-        """Probabilities per edge entry and feature column, of which `edge_drop` and `feature_drop` are the means (before the cap)."""
+        """Probabilities per edge entry and feature column, of which `edge_drop` and `feature_drop`
+        are the means (before the cap)."""
         centrality = CENTRALITIES[self.centrality](graph.edge_index, len(graph.x))
         edges = edge_dropping(centrality, graph.edge_index)
         x = normalised_rows(graph.x) if self.normalize_features else graph.x
-        columns = column_dropping(centrality, x, binary=float((x != 0).sum()) < DENSE_FROM * x.numel())
+        columns = column_dropping(
+            centrality, x, binary=float((x != 0).sum()) < DENSE_FROM * x.numel()
+        )
         first, second = (
             Drops(capped(edges, edge), capped(columns, column))
             for edge, column in zip(self.edge_drop, self.feature_drop, strict=True)

@@ -8,11 +8,11 @@ from typing import ClassVar
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Contrast, Embedding
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.embedding import Contrast, Embedding
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 ENTRIES_FOR_ANALYSES = 1 << 25
 """Largest N·F of which unit rows are kept for analyses: 128 MiB in float32."""
@@ -23,9 +23,10 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 class Features:
     """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone.
 
-    task=clustering does the k-means. Of fewer different points than clusters each is one cluster and the others stay empty
-    (`clusters_found` says how many are not); features that are all the same are one cluster. For task=contrast the features'
-    unit rows stand in for both views, at τ = 1: its hardness is that of raw and of smoothed features (paper 000, Figure 6a, b).
+    task=clustering does the k-means. Of fewer different points than clusters each is one cluster
+    and the others stay empty (`clusters_found` says how many are not); features that are all the
+    same are one cluster. For task=contrast the features' unit rows stand in for both views, at τ =
+    1: its hardness is that of raw and of smoothed features (paper 000, Figure 6a, b).
     """
 
     version: ClassVar[str] = "2"

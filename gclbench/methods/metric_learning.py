@@ -1,4 +1,5 @@
-"""What DMT, DMAT and DMAT-i share: an encoder trained on shuffled batches of filtered features (paper 000, Algorithm 1)."""
+"""What DMT, DMAT and DMAT-i share: an encoder trained on shuffled batches of filtered features
+(paper 000, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -12,15 +13,16 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.contrast.negatives import Negatives, Pair, RowMixture, Strategy
-from gclbench.contrast.uniform import Uniform
+from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Contrast, Embedding, Unsupported
-from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range, Temperature
+from gclbench.embedding import Contrast, Embedding
+from gclbench.graph import Unsupported
 from gclbench.methods.subgraphs import edges_among
+from gclbench.negatives.strategy import Negatives, Pair, RowMixture, Strategy
+from gclbench.negatives.uniform import Uniform
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 ROWS_AT_ONCE = 8192
 """Nodes encoded together for the final embedding; bounds memory."""
@@ -31,11 +33,14 @@ class MetricLearning:
     """The shared hyper-parameters and training loop.
 
     Attributes:
-        epochs: number of training iterations, `n_epochs` of the paper's Table 8; 0 leaves the encoder untrained.
-        epoch_is: what one iteration is: one `batch`, or one `pass` over all batches (docs/choices.md says why `batch`).
+        epochs: number of training iterations, `n_epochs` of the paper's Table 8; 0 leaves the
+            encoder untrained.
+        epoch_is: what one iteration is: one `batch`, or one `pass` over all batches
+            (docs/choices.md says why `batch`).
         architecture: width of each encoder layer.
         activation: between layers; none after the last.
-        unit_input: scale the filtered features' rows to length 1 first, so that the embedding depends on their directions alone.
+        unit_input: scale the filtered features' rows to length 1 first, so that the embedding
+            depends on their directions alone.
         tau: temperature t. lr, weight_decay: of AdamW.
         batch_size: nodes per batch; a batch larger than the graph is the graph.
     """
@@ -55,22 +60,33 @@ class MetricLearning:
 
     def __post_init__(self) -> None:
         if not self.architecture:
-            raise ValueError("architecture needs at least one width, for example method.architecture=[256,128]")
+            raise ValueError(
+                "architecture needs at least one width, for example method.architecture=[256,128]"
+            )
 
     @property
     def needs_labels(self) -> bool:
         """Whether training reads the labels of training nodes."""
         return True
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Strategy | None = None) -> Embedding:
+    def fit(
+        self,
+        graph: Data,
+        labels: Tensor,
+        rng: Streams,
+        watch: Watch,
+        negatives: Strategy | None = None,
+    ) -> Embedding:
         """Trains the encoder and embeds every node.
 
         Args:
             graph: x (N×F) is the filtered features. labels: (N,), −1 where a label may not be seen.
-            negatives: settings of the strategy, for a method that takes one; `uniform` is the method's own objective.
+            negatives: settings of the strategy, for a method that takes one; `uniform` is the
+                method's own objective.
 
         Raises:
-            Unsupported: when the method needs labels and sees fewer than two, or the graph does not suit the strategy.
+            Unsupported: when the method needs labels and sees fewer than two, or the graph does not
+                suit the strategy.
         """
         x = graph.x
         nodes = torch.arange(len(x))
@@ -86,8 +102,13 @@ class MetricLearning:
         strategy: Negatives | None = None
         if negatives is not None and not isinstance(negatives, Uniform):
             strategy = negatives.build(self.architecture[-1], len(x), rng, x.device).to(x.device)
-        parameters = [*encoder.parameters(), *([] if strategy is None else strategy.joint_parameters())]
-        optimiser = torch.optim.AdamW(parameters, lr=self.lr, weight_decay=self.weight_decay, fused=True)
+        parameters = [
+            *encoder.parameters(),
+            *([] if strategy is None else strategy.joint_parameters()),
+        ]
+        optimiser = torch.optim.AdamW(
+            parameters, lr=self.lr, weight_decay=self.weight_decay, fused=True
+        )
         views = rng.torch("views")
         batches_per_pass = math.ceil(len(nodes) / self.batch_size)
         steps = self.epochs * (batches_per_pass if self.epoch_is == "pass" else 1)
@@ -102,20 +123,34 @@ class MetricLearning:
         for step in watch.iterations(steps, **state):
             batch = batches.next().to(x.device)
             if strategy is None:
-                loss = self.objective(encoder, self.inputs(x.index_select(0, batch)), labels[batch], views)
+                loss = self.objective(
+                    encoder, self.inputs(x.index_select(0, batch)), labels[batch], views
+                )
             else:
-                # The whole graph as a batch: in the graph's order, as a strategy that knows nodes by their number needs it.
+                # The whole graph as a batch: in the graph's order, as a strategy that knows nodes
+                # by their number needs it.
                 batch = batch.sort().values if len(batch) == len(x) else batch
                 among = edges_among(graph.edge_index, batch, len(x))
-                pair = partial(Pair, tau=self.tau, iteration=step, total=steps, edge_index=among, nodes=len(x))
-                loss = self.against(strategy, encoder, self.inputs(x.index_select(0, batch)), views, pair)
+                pair = partial(
+                    Pair, tau=self.tau, iteration=step, total=steps, edge_index=among, nodes=len(x)
+                )
+                loss = self.against(
+                    strategy, encoder, self.inputs(x.index_select(0, batch)), views, pair
+                )
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
-            watch(step, steps, loss.detach(), {"contrast": loss.detach()} if strategy is None else strategy.terms)
+            watch(
+                step,
+                steps,
+                loss.detach(),
+                {"contrast": loss.detach()} if strategy is None else strategy.terms,
+            )
         with torch.no_grad():
             z = torch.cat([encoder(self.inputs(rows)) for rows in x.split(ROWS_AT_ONCE)])
-            contrast = self.last_views(encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device))
+            contrast = self.last_views(
+                encoder, x, views, None if strategy is None else strategy.mixture(len(x), x.device)
+            )
             told: dict[str, Any] = {}
             if strategy is not None:
                 strategy.eval()
@@ -131,7 +166,10 @@ class MetricLearning:
                         nodes=len(x),
                         batched=min(self.batch_size, len(nodes)) < len(x),
                     )
-                    contrast, told = replace(contrast, **strategy.reports(last)), strategy.told(last)
+                    contrast, told = (
+                        replace(contrast, **strategy.reports(last)),
+                        strategy.told(last),
+                    )
         return Embedding(z, geometry="cosine", contrast=contrast, **told)
 
     def inputs(self, rows: Tensor) -> Tensor:
@@ -147,29 +185,41 @@ class MetricLearning:
         raise TypeError(f"{type(self).__name__} defines no objective")
 
     def against(
-        self, strategy: Negatives, encoder: Mlp, x: Tensor, views: torch.Generator, pair: Callable[[Tensor, Tensor], Pair]
+        self,
+        strategy: Negatives,
+        encoder: Mlp,
+        x: Tensor,
+        views: torch.Generator,
+        pair: Callable[[Tensor, Tensor], Pair],
     ) -> Tensor:
         """The loss of one batch under a strategy for negatives other than `uniform`.
 
         Args:
-            x: B×F. views: the stream that masks are drawn from. pair: what the strategy is handed, from two views' embeddings.
+            x: B×F. views: the stream that masks are drawn from. pair: what the strategy is handed,
+                from two views' embeddings.
         """
         raise TypeError(f"{type(self).__name__} takes no strategy for negatives")
 
-    def last_views(self, encoder: Mlp, x: Tensor, views: torch.Generator, mixture: RowMixture | None) -> Contrast | None:
-        """Two views of all nodes by the trained encoder, for analyses; None for methods that contrast no views.
+    def last_views(
+        self, encoder: Mlp, x: Tensor, views: torch.Generator, mixture: RowMixture | None
+    ) -> Contrast | None:
+        """Two views of all nodes by the trained encoder, for analyses; None for methods that
+        contrast no views.
 
         Args:
-            x: N×F, filtered. views: the stream that masks are drawn from. mixture: of the first view's inputs.
+            x: N×F, filtered. views: the stream that masks are drawn from. mixture: of the first
+                view's inputs.
         """
         return None
 
 
 class Batches:
-    """Batches without end: the nodes are shuffled, cut into batches, and shuffled again when they are used up.
+    """Batches without end: the nodes are shuffled, cut into batches, and shuffled again when they
+    are used up.
 
     Args:
-        nodes: node ids. size: of a batch; the last one of a pass is smaller where it does not divide the nodes.
+        nodes: node ids. size: of a batch; the last one of a pass is smaller where it does not
+            divide the nodes.
         generator: what shuffles.
     """
 
@@ -191,7 +241,11 @@ class Batches:
 
     def state_dict(self) -> dict[str, Any]:
         """Where it is in the pass, and the generator that shuffles the next one."""
-        return {"order": self._order, "given": self._given, "generator": self._generator.get_state()}
+        return {
+            "order": self._order,
+            "given": self._given,
+            "generator": self._generator.get_state(),
+        }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a state that `state_dict` gave."""

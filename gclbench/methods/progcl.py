@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gclbench.component.registry import METHODS
 from gclbench.methods.gca import Gca
-from gclbench.registry import METHODS
 
 
 @METHODS.register("progcl")

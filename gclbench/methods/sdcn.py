@@ -10,15 +10,15 @@ from torch import Tensor, nn
 from torch.nn.functional import kl_div
 from torch_geometric.data import Data
 
-from gclbench.graph import Embedding
-from gclbench.hyperparameters import Count, NonNegative, OneOf, Positive, Range
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
+from gclbench.embedding import Embedding
 from gclbench.methods.clusters import kmeans, number_of_clusters
 from gclbench.methods.metric_learning import Batches
 from gclbench.nn.autoencoder import Autoencoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 @METHODS.register("sdcn")
@@ -26,16 +26,21 @@ from gclbench.watch import Watch
 class Sdcn:
     """SDCN: an autoencoder that feeds a GCN layer by layer, both pulled to one sharpened clustering; its last epoch counts.
 
-    Its clusters are the largest entries of the GCN's softmax; its embedding is the autoencoder's code.
+    Its clusters are the largest entries of the GCN's softmax; its embedding is the autoencoder's
+    code.
 
     Attributes:
         epochs: full-graph steps. lr: of their Adam.
-        pretrain_epochs: passes of the autoencoder alone. pretrain_lr: of their Adam. batch_size: nodes in their batches.
-        architecture: width of each hidden layer of the autoencoder and the GCN. code: width of the code.
+        pretrain_epochs: passes of the autoencoder alone. pretrain_lr: of their Adam. batch_size:
+            nodes in their batches.
+        architecture: width of each hidden layer of the autoencoder and the GCN. code: width of the
+            code.
         self_supervision: weight of KL(P‖Q). gcn_weight: weight of KL(P‖Z).
-        clusters: number of clusters K; None takes the dataset's number of classes. n_init: restarts of the k-means that starts the centres.
-        protocol: `last` reports the last epoch. `oracle` also keeps the clusters of every epoch, so that task=clustering can say what its
-            official code prints, the maximum over epochs by their labels, as acc_oracle, nmi_oracle, …
+        clusters: number of clusters K; None takes the dataset's number of classes. n_init: restarts
+            of the k-means that starts the centres.
+        protocol: `last` reports the last epoch. `oracle` also keeps the clusters of every epoch, so
+            that task=clustering can say what its official code prints, the maximum over epochs by
+            their labels, as acc_oracle, nmi_oracle, …
     """
 
     version: ClassVar[str] = "1"
@@ -58,16 +63,21 @@ class Sdcn:
 
     def __post_init__(self) -> None:
         if not self.architecture:
-            raise ValueError("architecture needs at least one width, for example method.architecture=[500,500,2000]")
+            raise ValueError(
+                "architecture needs at least one width, for example"
+                " method.architecture=[500,500,2000]"
+            )
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the autoencoder, then both, and returns the last epoch's codes (N×code) and clusters.
+        """Trains the autoencoder, then both, and returns the last epoch's codes (N×code) and
+        clusters.
 
         Args:
             graph: x (N×F), edge_index (2×E). labels: not read.
 
         Raises:
-            Unsupported: when the number of clusters is not known, or larger than the number of nodes.
+            Unsupported: when the number of clusters is not known, or larger than the number of
+                nodes.
         """
         x = graph.x
         k = number_of_clusters(graph, self.clusters, "sdcn")
@@ -80,8 +90,14 @@ class Sdcn:
             code = autoencoder.hidden(features.product(autoencoder.weight))[-1]
             model.centres.copy_(kmeans(code, k, self.n_init, rng.integer("centres")).centres)
         optimiser = torch.optim.Adam(model.parameters(), lr=self.lr, fused=True)
-        history = torch.zeros(self.epochs, len(x), dtype=torch.int32) if self.protocol == "oracle" else None
-        for epoch in watch.iterations(self.epochs, model=model, optimiser=optimiser, history=history):
+        history = (
+            torch.zeros(self.epochs, len(x), dtype=torch.int32)
+            if self.protocol == "oracle"
+            else None
+        )
+        for epoch in watch.iterations(
+            self.epochs, model=model, optimiser=optimiser, history=history
+        ):
             code, logits = model(features, propagation)
             if history is not None:
                 history[epoch - 1] = logits.argmax(dim=1).int().cpu()
@@ -92,7 +108,11 @@ class Sdcn:
                 "self_supervision": kl_div(q.log(), p, reduction="batchmean"),
                 "gcn": kl_div(logits.log_softmax(dim=1), p, reduction="batchmean"),
             }
-            loss = terms["reconstruction"] + self.self_supervision * terms["self_supervision"] + self.gcn_weight * terms["gcn"]
+            loss = (
+                terms["reconstruction"]
+                + self.self_supervision * terms["self_supervision"]
+                + self.gcn_weight * terms["gcn"]
+            )
             optimiser.zero_grad(set_to_none=True)
             loss.backward()
             optimiser.step()
@@ -105,7 +125,9 @@ class Sdcn:
         optimiser = torch.optim.Adam(autoencoder.parameters(), lr=self.pretrain_lr, fused=True)
         batches = Batches(torch.arange(len(x)), self.batch_size, rng.torch("batches"))
         steps = -(-len(x) // self.batch_size)
-        for epoch in watch.iterations(self.pretrain_epochs, autoencoder=autoencoder, optimiser=optimiser, batches=batches):
+        for epoch in watch.iterations(
+            self.pretrain_epochs, autoencoder=autoencoder, optimiser=optimiser, batches=batches
+        ):
             total = torch.zeros((), device=x.device)
             for _ in range(steps):
                 rows = x.index_select(0, batches.next().to(x.device))
@@ -125,7 +147,14 @@ class Network(nn.Module):
         autoencoder: trained. inputs: F. widths, code: its own. clusters: K.
     """
 
-    def __init__(self, autoencoder: Autoencoder, inputs: int, widths: tuple[int, ...], code: int, clusters: int):
+    def __init__(
+        self,
+        autoencoder: Autoencoder,
+        inputs: int,
+        widths: tuple[int, ...],
+        code: int,
+        clusters: int,
+    ):
         super().__init__()
         self.autoencoder = autoencoder
         sizes = [inputs, *widths, code, clusters]
@@ -151,7 +180,11 @@ class Network(nn.Module):
 def row_normalised(edge_index: Tensor, nodes: int) -> SparseMatrix:
     """D⁻¹(A + I), D the degrees with the self-loop: an isolated node keeps its own row."""
     entries = Adjacency(edge_index, nodes)
-    values = torch.bincount(entries.target, minlength=nodes).to(torch.float32).reciprocal()[entries.target]
+    values = (
+        torch.bincount(entries.target, minlength=nodes)
+        .to(torch.float32)
+        .reciprocal()[entries.target]
+    )
     back, shape = entries.reverse, (nodes, nodes)
     return SparseMatrix(
         compressed(entries.target, entries.source, values, shape),
@@ -160,13 +193,15 @@ def row_normalised(edge_index: Tensor, nodes: int) -> SparseMatrix:
 
 
 def soft_assignment(code: Tensor, centres: Tensor) -> Tensor:
-    """Q (N×K): Student's t kernel of one degree of freedom, q_ij ∝ 1/(1 + ‖code_i − centre_j‖²), rows sum to 1."""
+    """Q (N×K): Student's t kernel of one degree of freedom, q_ij ∝ 1/(1 + ‖code_i − centre_j‖²),
+    rows sum to 1."""
     squares = (code[:, None, :] - centres).square().sum(dim=2)
     kernel = (1.0 + squares).reciprocal()
     return kernel / kernel.sum(dim=1, keepdim=True)
 
 
 def target_distribution(q: Tensor) -> Tensor:
-    """P: p_ij ∝ q_ij² / Σ_i q_ij, rows sum to 1; confident assignments sharpened, large clusters held back."""
+    """P: p_ij ∝ q_ij² / Σ_i q_ij, rows sum to 1; confident assignments sharpened, large clusters
+    held back."""
     weight = q.square() / q.sum(dim=0)
     return weight / weight.sum(dim=1, keepdim=True)

@@ -16,12 +16,14 @@ NEGLIGIBLE = 1e-12
 def spectral_clusters(z: Tensor, k: int, n_init: int, seed: int) -> Tensor:
     """Normalised spectral clustering of W = ZZᵀ (N int64), without W.
 
-    With D the row sums of W, the eigenvectors of D^(−½) W D^(−½) are the left singular vectors of Y = D^(−½) Z, and those come from the
-    d×d matrix YᵀY: exact, O(N·d² + d³). The rows of D^(−½) times the k leading ones are clustered by k-means. Self-similarities stay in W;
-    scikit-learn's routine takes them out, one entry of N in each row.
+    With D the row sums of W, the eigenvectors of D^(−½) W D^(−½) are the left singular vectors of Y
+    = D^(−½) Z, and those come from the d×d matrix YᵀY: exact, O(N·d² + d³). The rows of D^(−½)
+    times the k leading ones are clustered by k-means. Self-similarities stay in W; scikit-learn's
+    routine takes them out, one entry of N in each row.
 
     Args:
-        z: N×d, no entry negative, so that W has none; a row of zeros, similar to nothing, maps to zero.
+        z: N×d, no entry negative, so that W has none; a row of zeros, similar to nothing, maps to
+            zero.
         k: clusters; with k > d there are d eigenvectors.
     """
     rows = z.double()
@@ -32,13 +34,19 @@ def spectral_clusters(z: Tensor, k: int, n_init: int, seed: int) -> Tensor:
     values, vectors = values.flip(0)[:k], vectors.flip(1)[:, :k]
     kept = values > NEGLIGIBLE * values[0].clamp(min=NEGLIGIBLE)
     basis = torch.where(kept, vectors * torch.where(kept, values, 1.0).rsqrt(), 0.0)
-    # D^(−½) is about N^(−½): scaled to mean 1, so that float32 and k-means' tolerance see ordinary numbers.
+    # D^(−½) is about N^(−½): scaled to mean 1, so that float32 and k-means' tolerance see ordinary
+    # numbers.
     mapped = scale / scale.mean() * (y @ basis)
     return kmeans((mapped * len(z) ** 0.5).float(), k, n_init, seed).clusters
 
 
 def davies_bouldin(z: Tensor, clusters: Tensor) -> float:
-    """The Davies–Bouldin index, smaller is better; infinite where there are not at least two clusters and fewer than nodes."""
+    """The Davies–Bouldin index, smaller is better; infinite where there are not at least two
+    clusters and fewer than nodes."""
     names = clusters.cpu().numpy()
     found = len(np.unique(names))
-    return float(davies_bouldin_score(z.cpu().numpy(), names)) if 2 <= found < len(names) else float("inf")
+    return (
+        float(davies_bouldin_score(z.cpu().numpy(), names))
+        if 2 <= found < len(names)
+        else float("inf")
+    )

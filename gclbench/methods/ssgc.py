@@ -11,11 +11,11 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
+from gclbench.component.registry import METHODS
+from gclbench.component.settings import Count, OneOf
 from gclbench.filters.symmetric import SymmetricAdjacency
-from gclbench.hyperparameters import Count, OneOf
 from gclbench.methods.adaptive_smoothing import AdaptiveSmoothing, Powers
 from gclbench.methods.clusters import leading_directions
-from gclbench.registry import METHODS
 
 
 @METHODS.register("ssgc")
@@ -23,12 +23,14 @@ from gclbench.registry import METHODS
 class Ssgc(AdaptiveSmoothing):
     """SSGC: the mean of the first K powers S^k X, K where the clusters are tightest, on its leading directions.
 
-    S is without self-loops, as in its clustering code; only an isolated node has one, and so keeps its features. A node
-    without features in its neighbourhood comes out as zero.
+    S is without self-loops, as in its clustering code; only an isolated node has one, and so keeps
+    its features. A node without features in its neighbourhood comes out as zero.
 
     Attributes:
-        dimensions: right singular vectors that the smoothed features are projected on; rows are then scaled to unit length.
-        output: `projected`, those unit rows; `filtered`, the smoothed features at the same order (paper 000's link prediction).
+        dimensions: right singular vectors that the smoothed features are projected on; rows are
+            then scaled to unit length.
+        output: `projected`, those unit rows; `filtered`, the smoothed features at the same order
+            (paper 000's link prediction).
     """
 
     dimensions: Count = 16
@@ -38,10 +40,13 @@ class Ssgc(AdaptiveSmoothing):
         """x ← S x."""
         return SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=False).product
 
-    def represented(self, powers: Powers, order: int, k: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:
+    def represented(
+        self, powers: Powers, order: int, k: int, start: np.random.Generator
+    ) -> tuple[Tensor, Tensor]:
         """The projection's unit rows, for both."""
         powers.total = powers.x.clone() if order == 1 else powers.total + powers.x
-        # X V = U Σ: the projection on the right singular vectors. The mean's factor 1/K does not change unit rows.
+        # X V = U Σ: the projection on the right singular vectors. The mean's factor 1/K does not
+        # change unit rows.
         left, values = leading_directions(powers.total, self.dimensions, start)
         rows = normalize(left * values, dim=1)
         return rows, rows

@@ -9,10 +9,12 @@ from torch import Tensor
 class Subgraphs:
     """Draws the node sets of a step's induced sub-graphs, uniformly.
 
-    Windows of neighbouring ids, which official codes take, would tie the negatives to the order of the file (METHODS 4.3).
+    Windows of neighbouring ids, which official codes take, would tie the negatives to the order of
+    the file (METHODS 4.3).
 
     Args:
-        nodes: N. count: sub-graphs per step; 0 for the whole graph. size: nodes of each. generator: what draws.
+        nodes: N. count: sub-graphs per step; 0 for the whole graph. size: nodes of each. generator:
+            what draws.
 
     Attributes:
         drawn: whether there is anything to draw: not if a sub-graph would hold every node.
@@ -24,7 +26,8 @@ class Subgraphs:
         self._nodes, self._count, self._size = nodes, count, size
 
     def draw(self, device: torch.device) -> list[Tensor | None]:
-        """(size,) node ids in ascending order for each sub-graph; [None] stands for the whole graph."""
+        """(size,) node ids in ascending order for each sub-graph; [None] stands for the whole
+        graph."""
         if not self.drawn:
             return [None]
         orders = (torch.randperm(self._nodes, generator=self.generator) for _ in range(self._count))
@@ -32,7 +35,8 @@ class Subgraphs:
 
 
 def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
-    """The entries of edge_index whose both ends are in the batch, numbered by their place in it (2×E').
+    """The entries of edge_index whose both ends are in the batch, numbered by their place in it
+    (2×E').
 
     Args:
         batch: (M,) different node ids. nodes: N.

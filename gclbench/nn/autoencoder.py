@@ -11,7 +11,8 @@ BLOCK_ENTRIES = 1 << 23
 
 
 class Autoencoder(nn.Module):
-    """F → widths → code → widths in reverse → F, ReLU between, none after the code and the reconstruction.
+    """F → widths → code → widths in reverse → F, ReLU between, none after the code and the
+    reconstruction.
 
     Args:
         inputs: F. widths: of the encoder's hidden layers. code: width of the code.
@@ -23,13 +24,18 @@ class Autoencoder(nn.Module):
         first = nn.Linear(inputs, sizes[1])
         # F×H, not H×F: sparse features are its left factor.
         self.weight, self.bias = nn.Parameter(first.weight.detach().T.contiguous()), first.bias
-        self.encoder = nn.ModuleList(nn.Linear(a, b) for a, b in zip(sizes[1:-1], sizes[2:], strict=True))
+        self.encoder = nn.ModuleList(
+            nn.Linear(a, b) for a, b in zip(sizes[1:-1], sizes[2:], strict=True)
+        )
         back = sizes[::-1]
-        self.decoder = nn.ModuleList(nn.Linear(a, b) for a, b in zip(back[:-2], back[1:-1], strict=True))
+        self.decoder = nn.ModuleList(
+            nn.Linear(a, b) for a, b in zip(back[:-2], back[1:-1], strict=True)
+        )
         self.last = nn.Linear(back[-2], inputs)
 
     def hidden(self, product: Tensor) -> list[Tensor]:
-        """Outputs of the encoder's layers (B×width each), the code last, from x·weight (B×widths[0])."""
+        """Outputs of the encoder's layers (B×width each), the code last, from x·weight
+        (B×widths[0])."""
         layers = [product + self.bias]
         for layer in self.encoder:
             layers[-1] = torch.relu(layers[-1])
@@ -37,7 +43,8 @@ class Autoencoder(nn.Module):
         return layers
 
     def reconstruction_error(self, code: Tensor, x: Tensor) -> Tensor:
-        """Mean over entries of the squared difference to x (B×F); the reconstruction exists in blocks of rows only."""
+        """Mean over entries of the squared difference to x (B×F); the reconstruction exists in
+        blocks of rows only."""
         h = code
         for layer in self.decoder:
             h = torch.relu(layer(h))
@@ -45,7 +52,10 @@ class Autoencoder(nn.Module):
         if step >= len(x):
             return self._squares(h, x) / x.numel()
         pieces = zip(h.split(step), x.split(step), strict=True)
-        parts = [checkpoint(self._squares, *piece, use_reentrant=False, preserve_rng_state=False) for piece in pieces]
+        parts = [
+            checkpoint(self._squares, *piece, use_reentrant=False, preserve_rng_state=False)
+            for piece in pieces
+        ]
         return torch.stack(parts).sum() / x.numel()
 
     def _squares(self, h: Tensor, x: Tensor) -> Tensor:

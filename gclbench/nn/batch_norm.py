@@ -6,11 +6,12 @@ from torch import Tensor, nn
 
 
 class DebiasedBatchNorm(nn.BatchNorm1d):
-    """Batch normalisation whose running mean and variance are exponential averages without their starting values.
+    """Batch normalisation whose running mean and variance are exponential averages without their
+    starting values.
 
-    BGRL's `momentum 0.99` is the share that the average keeps (JAX); PyTorch's argument of that name is the share that the last
-    batch gets. Its original also divides the start out of the average; a batch's share of (1 − decay)/(1 − decayᵗ) at the t-th
-    batch does the same.
+    BGRL's `momentum 0.99` is the share that the average keeps (JAX); PyTorch's argument of that
+    name is the share that the last batch gets. Its original also divides the start out of the
+    average; a batch's share of (1 − decay)/(1 − decayᵗ) at the t-th batch does the same.
 
     Args:
         width: d. decay: share that the average keeps, in [0, 1).

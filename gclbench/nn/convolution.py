@@ -1,4 +1,5 @@
-"""One graph convolution in two halves, so that one product with the features serves several propagations."""
+"""One graph convolution in two halves, so that one product with the features serves several
+propagations."""
 
 from __future__ import annotations
 

@@ -12,20 +12,24 @@ from torch.autograd.function import once_differentiable
 from gclbench.nn.sparse import SparseMatrix
 
 SLICE_ENTRIES = 1 << 18
-"""Entries of the columns that go through all steps together on a CPU: 1 MiB in float32, so that three such buffers stay in its cache."""
+"""Entries of the columns that go through all steps together on a CPU: 1 MiB in float32, so that
+three such buffers stay in its cache."""
 
 LEAST_SLICE = 16
 """Columns together at least: a cache line."""
 
 
 class Diffusion:
-    """α (I − (1−α) S)⁻¹ as a polynomial of S, so that its transpose, which the backward pass needs, is itself.
+    """α (I − (1−α) S)⁻¹ as a polynomial of S, so that its transpose, which the backward pass needs,
+    is itself.
 
-    A Chebyshev iteration of as many steps as bring the 2-norm of the error below tolerance·‖result‖, whatever it is applied to
-    (the eigenvalues of S lie in [−1, 1]): 15 at α = 0.2 and 1e-4, where the power series needs 42.
+    A Chebyshev iteration of as many steps as bring the 2-norm of the error below
+    tolerance·‖result‖, whatever it is applied to (the eigenvalues of S lie in [−1, 1]): 15 at α =
+    0.2 and 1e-4, where the power series needs 42.
 
     Args:
-        propagation: S, N×N, symmetric. alpha: teleport probability α, in (0, 1]. tolerance: in (0, 1).
+        propagation: S, N×N, symmetric. alpha: teleport probability α, in (0, 1]. tolerance: in (0,
+            1).
 
     Raises:
         ValueError: for values out of range.
@@ -33,11 +37,18 @@ class Diffusion:
 
     def __init__(self, propagation: SparseMatrix, alpha: float, tolerance: float = 1e-4):
         if not 0 < alpha <= 1 or not 0 < tolerance < 1:
-            raise ValueError(f"a diffusion needs alpha in (0, 1] and tolerance in (0, 1), got {alpha} and {tolerance}")
+            raise ValueError(
+                f"a diffusion needs alpha in (0, 1] and tolerance in (0, 1), got {alpha} and"
+                f" {tolerance}"
+            )
         self.propagation = propagation
         self.alpha = alpha
         damping = 1 - alpha
-        self.steps = 1 if damping == 0 else max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / damping)))
+        self.steps = (
+            1
+            if damping == 0
+            else max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / damping)))
+        )
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """N×H from N×H; the gradient goes to the dense factor."""
@@ -46,7 +57,11 @@ class Diffusion:
     def apply(self, dense: Tensor) -> Tensor:
         """The product without a gradient."""
         result = torch.empty_like(dense)
-        width = max(LEAST_SLICE, SLICE_ENTRIES // max(1, len(dense))) if dense.device.type == "cpu" else dense.shape[1]
+        width = (
+            max(LEAST_SLICE, SLICE_ENTRIES // max(1, len(dense)))
+            if dense.device.type == "cpu"
+            else dense.shape[1]
+        )
         for start in range(0, dense.shape[1], width):
             result[:, start : start + width] = self._slice(dense[:, start : start + width])
         return result
@@ -59,7 +74,14 @@ class Diffusion:
         for _ in range(self.steps - 1):
             weight = 1 / (1 - damping * damping * weight / 4)
             # w ← ω (c S w + b) + (1 − ω) w₋₁, in the buffer of w₋₁.
-            torch.addmm(before, self.propagation.matrix, now, beta=1 - weight, alpha=weight * damping, out=before)
+            torch.addmm(
+                before,
+                self.propagation.matrix,
+                now,
+                beta=1 - weight,
+                alpha=weight * damping,
+                out=before,
+            )
             before.add_(base, alpha=weight)
             before, now = now, before
         return now

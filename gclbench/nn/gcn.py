@@ -15,7 +15,8 @@ RRELU_SLOPE = 11 / 48
 
 
 class RandomisedReLU(nn.Module):
-    """RReLU whose slopes, in training, come from a generator of one's own: x·a where x < 0, a uniform in [1/8, 1/3]."""
+    """RReLU whose slopes, in training, come from a generator of one's own: x·a where x < 0, a
+    uniform in [1/8, 1/3]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,12 +26,16 @@ class RandomisedReLU(nn.Module):
         """Elementwise; the mean slope in eval mode.
 
         Raises:
-            RuntimeError: in training without a generator, which would make the slopes the mean one unnoticed.
+            RuntimeError: in training without a generator, which would make the slopes the mean one
+                unnoticed.
         """
         if not self.training:
             return nn.functional.leaky_relu(x, RRELU_SLOPE)
         if self.generator is None:
-            raise RuntimeError("a randomised ReLU draws its slopes from a generator in training: give it one with `use`")
+            raise RuntimeError(
+                "a randomised ReLU draws its slopes from a generator in training: give it one with"
+                " `use`"
+            )
         slope = torch.empty(x.shape).uniform_(1 / 8, 1 / 3, generator=self.generator).to(x.device)
         return torch.where(x < 0, x * slope, x)
 
@@ -55,19 +60,31 @@ class Gcn(nn.Module):
         batch_norm: batch normalisation before each activation (running averages as BGRL's).
     """
 
-    def __init__(self, inputs: int, widths: tuple[int, ...], activation: str, last: bool = True, batch_norm: bool = False):
+    def __init__(
+        self,
+        inputs: int,
+        widths: tuple[int, ...],
+        activation: str,
+        last: bool = True,
+        batch_norm: bool = False,
+    ):
         super().__init__()
         sizes = [inputs, *widths]
         self.weights = nn.ParameterList(
             nn.Parameter(nn.init.xavier_uniform_(torch.empty(before, after)))
             for before, after in zip(sizes[:-1], widths, strict=True)
         )
-        # Normalisation takes out whatever is added before it: a bias there would get rounding errors for a gradient, which Adam
-        # makes full steps of.
-        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(width), requires_grad=not batch_norm) for width in widths)
-        self.norms = nn.ModuleList(DebiasedBatchNorm(width) if batch_norm else nn.Identity() for width in widths)
+        # Normalisation takes out whatever is added before it: a bias there would get rounding
+        # errors for a gradient, which Adam makes full steps of.
+        self.biases = nn.ParameterList(
+            nn.Parameter(torch.zeros(width), requires_grad=not batch_norm) for width in widths
+        )
+        self.norms = nn.ModuleList(
+            DebiasedBatchNorm(width) if batch_norm else nn.Identity() for width in widths
+        )
         self.activations = nn.ModuleList(
-            GCN_ACTIVATIONS[activation]() if last or index < len(widths) - 1 else nn.Identity() for index in range(len(widths))
+            GCN_ACTIVATIONS[activation]() if last or index < len(widths) - 1 else nn.Identity()
+            for index in range(len(widths))
         )
 
     def forward(
@@ -107,4 +124,6 @@ class Projector(nn.Sequential):
     """
 
     def __init__(self, width: int, hidden: int):
-        super().__init__(*([nn.Linear(width, hidden), nn.ELU(), nn.Linear(hidden, width)] if hidden else []))
+        super().__init__(
+            *([nn.Linear(width, hidden), nn.ELU(), nn.Linear(hidden, width)] if hidden else [])
+        )

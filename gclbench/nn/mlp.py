@@ -24,8 +24,8 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 class Mlp(nn.Module):
     """F → widths[0] → … → widths[-1], the activation between layers, none after the last.
 
-    Weights start from Glorot's uniform distribution; there are no biases, so a node without features stays at
-    zero (docs/choices.md).
+    Weights start from Glorot's uniform distribution; there are no biases, so a node without
+    features stays at zero (docs/choices.md).
 
     Args:
         inputs: F.
@@ -48,7 +48,9 @@ class Mlp(nn.Module):
         """B×F → B×d."""
         return self.rest(x @ self.weight)
 
-    def views(self, x: Tensor, dropped: list[Tensor], mix: Callable[[Tensor], Tensor] | None = None) -> list[Tensor]:
+    def views(
+        self, x: Tensor, dropped: list[Tensor], mix: Callable[[Tensor], Tensor] | None = None
+    ) -> list[Tensor]:
         """The embeddings of x and of its copies without the dropped columns, each B×d, x's first.
 
         Args:

@@ -14,7 +14,8 @@ DENSE_FROM = 0.2
 
 
 class SparseMatrix:
-    """A constant sparse matrix with its transpose, so that both directions of a product are row-wise.
+    """A constant sparse matrix with its transpose, so that both directions of a product are
+    row-wise.
 
     Args:
         matrix: R×C compressed rows. transposed: C×R compressed rows of the same entries.
@@ -50,7 +51,8 @@ def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, 
     pointers = torch.zeros(shape[0] + 1, dtype=torch.int64, device=rows.device)
     torch.cumsum(torch.bincount(rows, minlength=shape[0]), dim=0, out=pointers[1:])
     with warnings.catch_warnings():
-        # PyTorch calls its compressed rows a beta, once per process; products are all that is used of them.
+        # PyTorch calls its compressed rows a beta, once per process; products are all that is used
+        # of them.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
         return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)
 
@@ -62,7 +64,8 @@ def normalised_rows(x: Tensor) -> Tensor:
 
 
 class Features:
-    """Node features as the first layer's constant factor: dense, or sparse where most entries are zero.
+    """Node features as the first layer's constant factor: dense, or sparse where most entries are
+    zero.
 
     Args:
         x: N×F. normalise: divide each row by its sum of absolute values (rows of zeros stay).
@@ -100,7 +103,8 @@ def _both_ways(x: Tensor) -> SparseMatrix:
 
 
 class Adjacency:
-    """The entries of A + I of one graph, from which normalised propagation matrices of its views are made.
+    """The entries of A + I of one graph, from which normalised propagation matrices of its views
+    are made.
 
     Args:
         edge_index: 2×E; an entry (j, i) carries j's message to i. nodes: N.
@@ -117,10 +121,12 @@ class Adjacency:
         self.reverse = torch.argsort(self.source * nodes + self.target)
 
     def normalised(self, keep: Tensor | None = None) -> SparseMatrix:
-        """D^(−½)(A + I)D^(−½) over the kept entries, D the in-degrees with the self-loop (Kipf & Welling 2017).
+        """D^(−½)(A + I)D^(−½) over the kept entries, D the in-degrees with the self-loop (Kipf &
+        Welling 2017).
 
         Args:
-            keep: (E,) bool over the columns of `edge_index`, on any device; self-loops always stay. None keeps all.
+            keep: (E,) bool over the columns of `edge_index`, on any device; self-loops always stay.
+                None keeps all.
         """
         mask = torch.ones(self.edges + self.nodes, dtype=torch.bool, device=self.source.device)
         if keep is not None:

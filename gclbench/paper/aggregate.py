@@ -53,10 +53,14 @@ class Cell:
 
     def show_absent(self) -> str:
         """`OOM ×2, diverged ×1`; empty when every run has a value."""
-        return ", ".join(f"{SHOWN_STATUS.get(reason, reason)} ×{count}" for reason, count in self.statuses.items())
+        return ", ".join(
+            f"{SHOWN_STATUS.get(reason, reason)} ×{count}"
+            for reason, count in self.statuses.items()
+        )
 
     def show(self, factor: float = 100) -> str:
-        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not run`; as they are with factor 1."""
+        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not
+        run`; as they are with factor 1."""
         absent = self.show_absent()
         if self.mean is None:
             return absent or NOT_RUN
@@ -107,7 +111,11 @@ class Group:
 
     def metrics(self) -> list[str]:
         """Names of the metrics that some run recorded, in the order of the records."""
-        return list(dict.fromkeys(metric for record in self.records if record.ok for metric in record.metrics))
+        return list(
+            dict.fromkeys(
+                metric for record in self.records if record.ok for metric in record.metrics
+            )
+        )
 
     @functools.cached_property
     def flat(self) -> dict[str, Any]:
@@ -136,7 +144,8 @@ class Group:
 
 
 def group_records(records: Iterable[Record]) -> list[Group]:
-    """Records by setting, sorted by task, dataset, method and settings; of two records of one run the one that is ok, else the newer."""
+    """Records by setting, sorted by task, dataset, method and settings; of two records of one run
+    the one that is ok, else the newer."""
     groups: dict[str, dict[int, Record]] = {}
     settings: dict[str, dict[str, Any]] = {}
     for record in records:
@@ -145,33 +154,60 @@ def group_records(records: Iterable[Record]) -> list[Group]:
         settings[key] = setting
         seeds = groups.setdefault(key, {})
         earlier = seeds.get(record.seed)
-        if earlier is None or (record.ok, record.created, record.id) > (earlier.ok, earlier.created, earlier.id):
+        if earlier is None or (record.ok, record.created, record.id) > (
+            earlier.ok,
+            earlier.created,
+            earlier.id,
+        ):
             seeds[record.seed] = record
-    found = [Group(settings[key], tuple(seeds[seed] for seed in sorted(seeds))) for key, seeds in groups.items()]
-    return sorted(found, key=lambda group: (group.name("task"), group.name("dataset"), group.name("method"), group.key))
+    found = [
+        Group(settings[key], tuple(seeds[seed] for seed in sorted(seeds)))
+        for key, seeds in groups.items()
+    ]
+    return sorted(
+        found,
+        key=lambda group: (
+            group.name("task"),
+            group.name("dataset"),
+            group.name("method"),
+            group.key,
+        ),
+    )
 
 
 def differences(groups: Sequence[Group]) -> list[str]:
-    """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty for a single one.
+    """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty
+    for a single one.
 
-    Where the name of a component differs, its own settings are told only if two groups of that name differ in them.
+    Where the name of a component differs, its own settings are told only if two groups of that name
+    differ in them.
     """
     flat = [group.flat for group in groups]
     keys = sorted({key for settings in flat for key in settings})
     telling = [key for key in keys if _tells(key, flat)]
-    return [", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings) for settings in flat]
+    return [
+        ", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings)
+        for settings in flat
+    ]
 
 
 def _tells(key: str, flat: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether groups differ in a setting, and not only because another component of that kind has no such setting."""
+    """Whether groups differ in a setting, and not only because another component of that kind has
+    no such setting."""
     name = f"{key.partition('.')[0]}.name"
     values: dict[Any, set[str]] = {}
     for settings in flat:
-        values.setdefault(None if key == name else settings.get(name), set()).add(digest([settings.get(key)]))
+        values.setdefault(None if key == name else settings.get(name), set()).add(
+            digest([settings.get(key)])
+        )
     return any(len(found) > 1 for found in values.values())
 
 
 def _short(value: Any) -> str:
     """A setting as typed; a hash cut to eight digits."""
     text = "null" if value is None else str(value)
-    return text[:8] if len(text) == 64 and set(text) <= set("0123456789abcdef") else text.replace(" ", "")
+    return (
+        text[:8]
+        if len(text) == 64 and set(text) <= set("0123456789abcdef")
+        else text.replace(" ", "")
+    )

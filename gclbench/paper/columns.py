@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.reference import printed_settings
-from gclbench.paper.shipped import shipped_settings
 from gclbench.records import flatten
 
 DATASET = "dataset."
 
 READINGS = ("method.epoch_is",)
-"""Settings that say how a printed number is to be read, decided once (docs/choices.md). What a paper leaves open besides is a column of its own."""
+"""Settings that say how a printed number is to be read, decided once (docs/choices.md). What a
+paper leaves open besides is a column of its own."""
 
 SCORED = {"task.normalize": "auto"}
-"""How rows are scaled before a task reads them, the same for all methods (docs/choices.md). A control of ours may have it both ways."""
+"""How rows are scaled before a task reads them, the same for all methods (docs/choices.md). A
+control of ours may have it both ways."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class Condition:
     """One setting must be, or must not be, one of some values.
 
     Attributes:
-        key: as on the command line, `method.epochs`. values: those meant. excluded: they are ruled out rather than asked for.
+        key: as on the command line, `method.epochs`. values: those meant. excluded: they are ruled
+            out rather than asked for.
         default: what a spec without the key counts as.
     """
 
@@ -38,13 +41,16 @@ class Condition:
         return (flat.get(self.key, self.default) in self.values) != self.excluded
 
     def override(self, task: str) -> str:
-        """What makes it hold, as typed on the command line of a run of a task: `filter=none`, `task.clustering.clusters=null`.
+        """What makes it hold, as typed on the command line of a run of a task: `filter=none`,
+        `task.clustering.clusters=null`.
 
         Raises:
             ValueError: for a condition that only rules values out.
         """
         if self.excluded:
-            raise ValueError(f"the default of {self.key} is one that the table rules out; give another one")
+            raise ValueError(
+                f"the default of {self.key} is one that the table rules out; give another one"
+            )
         value = self.values[0]
         text = "null" if value is None else str(value)
         kind, _, leaf = self.key.partition(".")
@@ -67,7 +73,8 @@ RAW = is_("filter.name", "none", default="none")
 GNNBP = is_("filter.name", "gnnbp")
 TRAINED = is_not("method.epochs", 0)
 PLAIN = is_("negatives.name", "uniform", "none", default="uniform")
-"""Without a strategy for negatives of its own: what base methods are run with outside the matrix."""
+"""Without a strategy for negatives of its own: what base methods are run with outside the
+matrix."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,9 @@ class Column:
     Attributes:
         label: heading. where: conditions on the spec, all of which hold.
         method, variant: whose printed values stand beside ours; no method for a control of ours.
-        tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a setting can be held against them. Settings
-            of other columns are held against those shipped here, which are the papers' or their official codes'.
+        tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a
+            setting can be held against them. Settings of other columns are held against those
+            shipped here, which are the papers' or their official codes'.
         footnote: on the printed values, where they are in the table.
     """
 
@@ -91,8 +99,16 @@ class Column:
 
     @property
     def method_name(self) -> str:
-        """The method that the column's conditions ask for (the first, where several do); "" for a column of no runs."""
-        return next((str(condition.values[0]) for condition in self.where if condition.key == "method.name"), "")
+        """The method that the column's conditions ask for (the first, where several do); "" for a
+        column of no runs."""
+        return next(
+            (
+                str(condition.values[0])
+                for condition in self.where
+                if condition.key == "method.name"
+            ),
+            "",
+        )
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec belongs in the column."""
@@ -103,16 +119,20 @@ class Column:
         return all(condition.holds(flat) for condition in self.where)
 
     def departures(self, flat: Mapping[str, Any]) -> list[str]:
-        """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys that `where` asks for are not compared.
+        """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys
+        that `where` asks for are not compared.
 
-        Where no settings are printed, those shipped here are the paper's or its code's: `method.epochs=3 (shipped: 200)`.
+        Where no settings are printed, those shipped here are the paper's or its code's:
+        `method.epochs=3 (shipped: 200)`.
         """
         fixed = {condition.key for condition in self.where if not condition.excluded}
         printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
         expected |= {
-            key: ("shipped", shipped[key]) for key in shipped if not key.startswith(DATASET) and (not self.tuned or key in READINGS)
+            key: ("shipped", shipped[key])
+            for key in shipped
+            if not key.startswith(DATASET) and (not self.tuned or key in READINGS)
         }
         if self.method:
             expected |= {key: ("shipped", value) for key, value in SCORED.items()}
@@ -125,9 +145,11 @@ class Column:
 
 
 def dataset_departures(flat: Mapping[str, Any]) -> list[str]:
-    """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary (shipped: counts)`.
+    """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary
+    (shipped: counts)`.
 
-    A record that says nothing of a setting is older than the setting, and may be of another form of the graph: it differs, too.
+    A record that says nothing of a setting is older than the setting, and may be of another form of
+    the graph: it differs, too.
     """
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"

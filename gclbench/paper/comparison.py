@@ -9,17 +9,25 @@ from typing import Any
 
 from gclbench.paper.aggregate import Cell, Fact, Group, differences
 from gclbench.paper.columns import PLAIN, Column, typed
+from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
-from gclbench.paper.entry import Block, Comparison, Entry, NotInTable
+from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
 from gclbench.paper.ranking import ranked
 from gclbench.paper.reference import PrintedValue, preference, printed
-from gclbench.paper.shipped import shipped_settings
 from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, Definition, column_of
 from gclbench.records import Record, flatten
 
-__all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare", "printed_beside", "printed_elsewhere"]
+__all__ = [
+    "Block",
+    "Comparison",
+    "Entry",
+    "NotInTable",
+    "compare",
+    "printed_beside",
+    "printed_elsewhere",
+]
 
 TOLD = 5
 """So many settings of a column that are left out are named."""
@@ -28,8 +36,9 @@ TOLD = 5
 def compare(definition: Definition, collection: Collection) -> Comparison:
     """Fills a table.
 
-    Settings of one column and dataset that are recorded more than once are never mixed: those at the paper's settings are shown where
-    there are some, else all, each as a column of its own named by what differs; the notes say what is not shown.
+    Settings of one column and dataset that are recorded more than once are never mixed: those at
+    the paper's settings are shown where there are some, else all, each as a column of its own named
+    by what differs; the notes say what is not shown.
     """
     groups: dict[str, list[Group]] = {}
     for recorded in collection.groups:
@@ -43,16 +52,42 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         labels: list[str] = []
         entries: list[Entry] = []
         for column in definition.columns:
-            departures = {group.key: column.departures(group.flat) for group in here if column.matches(group.flat)}
-            shown, hidden = _choose(column, [group for group in here if group.key in departures], departures)
+            departures = {
+                group.key: column.departures(group.flat)
+                for group in here
+                if column.matches(group.flat)
+            }
+            shown, hidden = _choose(
+                column, [group for group in here if group.key in departures], departures
+            )
             cells: list[tuple[str, Group | None]] = [*shown] or [(column.label, None)]
             for label, group in cells:
-                departs = departures[group.key] if group is not None and definition.source == "runs" else []
+                departs = (
+                    departures[group.key]
+                    if group is not None and definition.source == "runs"
+                    else []
+                )
                 labels.append(label)
-                entries += [_entry(definition, dataset, column, label, metric, group, not departs) for metric in definition.metrics]
-                used.update({record.id: record for record in group.records} if group is not None else {})
-                notes += [f"{dataset}: {label} was not run at the paper's settings: {', '.join(departs)}."] if departs else []
-            notes += _hidden(dataset, column, [(", ".join(departures[group.key]), len(group.records)) for group in hidden])
+                entries += [
+                    _entry(definition, dataset, column, label, metric, group, not departs)
+                    for metric in definition.metrics
+                ]
+                used.update(
+                    {record.id: record for record in group.records} if group is not None else {}
+                )
+                notes += (
+                    [
+                        f"{dataset}: {label} was not run at the paper's settings:"
+                        f" {', '.join(departs)}."
+                    ]
+                    if departs
+                    else []
+                )
+            notes += _hidden(
+                dataset,
+                column,
+                [(", ".join(departures[group.key]), len(group.records)) for group in hidden],
+            )
         # Of a table of results; that of times, say, leaves controls out on purpose.
         notes += _outside(dataset, definition, here) if definition.compared else []
         if definition.source == "catalog" and remark_on(definition.id, dataset):
@@ -66,11 +101,24 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         whole = [replace(entry, mark=WITHIN if _agree(entry) else "") for entry in whole]
     finished = iter(whole)
     filled = tuple(
-        Block(dataset, tuple(labels), {(entry.metric, entry.column): next(finished) for entry in entries})
+        Block(
+            dataset,
+            tuple(labels),
+            {(entry.metric, entry.column): next(finished) for entry in entries},
+        )
         for dataset, labels, entries in blocks
     )
     tests = sum(entry.p_value is not None for entry in whole)
-    return Comparison(definition, definition.metrics, filled, tuple(used.values()), collection, tests, tuple(notes), pairs)
+    return Comparison(
+        definition,
+        definition.metrics,
+        filled,
+        tuple(used.values()),
+        collection,
+        tests,
+        tuple(notes),
+        pairs,
+    )
 
 
 def _choose(
@@ -82,12 +130,16 @@ def _choose(
     hidden = [group for group in groups if group not in shown]
     if len(shown) == 1:
         return [(column.label, shown[0])], hidden
-    told_apart = [(f"{column.label} [{what}]", group) for what, group in zip(differences(shown), shown, strict=True)]
+    told_apart = [
+        (f"{column.label} [{what}]", group)
+        for what, group in zip(differences(shown), shown, strict=True)
+    ]
     return sorted(told_apart, key=lambda pair: pair[0]), hidden
 
 
 def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:
-    """A note on runs that are left out for others at the paper's settings; of a large sweep, the first few settings and how many more.
+    """A note on runs that are left out for others at the paper's settings; of a large sweep, the
+    first few settings and how many more.
 
     Args:
         left_out: (what departs, number of runs) of each setting.
@@ -98,16 +150,29 @@ def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -
     kinds = [f"{count} with {departs}" for departs, count in told[:TOLD]]
     if len(told) > TOLD:
         further = len(told) - TOLD
-        kinds.append(f"{sum(count for _, count in told[TOLD:])} at {further} further setting{'s' * (further > 1)}")
-    return [f"{dataset}: runs of {column.label} at other settings are not shown: {'; '.join(kinds)}."]
+        kinds.append(
+            f"{sum(count for _, count in told[TOLD:])} at {further} further"
+            f" setting{'s' * (further > 1)}"
+        )
+    return [
+        f"{dataset}: runs of {column.label} at other settings are not shown: {'; '.join(kinds)}."
+    ]
 
 
 def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[str]:
-    """A note on runs of the table's methods at settings that no column is for, by method, filter and strategy."""
-    methods = {condition.values[0] for column in definition.columns for condition in column.where if condition.key == "method.name"}
+    """A note on runs of the table's methods at settings that no column is for, by method, filter
+    and strategy."""
+    methods = {
+        condition.values[0]
+        for column in definition.columns
+        for condition in column.where
+        if condition.key == "method.name"
+    }
     counts: dict[str, Counter[str]] = {}
     for group in groups:
-        if group.name("method") in methods and not any(column.matches(group.flat) for column in definition.columns):
+        if group.name("method") in methods and not any(
+            column.matches(group.flat) for column in definition.columns
+        ):
             name = f"{group.name('method')} (filter {group.name('filter')})"
             counts.setdefault(name, Counter())[group.name("negatives")] += len(group.records)
     if not counts:
@@ -118,14 +183,23 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
 
 
 def _counted(name: str, strategies: Counter[str]) -> str:
-    """How many runs of a method there are under each strategy; no word of strategies where there are none but the plain negatives."""
+    """How many runs of a method there are under each strategy; no word of strategies where there
+    are none but the plain negatives."""
     if all(strategy in PLAIN.values for strategy in strategies):
         return f"{strategies.total()} of {name}"
-    return f"{name} with negatives " + ", ".join(f"{strategy} ({count})" for strategy, count in sorted(strategies.items()))
+    return f"{name} with negatives " + ", ".join(
+        f"{strategy} ({count})" for strategy, count in sorted(strategies.items())
+    )
 
 
 def _entry(
-    definition: Definition, dataset: str, column: Column, label: str, metric: str, group: Group | None, faithful: bool
+    definition: Definition,
+    dataset: str,
+    column: Column,
+    label: str,
+    metric: str,
+    group: Group | None,
+    faithful: bool,
 ) -> Entry:
     measure = definition.measure(metric)
     ours: Cell
@@ -153,7 +227,9 @@ def _entry(
 
 def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fact:
     """What a setting was in the runs, or is in the configs."""
-    asked = {condition.key: condition.values[0] for condition in column.where if not condition.excluded}
+    asked = {
+        condition.key: condition.values[0] for condition in column.where if not condition.excluded
+    }
     flat = group.flat if group else shipped_settings({"dataset.name": dataset, **asked})
     value = flat.get(key)
     if value is None:
@@ -164,7 +240,8 @@ def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fac
 
 
 def _agree(entry: Entry) -> bool:
-    """Whether a fact is what the paper prints: the same number, or the same text where there is none."""
+    """Whether a fact is what the paper prints: the same number, or the same text where there is
+    none."""
     if not isinstance(entry.ours, Fact) or entry.printed is None:
         return False
     if entry.ours.number is None or entry.printed.mean is None:
@@ -173,7 +250,8 @@ def _agree(entry: Entry) -> bool:
 
 
 def _relative(definition: Definition, entries: list[Entry]) -> list[Entry]:
-    """The entries of a dataset with numbers that are relative to another column divided by that one's mean on the same device."""
+    """The entries of a dataset with numbers that are relative to another column divided by that
+    one's mean on the same device."""
     found = []
     for entry in entries:
         measure = definition.measure(entry.metric)
@@ -190,7 +268,10 @@ def _relative(definition: Definition, entries: list[Entry]) -> list[Entry]:
                 if device[seed] in base
             }
             other = tuple(seed for seed in entry.ours.values if seed not in ratios)
-            absent = {**entry.ours.absent, **({f"no {measure.relative_to} on this device": other} if other else {})}
+            absent = {
+                **entry.ours.absent,
+                **({f"no {measure.relative_to} on this device": other} if other else {}),
+            }
             entry = replace(entry, ours=Cell(ratios, absent))
         found.append(entry)
     return found
@@ -198,7 +279,14 @@ def _relative(definition: Definition, entries: list[Entry]) -> list[Entry]:
 
 def _records_of(heading: str, entries: Iterable[Entry]) -> list[Record]:
     """The runs of a column, each once."""
-    return list({record.id: record for entry in entries if entry.heading == heading for record in entry.records}.values())
+    return list(
+        {
+            record.id: record
+            for entry in entries
+            if entry.heading == heading
+            for record in entry.records
+        }.values()
+    )
 
 
 def _tested(entries: list[Entry]) -> list[Entry]:
@@ -220,20 +308,26 @@ def _tested(entries: list[Entry]) -> list[Entry]:
     return marked
 
 
-def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedValue | None, list[str]]:
-    """The printed value that a run's metric may be held against, the method's own paper first, and how its settings depart from it.
+def printed_beside(
+    settings: Mapping[str, Any], metric: str
+) -> tuple[PrintedValue | None, list[str]]:
+    """The printed value that a run's metric may be held against, the method's own paper first, and
+    how its settings depart from it.
 
-    A value stands beside the settings of its column in a table, whatever the paper calls them, and beside no others: k-means on
-    filtered features is not the paper's KMeans.
+    A value stands beside the settings of its column in a table, whatever the paper calls them, and
+    beside no others: k-means on filtered features is not the paper's KMeans.
     """
     dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
     found = [
         (value, column)
         for definition in TABLES.values()
         # Numbers that are relative to another column's are not those of a run.
-        if metric in definition.metrics and definition.source == "runs" and not definition.measure(metric).relative_to
+        if metric in definition.metrics
+        and definition.source == "runs"
+        and not definition.measure(metric).relative_to
         if (column := column_of(settings, definition)) is not None
-        if (value := definition.printed(dataset, column, metric)) is not None and value.mean is not None
+        if (value := definition.printed(dataset, column, metric)) is not None
+        and value.mean is not None
     ]
     if not found:
         return None, []
@@ -241,12 +335,15 @@ def printed_beside(settings: Mapping[str, Any], metric: str) -> tuple[PrintedVal
     return value, column.departures(flatten(settings))
 
 
-def printed_elsewhere(settings: Mapping[str, Any], metric: str) -> tuple[PrintedValue, list[str]] | None:
-    """A printed value of a run's method, dataset and task that stands beside other settings than its own, and what leads to those.
+def printed_elsewhere(
+    settings: Mapping[str, Any], metric: str
+) -> tuple[PrintedValue, list[str]] | None:
+    """A printed value of a run's method, dataset and task that stands beside other settings than
+    its own, and what leads to those.
 
     Returns:
-        The value, its method's own paper first, and overrides as typed; of several columns, those of the nearest. None where no
-        table has one.
+        The value, its method's own paper first, and overrides as typed; of several columns, those
+        of the nearest. None where no table has one.
     """
     flat = flatten(settings)
     dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
@@ -256,9 +353,17 @@ def printed_elsewhere(settings: Mapping[str, Any], metric: str) -> tuple[Printed
             continue
         nearest: list[str] = []
         for column in definition.columns:
-            if (column.method, column.variant, column.method_name) != (value.method, value.variant, method):
+            if (column.method, column.variant, column.method_name) != (
+                value.method,
+                value.variant,
+                method,
+            ):
                 continue
-            lacking = [condition for condition in (*column.where, *definition.where) if not condition.holds(flat)]
+            lacking = [
+                condition
+                for condition in (*column.where, *definition.where)
+                if not condition.holds(flat)
+            ]
             if any(condition.excluded for condition in lacking):
                 continue
             if lacking and (not nearest or len(lacking) < len(nearest)):

@@ -17,7 +17,8 @@ def counted(dataset: str, name: str) -> Fact:
 
 
 def printed_count(table: str, dataset: str, name: str) -> PrintedValue | None:
-    """What a paper prints as a count, with the catalog's remark where it is not the count as loaded."""
+    """What a paper prints as a count, with the catalog's remark where it is not the count as
+    loaded."""
     page = CATALOG.get(dataset)
     found = next((item for item in page.printed if item.table == table), None) if page else None
     number = getattr(found, name, None)
@@ -44,7 +45,8 @@ def printed_count(table: str, dataset: str, name: str) -> PrintedValue | None:
 
 
 def remark_on(table: str, dataset: str) -> str:
-    """Why a paper's counts of a dataset differ from those as loaded, or why nothing was counted; "" where there is nothing to say."""
+    """Why a paper's counts of a dataset differ from those as loaded, or why nothing was counted; ""
+    where there is nothing to say."""
     page = CATALOG.get(dataset)
     if page is None:
         return ""

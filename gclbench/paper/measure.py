@@ -18,10 +18,14 @@ class Measure:
     """A row of a table.
 
     Attributes:
-        metric: its name, and that of the record's metric where `value` is None. value: reads the number of a run that is ok; None for no value.
-        factor: shown times this. printed_as: what the printed values are filed under, when that is not `metric`.
-        relative_to: label of the column of the same dataset that the number is divided by; "" for none.
-        comparable: ours minus the printed number says something. setting: key of a run's settings (`method.lr`) that is shown in place of a result.
+        metric: its name, and that of the record's metric where `value` is None. value: reads the
+            number of a run that is ok; None for no value.
+        factor: shown times this. printed_as: what the printed values are filed under, when that is
+            not `metric`.
+        relative_to: label of the column of the same dataset that the number is divided by; "" for
+            none.
+        comparable: ours minus the printed number says something. setting: key of a run's settings
+            (`method.lr`) that is shown in place of a result.
     """
 
     metric: str

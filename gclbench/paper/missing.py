@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
+from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
-from gclbench.paper.entry import Comparison
-from gclbench.paper.tables.definition import Definition
-from gclbench.registry import DATASETS, METHODS
+from gclbench.paper.filled_table import Comparison
+from gclbench.paper.table_definition import Definition
 
 SEEDS = 10
 """Of every table, unless it is asked for others."""
@@ -20,15 +20,18 @@ Cells = set[tuple[str, str]]
 
 
 def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
-    """Commands whose runs would give every cell that is shown its seeds, as few lines as rows or columns of the table allow.
+    """Commands whose runs would give every cell that is shown its seeds, as few lines as rows or
+    columns of the table allow.
 
-    A run that is recorded counts, whatever its end; one not at the paper's settings does not. Columns of methods and datasets that are
-    not built here are left out.
+    A run that is recorded counts, whatever its end; one not at the paper's settings does not.
+    Columns of methods and datasets that are not built here are left out.
     """
     definition = comparison.definition
     wanted: dict[tuple[int, ...], Cells] = {}
     for (dataset, heading), found in _recorded(comparison).items():
-        lacking = tuple(seed for seed in range(seeds) if seed not in found)[: max(0, seeds - len(found))]
+        lacking = tuple(seed for seed in range(seeds) if seed not in found)[
+            : max(0, seeds - len(found))
+        ]
         if lacking:
             wanted.setdefault(lacking, set()).add((dataset, heading))
     lines = []
@@ -40,16 +43,25 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
 
 def buildable(definition: Definition, dataset: str, column: Column) -> bool:
     """Whether runs of a cell can be made here."""
-    return definition.source == "runs" and column.method_name in METHODS.entries and dataset in DATASETS.entries
+    return (
+        definition.source == "runs"
+        and column.method_name in METHODS.entries
+        and dataset in DATASETS.entries
+    )
 
 
 def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
-    """Seeds that are recorded at the paper's settings, by (dataset, heading) of every cell that can be made here."""
+    """Seeds that are recorded at the paper's settings, by (dataset, heading) of every cell that can
+    be made here."""
     columns = {column.label: column for column in comparison.definition.columns}
     found: dict[tuple[str, str], set[int]] = {}
     for entry in comparison.entries:
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
-            seeds = {record.seed for record in entry.records if record.status != REDONE} if entry.faithful else set()
+            seeds = (
+                {record.seed for record in entry.records if record.status != REDONE}
+                if entry.faithful
+                else set()
+            )
             key = (entry.dataset, entry.heading)
             # Of several settings in one column, the one with the most seeds.
             found[key] = max(found.get(key, set()), seeds, key=len)
@@ -57,23 +69,39 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
 
 
 def _rectangles(cells: Cells, definition: Definition) -> list[tuple[list[str], list[str]]]:
-    """The cells as (datasets, columns) whose products they are, by rows or by columns, whichever takes fewer."""
+    """The cells as (datasets, columns) whose products they are, by rows or by columns, whichever
+    takes fewer."""
     order = (list(definition.datasets), [column.label for column in definition.columns])
     covers = []
     for first in (0, 1):
         lines: dict[str, list[str]] = {}
         for name in order[first]:
-            others = [other for other in order[1 - first] if ((name, other) if first == 0 else (other, name)) in cells]
+            others = [
+                other
+                for other in order[1 - first]
+                if ((name, other) if first == 0 else (other, name)) in cells
+            ]
             if others:
                 lines[name] = others
         merged: dict[tuple[str, ...], list[str]] = {}
         for name, names in lines.items():
             merged.setdefault(tuple(names), []).append(name)
-        covers.append([(names, list(key)) if first == 0 else (list(key), names) for key, names in merged.items()])
+        covers.append(
+            [
+                (names, list(key)) if first == 0 else (list(key), names)
+                for key, names in merged.items()
+            ]
+        )
     return min(covers, key=len)
 
 
-def _command(definition: Definition, datasets: Sequence[str], headings: Sequence[str], lacking: Sequence[int], seeds: int) -> str:
+def _command(
+    definition: Definition,
+    datasets: Sequence[str],
+    headings: Sequence[str],
+    lacking: Sequence[int],
+    seeds: int,
+) -> str:
     words = [f"table={definition.id}"]
     there = [name for name in definition.datasets if name in DATASETS.entries]
     if list(datasets) != there:

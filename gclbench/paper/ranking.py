@@ -1,4 +1,5 @@
-"""Our own columns against each other: paired t-tests over equal seeds, and who is best and second in a row."""
+"""Our own columns against each other: paired t-tests over equal seeds, and who is best and second
+in a row."""
 
 from __future__ import annotations
 
@@ -9,27 +10,30 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
 from gclbench.paper.aggregate import Cell
-from gclbench.paper.entry import Entry
+from gclbench.paper.filled_table import Entry
 from gclbench.paper.significance import LEVEL, LOWER_IS_BETTER, holm
 
 ROUNDING = 1e-12
 """Differences that vary by less are the same in every seed."""
 
 SETTINGS = 10
-"""With more settings of one column in a row, the column is a sweep: its pairs would drown those of the others."""
+"""With more settings of one column in a row, the column is a sweep: its pairs would drown those of
+the others."""
 
 
 def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | None:
     """Two-sided p-value of the paired t-test (Student 1908) over the seeds that both have.
 
     Returns:
-        None with fewer than two common seeds, and where the difference is the same in all of them but not zero: without a spread
+        None with fewer than two common seeds, and where the difference is the same in all of them
+            but not zero: without a spread
         there is nothing to test with. 1 where it is zero in all of them.
     """
     gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
     if len(gaps) < 2:
         return None
-    # Not statistics.stdev: its exact fractions take longer than everything else, and a table has thousands of pairs.
+    # Not statistics.stdev: its exact fractions take longer than everything else, and a table has
+    # thousands of pairs.
     mean = math.fsum(gaps) / len(gaps)
     spread = math.sqrt(math.fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1))
     if spread <= ROUNDING:
@@ -42,16 +46,23 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | No
 def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     """The entries with their ranks, and the number of pairs that were tested.
 
-    All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is the cell with the best mean, and the
-    next leader the best of those that are significantly worse. Rank 1 have the leader and the cells that are not significantly worse than
-    it but significantly better than the next leader; rank 2 likewise from the next leader on, of those significantly worse than the first.
-    Without a next leader there is no such rank: a row of which nothing can be told apart has none. A cell that cannot be told from either
-    side has none, nor one than which a cell of no better rank is significantly better (few common seeds tell less: what cannot be told
-    from the leader may be worse than a third); nor has a row, from the first cell on, whose best mean cannot be tested against any other.
+    All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is
+    the cell with the best mean, and the next leader the best of those that are significantly worse.
+    Rank 1 have the leader and the cells that are not significantly worse than it but significantly
+    better than the next leader; rank 2 likewise from the next leader on, of those significantly
+    worse than the first.
+    Without a next leader there is no such rank: a row of which nothing can be told apart has none.
+    A cell that cannot be told from either
+    side has none, nor one than which a cell of no better rank is significantly better (few common
+    seeds tell less: what cannot be told from the leader may be worse than a third); nor has a row,
+    from the first cell on, whose best mean cannot be tested against any other.
 
-    Cells that are not at the paper's settings take no part, nor do columns of which a dataset has a whole sweep of settings.
+    Cells that are not at the paper's settings take no part, nor do columns of which a dataset has a
+    whole sweep of settings.
     """
-    settings = Counter((entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values)
+    settings = Counter(
+        (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values
+    )
     crowded = {key for key, count in settings.items() if count > SETTINGS}
     rows: dict[tuple[str, str], list[int]] = {}
     for place, entry in enumerate(entries):
@@ -59,14 +70,18 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
         if entry.ours.values and entry.faithful and key not in crowded:
             rows.setdefault((entry.dataset, entry.metric), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
-    tested = holm([paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs])
+    tested = holm(
+        [paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs]
+    )
     p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
     beats = {_in_order(entries, pair) for pair, value in p_values.items() if value < LEVEL}
     ranks: dict[int, int] = {}
     for (_, metric), places in rows.items():
         ordered = sorted(places, key=lambda place: (_loss(metric, entries[place].ours), place))
         ranks.update(_ranks(ordered, p_values, beats))
-    return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(p_values)
+    return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(
+        p_values
+    )
 
 
 def _loss(metric: str, cell: Cell) -> float:
@@ -75,13 +90,16 @@ def _loss(metric: str, cell: Cell) -> float:
 
 
 def _in_order(entries: Sequence[Entry], pair: tuple[int, int]) -> tuple[int, int]:
-    """A pair that was told apart, the better one first: over the seeds of the test, which may not be all that the means are over."""
+    """A pair that was told apart, the better one first: over the seeds of the test, which may not
+    be all that the means are over."""
     one, other = (entries[place].ours.values for place in pair)
     gap = math.fsum(one[seed] - other[seed] for seed in set(one) & set(other))
     return pair if (gap > 0) != (entries[pair[0]].metric in LOWER_IS_BETTER) else pair[::-1]
 
 
-def _ranks(ordered: list[int], tested: Container[tuple[int, int]], beats: Container[tuple[int, int]]) -> dict[int, int]:
+def _ranks(
+    ordered: list[int], tested: Container[tuple[int, int]], beats: Container[tuple[int, int]]
+) -> dict[int, int]:
     """Ranks of a row's places, which are in order of their means, the best first."""
     found: dict[int, int] = {}
     left = ordered
@@ -90,7 +108,11 @@ def _ranks(ordered: list[int], tested: Container[tuple[int, int]], beats: Contai
             break
         leader = left[0]
         worse = [place for place in left[1:] if (leader, place) in beats]
-        beaten = {place for place in left if any((other, place) in beats for other in ordered if other not in found)}
+        beaten = {
+            place
+            for place in left
+            if any((other, place) in beats for other in ordered if other not in found)
+        }
         if not worse or leader in beaten:
             break
         tied = [

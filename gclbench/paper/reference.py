@@ -1,4 +1,5 @@
-"""The numbers the papers print, under this project's names (`reference.csv`, one row per printed cell)."""
+"""The numbers the papers print, under this project's names (`reference.csv`, one row per printed
+cell)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from typing import Any
 CSV = Path(__file__).with_name("reference.csv")
 
 PAPERS = {"000": "dmat", "001": "mmix_iclr", "002": "mmix", "003": "nml"}
-"""Keys of the CSV to ours: DMAT-i, M-Mix (ICLR submission), M-Mix (KDD 2022), NML-GCL (IJCAI 2025)."""
+"""Keys of the CSV to ours: DMAT-i, M-Mix (ICLR submission), M-Mix (KDD 2022), NML-GCL (IJCAI
+2025)."""
 
 OWN_PAPERS = {
     "dmt": ("dmat",),
@@ -38,7 +40,12 @@ TASKS = {
     "graph edit distance similarity": "similarity",
 }
 
-DATASETS = {"photo": "amazon_photo", "computers": "amazon_computers", "imdb_bin": "imdb_binary", "imdb_mul": "imdb_multi"}
+DATASETS = {
+    "photo": "amazon_photo",
+    "computers": "amazon_computers",
+    "imdb_bin": "imdb_binary",
+    "imdb_mul": "imdb_multi",
+}
 
 # Printed name -> (our name, variant). A variant tells apart several printed rows of one method.
 METHODS = {
@@ -56,8 +63,16 @@ METHODS = {
 }
 VARIANT = re.compile(r"^(?P<name>DGI|GraphCL|GRACE|MVGRL)†? \((?P<variant>.+)\)$")
 
-# How many runs a printed spread is over. Where 000 does not say (its Tables 2 and 3) METHODS.md decides on ten.
-RUNS = {("dmat", "1"): 10, ("dmat", "2"): 10, ("dmat", "3"): 10, ("mmix", "3"): 5, ("mmix_iclr", "2"): 5, ("nml", "1"): 10}
+# How many runs a printed spread is over. Where 000 does not say (its Tables 2 and 3) METHODS.md
+# decides on ten.
+RUNS = {
+    ("dmat", "1"): 10,
+    ("dmat", "2"): 10,
+    ("dmat", "3"): 10,
+    ("mmix", "3"): 5,
+    ("mmix_iclr", "2"): 5,
+    ("nml", "1"): 10,
+}
 ASSUMED_RUNS = {("dmat", "2"), ("dmat", "3")}
 
 # Printed hyper-parameter (000 Table 8) -> the key of a run's settings that holds it.
@@ -82,10 +97,13 @@ class PrintedValue:
 
     Attributes:
         paper, table: our key of the paper and the table's number as printed.
-        task, dataset, method, metric: this project's names. variant: which of several printed rows of the method.
+        task, dataset, method, metric: this project's names. variant: which of several printed rows
+            of the method.
         protocol: the split of a classification value; None for other tasks.
-        mean, std: fractions where the paper prints percent or fractions, else as printed; None where nothing is printed or legible.
-        scale: how it is printed: `percent`, `fraction`, `seconds` or `none` (a number without unit, or no number).
+        mean, std: fractions where the paper prints percent or fractions, else as printed; None
+            where nothing is printed or legible.
+        scale: how it is printed: `percent`, `fraction`, `seconds` or `none` (a number without unit,
+            or no number).
         runs: number of runs behind the spread, None where unknown. note: remarks of TABLES.md.
         doubtful: TABLES.md doubts the cell. text: the mean as printed.
     """
@@ -112,21 +130,37 @@ class PrintedValue:
         return f"{self.paper} Table {self.table}"
 
     def relative_to(self, base: PrintedValue | None) -> PrintedValue | None:
-        """This number divided by another printed one of the same dataset, two decimals, without a spread; None where either is missing."""
+        """This number divided by another printed one of the same dataset, two decimals, without a
+        spread; None where either is missing."""
         if self.mean is None or base is None or not base.mean:
             return None
         ratio = self.mean / base.mean
-        return replace(self, mean=ratio, std=None, scale="none", runs=None, text=f"{ratio:.2f}", variant=f"per {base.method}")
+        return replace(
+            self,
+            mean=ratio,
+            std=None,
+            scale="none",
+            runs=None,
+            text=f"{ratio:.2f}",
+            variant=f"per {base.method}",
+        )
 
     def show(self) -> str:
-        """As the paper prints it, fractions as percent: `70.57 ± 1.28`, `*` not converged, `(?)` doubtful.
+        """As the paper prints it, fractions as percent: `70.57 ± 1.28`, `*` not converged, `(?)`
+        doubtful.
 
         `–` is printed as missing, `?` is not legible in the text we have.
         """
         if self.scale == "none" and self.text and self.std is None:
             return f"{'*' * self.note.startswith('asterisk')}{self.text}{' (?)' * self.doubtful}"
         if self.mean is None:
-            return "OOM" if self.note.startswith("out of memory") else "–" if self.note.startswith("printed as missing") else "?"
+            return (
+                "OOM"
+                if self.note.startswith("out of memory")
+                else "–"
+                if self.note.startswith("printed as missing")
+                else "?"
+            )
         digits = len(self.text.partition(".")[2])
         factor = 1.0
         if self.scale in ("percent", "fraction"):
@@ -157,11 +191,13 @@ def printed(
 
     Args:
         dataset, method, task, metric: this project's names.
-        protocol: the split of a classification; values under another one are left out. None keeps all.
+        protocol: the split of a classification; values under another one are left out. None keeps
+            all.
         paper, table: only values of that paper and table.
 
     Returns:
-        Values sorted by: own paper, legible, not doubted, plain or reproduced before quoted; empty where nothing is printed.
+        Values sorted by: own paper, legible, not doubted, plain or reproduced before quoted; empty
+            where nothing is printed.
     """
     found = [
         value
@@ -174,19 +210,31 @@ def printed(
 
 
 def preference(value: PrintedValue, method: str) -> tuple[int, bool, bool, bool, int]:
-    """Sorts printed values for runs of a method: own paper, legible, not doubted, plain or reproduced before quoted, later papers."""
+    """Sorts printed values for runs of a method: own paper, legible, not doubted, plain or
+    reproduced before quoted, later papers."""
     own = OWN_PAPERS.get(method, ())
     place = own.index(value.paper) if value.paper in own else len(own)
-    return place, value.mean is None, value.doubtful, value.variant == "as published", -[*PAPERS.values()].index(value.paper)
+    return (
+        place,
+        value.mean is None,
+        value.doubtful,
+        value.variant == "as published",
+        -[*PAPERS.values()].index(value.paper),
+    )
 
 
 @functools.cache
 def printed_settings(dataset: str) -> Mapping[str, Any]:
-    """The hyper-parameters of DMT, DMAT and DMAT-i (000 Table 8) as `{"method.epochs": 300, …}`; empty for other datasets."""
+    """The hyper-parameters of DMT, DMAT and DMAT-i (000 Table 8) as `{"method.epochs": 300, …}`;
+    empty for other datasets."""
     settings: dict[str, Any] = {}
     for value in printed_values():
         if (value.paper, value.table, value.dataset) == ("dmat", "8", dataset):
-            widths = [int(width) for width in value.text.split("-")] if value.metric == "architecture" else value.mean
+            widths = (
+                [int(width) for width in value.text.split("-")]
+                if value.metric == "architecture"
+                else value.mean
+            )
             settings[SETTINGS[value.metric]] = widths
     return settings
 
@@ -225,7 +273,8 @@ def _value(row: dict[str, str]) -> PrintedValue:
 
 
 def slug(text: str) -> str:
-    """Lower case, everything that is no letter or digit one underscore: `IMDB-BINARY` -> `imdb_binary`."""
+    """Lower case, everything that is no letter or digit one underscore: `IMDB-BINARY` ->
+    `imdb_binary`."""
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
@@ -233,7 +282,8 @@ def _dataset(paper: str, name: str) -> tuple[str, str]:
     base, _, variant = name.partition(" n=")
     canonical = DATASETS.get(slug(base), slug(base))
     if canonical == "dblp" and paper != "dmat":
-        # Two graphs are called DBLP: the authors' graph of SDCN in 000, the citation graph elsewhere (METHODS 1.4).
+        # Two graphs are called DBLP: the authors' graph of SDCN in 000, the citation graph
+        # elsewhere (METHODS 1.4).
         canonical = "dblp_citation"
     return canonical, f"n={variant}" if variant else ""
 

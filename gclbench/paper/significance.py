@@ -1,4 +1,5 @@
-"""Whether our mean differs from a printed one: Welch's t-test from summaries, Holm's correction, and the marks of the tables."""
+"""Whether our mean differs from a printed one: Welch's t-test from summaries, Holm's correction,
+and the marks of the tables."""
 
 from __future__ import annotations
 
@@ -14,14 +15,29 @@ POINT = 0.01
 WITHIN, BETTER, WORSE = "✓", "▲", "▼"
 
 
-def welch(mean: float, std: float | None, n: int, other_mean: float, other_std: float | None, other_n: int | None) -> float | None:
-    """Two-sided p-value of Welch's t-test (Welch 1947) from means, standard deviations (ddof=1) and numbers of runs.
+def welch(
+    mean: float,
+    std: float | None,
+    n: int,
+    other_mean: float,
+    other_std: float | None,
+    other_n: int | None,
+) -> float | None:
+    """Two-sided p-value of Welch's t-test (Welch 1947) from means, standard deviations (ddof=1) and
+    numbers of runs.
 
     Returns:
-        None where there is nothing to test with: fewer than two runs or no spread on a side, or no spread on both (then any
+        None where there is nothing to test with: fewer than two runs or no spread on a side, or no
+            spread on both (then any
         difference, rounding too, would be significant).
     """
-    if std is None or other_std is None or other_n is None or min(n, other_n) < 2 or (std == 0 and other_std == 0):
+    if (
+        std is None
+        or other_std is None
+        or other_n is None
+        or min(n, other_n) < 2
+        or (std == 0 and other_std == 0)
+    ):
         return None
     from scipy.special import stdtr  # scipy.stats takes half a second to import
 
@@ -32,8 +48,11 @@ def welch(mean: float, std: float | None, n: int, other_mean: float, other_std: 
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjusted p-values (Holm 1979) of one family; None stays None and does not count."""
-    tested = sorted((p_value, place) for place, p_value in enumerate(p_values) if p_value is not None)
+    """Holm's step-down adjusted p-values (Holm 1979) of one family; None stays None and does not
+    count."""
+    tested = sorted(
+        (p_value, place) for place, p_value in enumerate(p_values) if p_value is not None
+    )
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
     for rank, (p_value, place) in enumerate(tested):
@@ -42,11 +61,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def mark(metric: str, mean: float, printed_mean: float, printed_std: float | None, p_value: float | None) -> str:
-    """▲ significantly better; ✓ better, or worse by at most the printed std or one point; ▼ significantly worse and beyond that.
+def mark(
+    metric: str, mean: float, printed_mean: float, printed_std: float | None, p_value: float | None
+) -> str:
+    """▲ significantly better; ✓ better, or worse by at most the printed std or one point; ▼
+    significantly worse and beyond that.
 
     Args:
-        metric: name, for its direction. mean, printed_mean, printed_std: fractions. p_value: adjusted, None without a test.
+        metric: name, for its direction. mean, printed_mean, printed_std: fractions. p_value:
+            adjusted, None without a test.
 
     Returns:
         "" for a mean that is worse beyond the tolerance without being significantly so.
@@ -55,7 +78,8 @@ def mark(metric: str, mean: float, printed_mean: float, printed_std: float | Non
     significant = p_value is not None and p_value < LEVEL
     if significant and gain > 0:
         return BETTER
-    # The printed numbers are decimals: a difference of exactly one point must not fail by the last bit.
+    # The printed numbers are decimals: a difference of exactly one point must not fail by the last
+    # bit.
     if gain >= -max(printed_std or 0.0, POINT) - 1e-12:
         return WITHIN
     return WORSE if significant else ""

@@ -27,8 +27,10 @@ class Collection:
     """Records, one per run.
 
     Attributes:
-        records: in order of id. origin: id of a record to the store it came from. stores: folders read, as given.
-        warnings: one line on each file, line or record of the stores that is not what it should be, in order.
+        records: in order of id. origin: id of a record to the store it came from. stores: folders
+            read, as given.
+        warnings: one line on each file, line or record of the stores that is not what it should be,
+            in order.
     """
 
     records: tuple[Record, ...] = ()
@@ -38,7 +40,8 @@ class Collection:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """The records by setting, as `group_records` gives them; made once, however many tables are filled."""
+        """The records by setting, as `group_records` gives them; made once, however many tables are
+        filled."""
         return group_records(self.records)
 
     def per_store(self, records: Iterable[Record]) -> Counter[str]:
@@ -49,7 +52,8 @@ class Collection:
 def collect(folders: Iterable[str] | None = None) -> Collection:
     """The records under the folders.
 
-    A run recorded in several stores is taken once: the record that is ok, then the newer, then the one of the store named first.
+    A run recorded in several stores is taken once: the record that is ok, then the newer, then the
+    one of the store named first.
 
     Args:
         folders: stores; None means `results` and `runs` of the current folder, those that exist.
@@ -63,7 +67,10 @@ def collect(folders: Iterable[str] | None = None) -> Collection:
         names = list(dict.fromkeys(folders))
         for name in names:
             if not Path(name).is_dir():
-                raise MissingStore(f"there is no folder '{name}'; name folders of records with --runs, such as --runs results runs")
+                raise MissingStore(
+                    f"there is no folder '{name}'; name folders of records with --runs, such as"
+                    " --runs results runs"
+                )
     kept: dict[str, Record] = {}
     origin: dict[str, str] = {}
     findings = Findings()
@@ -72,17 +79,23 @@ def collect(folders: Iterable[str] | None = None) -> Collection:
             for record in Store(name).scan(findings):
                 earlier = kept.get(record.id)
                 if earlier is not None and differ(earlier, record):
-                    text = f"run {record.id} differs between {origin[record.id]} and {name}; the newer one that is ok is used"
+                    text = (
+                        f"run {record.id} differs between {origin[record.id]} and {name}; the newer"
+                        " one that is ok is used"
+                    )
                     findings.add(BETWEEN, text)
                 if earlier is None or (record.ok, record.created) > (earlier.ok, earlier.created):
                     kept[record.id], origin[record.id] = record, name
         findings.sum_up(", ".join(names))
-    return Collection(tuple(kept[key] for key in sorted(kept)), origin, tuple(names), tuple(findings.texts))
+    return Collection(
+        tuple(kept[key] for key in sorted(kept)), origin, tuple(names), tuple(findings.texts)
+    )
 
 
 @contextlib.contextmanager
 def _no_garbage() -> Iterator[None]:
-    """Millions of loss curves' numbers are made and all are kept: looking for garbage among them takes longer than reading them."""
+    """Millions of loss curves' numbers are made and all are kept: looking for garbage among them
+    takes longer than reading them."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.significance import BETTER, WITHIN
-from gclbench.paper.tables.definition import Definition
+from gclbench.paper.table_definition import Definition
 
 AGAIN = "mmix_iclr"
 """Prints what `mmix` prints again: counted for itself, not in the total."""
@@ -18,8 +18,10 @@ class Counts:
     """Cells that have a printed number, by what became of them.
 
     Attributes:
-        reproduced: marked ✓. above: ▲. below: ▼, or no mark (not within, but not significantly so or not testable).
-        not_comparable: with a value, but not at the paper's settings, or of a table whose numbers carry over to no other machine or setting.
+        reproduced: marked ✓. above: ▲. below: ▼, or no mark (not within, but not significantly so
+            or not testable).
+        not_comparable: with a value, but not at the paper's settings, or of a table whose numbers
+            carry over to no other machine or setting.
         missing: without a value: not run, or every run ended without one.
     """
 
@@ -46,8 +48,10 @@ class Summary:
     """Counts of several tables.
 
     Attributes:
-        total: of all, each printed number once. papers: per paper. methods: per method of ours, each printed number once.
-        facts: of settings and counts of datasets, which are no results and not among the others: (the same as printed, not the same).
+        total: of all, each printed number once. papers: per paper. methods: per method of ours,
+            each printed number once.
+        facts: of settings and counts of datasets, which are no results and not among the others:
+            (the same as printed, not the same).
     """
 
     total: Counts
@@ -65,7 +69,9 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     for comparison in comparisons:
         definition = comparison.definition
         for entry in comparison.entries:
-            if entry.printed is None or (entry.printed.mean is None and definition.source == "runs"):
+            if entry.printed is None or (
+                entry.printed.mean is None and definition.source == "runs"
+            ):
                 continue
             if definition.source != "runs":
                 same += entry.mark == WITHIN
@@ -95,9 +101,12 @@ def markdown(found: Summary) -> str:
     lines = [
         "# Summary",
         "",
-        "Cells of the papers' tables that have a printed number. reproduced: ✓, within the larger of the paper's std and one point, or better; "
-        "above: ▲, significantly better; below: ▼ or unmarked, not within; not comparable: not at the paper's settings, or times and quantiles "
-        "that carry no mark; missing: not run, or no run with a value.",
+        (
+            "Cells of the papers' tables that have a printed number. reproduced: ✓, within the"
+            " larger of the paper's std and one point, or better; above: ▲, significantly better;"
+            " below: ▼ or unmarked, not within; not comparable: not at the paper's settings, or"
+            " times and quantiles that carry no mark; missing: not run, or no run with a value."
+        ),
         "",
         *_grid("paper", found.papers, found.total),
         "",
@@ -105,14 +114,20 @@ def markdown(found: Summary) -> str:
         "",
         *_grid("method", found.methods, found.total),
         "",
-        f"Settings and counts of datasets (dmat/7, dmat/8, mmix/1): {found.facts[0]} as printed, {found.facts[1]} not; the tables say why.",
+        (
+            f"Settings and counts of datasets (dmat/7, dmat/8, mmix/1): {found.facts[0]} as"
+            f" printed, {found.facts[1]} not; the tables say why."
+        ),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _grid(heading: str, rows: Mapping[str, Counts], total: Counts) -> list[str]:
     names = [field.name.replace("_", " ") for field in fields(Counts)]
-    lines = [f"| {heading} | cells | {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) + 1)]
+    lines = [
+        f"| {heading} | cells | {' | '.join(names)} |",
+        "| --- |" + " ---: |" * (len(names) + 1),
+    ]
     for name, counts in (*rows.items(), ("**total**", total)):
         lines.append(f"| {name} | {counts.cells} | {' | '.join(map(str, counts))} |")
     return lines

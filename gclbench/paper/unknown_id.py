@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gclbench.registry import nearest
+from gclbench.component.registry import nearest
 
 
 def unknown_id(kind: str, name: str, known: Sequence[str]) -> str:
-    """That there is no such table or figure, those of the same paper or number, or the nearest one, and all that exist.
+    """That there is no such table or figure, those of the same paper or number, or the nearest one,
+    and all that exist.
 
     Args:
         kind: `table` or `figure`. known: ids, `PAPER/NUMBER`.

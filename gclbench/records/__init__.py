@@ -7,12 +7,12 @@ name, flushed to disk and renamed, so a reader sees a whole record or none, and 
 writers, on NFS too, never disturb each other.
 """
 
-from gclbench.atomic import write_atomically
-from gclbench.records.findings import Findings
-from gclbench.records.layout import SCHEMA, STATUSES
+from gclbench.records.atomic import write_atomically
 from gclbench.records.packed import pack
 from gclbench.records.record import Record, RunSpec, digest, flatten
+from gclbench.records.schema import SCHEMA, STATUSES
 from gclbench.records.store import Store, StoreError, differ, unwritable
+from gclbench.records.store_warnings import Findings
 
 __all__ = [
     "SCHEMA",

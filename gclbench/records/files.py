@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gclbench.records.findings import UNREADABLE, Findings
+from gclbench.records.store_warnings import UNREADABLE, Findings
 
 RECORD = "record.json"
 PACKED = ".jsonl"
@@ -18,7 +18,8 @@ OF_OTHERS = frozenset({"mlruns"})
 
 
 def lines(root: Path, findings: Findings) -> Iterator[tuple[str, bytes]]:
-    """(where it is, content) of every record under a folder, one file per run first, then the lines of packed files."""
+    """(where it is, content) of every record under a folder, one file per run first, then the lines
+    of packed files."""
     single, packed = _paths(root, findings)
     for path in sorted(single):
         found = _read(path, findings)
@@ -35,7 +36,8 @@ def content(path: str | os.PathLike[str]) -> bytes:
     """What a regular file holds.
 
     Raises:
-        OSError: when it cannot be read, is no file, or is something to read from without end, such as a pipe.
+        OSError: when it cannot be read, is no file, or is something to read from without end, such
+            as a pipe.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
@@ -53,19 +55,25 @@ def content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _read(path: str, findings: Findings) -> bytes | None:
-    """The content, or None where there is none to read: a warning names it, unless it has just gone."""
+    """The content, or None where there is none to read: a warning names it, unless it has just
+    gone."""
     try:
         return content(path)
     except FileNotFoundError:
         if Path(path).is_symlink():
-            findings.add(UNREADABLE, f"{path} cannot be read: it is a link to nothing; it is left out")
+            findings.add(
+                UNREADABLE, f"{path} cannot be read: it is a link to nothing; it is left out"
+            )
     except OSError as error:
-        findings.add(UNREADABLE, f"{path} cannot be read: {error.strerror or error}; it is left out")
+        findings.add(
+            UNREADABLE, f"{path} cannot be read: {error.strerror or error}; it is left out"
+        )
     return None
 
 
 def _paths(root: Path, findings: Findings) -> tuple[list[str], list[str]]:
-    """Files of single records and packed files under a folder; links to folders are followed, in circles only once."""
+    """Files of single records and packed files under a folder; links to folders are followed, in
+    circles only once."""
     single: list[str] = []
     packed: list[str] = []
     folders = [str(root)]
@@ -84,7 +92,10 @@ def _paths(root: Path, findings: Findings) -> tuple[list[str], list[str]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            findings.add(UNREADABLE, f"{folder} cannot be listed: {error.strerror or error}; what is in it is left out")
+            findings.add(
+                UNREADABLE,
+                f"{folder} cannot be listed: {error.strerror or error}; what is in it is left out",
+            )
     return single, packed
 
 
@@ -94,7 +105,11 @@ def _leads_on(entry: os.DirEntry[str], linked: set[Path]) -> bool:
         return entry.is_dir(follow_symlinks=False)
     try:
         target = Path(entry.path).resolve()
-        if not target.is_dir() or target in linked or Path(entry.path).parent.resolve().is_relative_to(target):
+        if (
+            not target.is_dir()
+            or target in linked
+            or Path(entry.path).parent.resolve().is_relative_to(target)
+        ):
             return False
     except (OSError, RuntimeError):  # links in a circle
         return False

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from gclbench.atomic import write_atomically
+from gclbench.records.atomic import write_atomically
 from gclbench.records.files import content
 from gclbench.records.record import Record
 from gclbench.records.store import encoded
 
 
 def pack(records: Iterable[Record], folder: Path) -> list[Path]:
-    """Writes records as one JSON-lines file per method and dataset, `<folder>/<method>/<dataset>.jsonl`, sorted by id.
+    """Writes records as one JSON-lines file per method and dataset,
+    `<folder>/<method>/<dataset>.jsonl`, sorted by id.
 
     Records of the same files that are already there are kept unless replaced by one of the same id.
 
@@ -36,5 +37,7 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
                     kept[old.id] = old
         merged = {**kept, **group}
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged))))
+        write_atomically(
+            path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged)))
+        )
     return sorted(groups)

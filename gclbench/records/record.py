@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from gclbench.records.layout import SCHEMA, parsed
+from gclbench.records.schema import SCHEMA, parsed
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class RunSpec:
     """What a run is: small, picklable, hashable by `id`.
 
     Attributes:
-        dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each component.
+        dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each
+            component.
         seed: the run's seed.
         versions: protocol version of the task and version of the method.
         dataset_hash: content hash of the graph as loaded.
@@ -40,7 +41,9 @@ class RunSpec:
 
 def digest(value: Any) -> str:
     """sha256 (hex) of the canonical JSON of a plain value."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -52,18 +55,22 @@ class Record:
         id: the spec's id. spec: the spec as plain values. status: one of `STATUSES`.
         metrics: name to value; fractions, not percent. Only where status is ok.
         reason: one line on why the status is not ok. traceback: of a failed run.
-        seconds: wall-clock seconds per phase (load, filter, fit, evaluate); `shared` names the phases
-            that this run shared with other tasks of the same embedding.
-        memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was used.
-        device: name of the device. environment: versions of Python and libraries, platform, git commit.
-        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run, final loss, loss curve; where
-            `task=contrast` makes sense `mean_cosine`, that of different nodes in what the loss compares (1: all point one way);
-            what a strategy for negatives found (`augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`), where early stopping went
+        seconds: wall-clock seconds per phase (load, filter, fit, evaluate); `shared` names the
+            phases that this run shared with other tasks of the same embedding.
+        memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was
+            used.
+        device: name of the device. environment: versions of Python and libraries, platform, git
+            commit.
+        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run,
+            final loss, loss curve; where `task=contrast` makes sense `mean_cosine`, that of
+            different nodes in what the loss compares (1: all point one way); what a strategy for
+                negatives found (`augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`), where early
+                stopping went
             back to (`steps_kept`), and `remarks` on these in words.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
-        data: what a task keeps for a figure besides its metrics, such as the coordinates of a map; of most tasks empty, and then
-            not written.
+        data: what a task keeps for a figure besides its metrics, such as the coordinates of a map;
+            of most tasks empty, and then not written.
         command: the command that repeats the run. created: UTC time, ISO 8601.
     """
 
@@ -131,7 +138,8 @@ def finite(value: Any) -> Any:
 
 
 def flatten(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """`{"method": {"epochs": 3}}` as `{"method.epochs": 3}`, the form of the command line; empty objects stay."""
+    """`{"method": {"epochs": 3}}` as `{"method.epochs": 3}`, the form of the command line; empty
+    objects stay."""
     flat: dict[str, Any] = {}
     for key, value in settings.items():
         if isinstance(value, Mapping) and value:

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gclbench.records.layout import KINDS
 from gclbench.records.record import Record, finite, flatten
+from gclbench.records.schema import KINDS
 
 FIRST = ("id", *KINDS, "seed", "protocol", "status", "reason")
 LAST = ("device", "commit", "created", "command")
@@ -26,9 +26,10 @@ class ParquetMissing(RuntimeError):
 def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
     """(columns, one dictionary per run); a run without a value for a column has no such key.
 
-    Columns: `FIRST`; every metric as `metric.NAME`, in fractions; `seconds.PHASE`; `memory.KIND` in bytes; every setting as on the
-    command line, `method.lr`; what else a spec holds, `versions.method` and `dataset_hash`; `split.hash`; `LAST`. Within each of
-    these groups they are in alphabetical order, and the rows are in order of id.
+    Columns: `FIRST`; every metric as `metric.NAME`, in fractions; `seconds.PHASE`; `memory.KIND` in
+    bytes; every setting as on the command line, `method.lr`; what else a spec holds,
+    `versions.method` and `dataset_hash`; `split.hash`; `LAST`. Within each of these groups they are
+    in alphabetical order, and the rows are in order of id.
     """
     found: list[dict[str, Any]] = []
     groups: tuple[dict[str, None], ...] = ({}, {}, {}, {})
@@ -42,7 +43,10 @@ def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
         for group, part in zip(groups, parts, strict=True):
             group.update(dict.fromkeys(part))
         row = {"id": record.id, **{kind: record.name(kind) for kind in KINDS}, "seed": record.seed}
-        row |= {"protocol": record.split.get("protocol") or record.spec["task"].get("protocol"), "status": record.status}
+        row |= {
+            "protocol": record.split.get("protocol") or record.spec["task"].get("protocol"),
+            "status": record.status,
+        }
         row["reason"] = record.reason
         for part in parts:
             row |= part
@@ -52,7 +56,9 @@ def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
             "created": record.created,
             "command": record.command,
         }
-        found.append({key: value for key, value in row.items() if value is not None and value != ""})
+        found.append(
+            {key: value for key, value in row.items() if value is not None and value != ""}
+        )
     return [*FIRST, *(name for group in groups for name in sorted(group)), *LAST], found
 
 
@@ -62,12 +68,19 @@ def _settings(record: Record) -> dict[str, Any]:
     names = {f"{kind}.name" for kind in KINDS}
     # A spec of another version may hold what is called like a column.
     taken = ("metric.", "seconds.", "memory.")
-    own = {f"spec.{key}" if key in (*FIRST, *LAST) or key.startswith(taken) else key: value for key, value in flat.items()}
-    return {**{key: value for key, value in own.items() if key not in names}, "split.hash": record.split.get("hash")}
+    own = {
+        f"spec.{key}" if key in (*FIRST, *LAST) or key.startswith(taken) else key: value
+        for key, value in flat.items()
+    }
+    return {
+        **{key: value for key, value in own.items() if key not in names},
+        "split.hash": record.split.get("hash"),
+    }
 
 
 def as_csv(records: Iterable[Record]) -> str:
-    """Numbers as Python writes them (`nan`, `inf` too), lists as JSON, true and false; empty where there is no value."""
+    """Numbers as Python writes them (`nan`, `inf` too), lists as JSON, true and false; empty where
+    there is no value."""
     columns, found = rows(records)
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -77,16 +90,23 @@ def as_csv(records: Iterable[Record]) -> str:
 
 
 def as_jsonl(records: Iterable[Record]) -> str:
-    """An object per run with the columns that it has; numbers that are not finite as text, as in a record."""
+    """An object per run with the columns that it has; numbers that are not finite as text, as in a
+    record."""
     columns, found = rows(records)
     lines = (
-        json.dumps(finite({key: row[key] for key in columns if key in row}), ensure_ascii=False, allow_nan=False) for row in found
+        json.dumps(
+            finite({key: row[key] for key in columns if key in row}),
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+        for row in found
     )
     return "".join(f"{line}\n" for line in lines)
 
 
 def as_parquet(records: Iterable[Record]) -> bytes:
-    """Columns of 64-bit integers, doubles, booleans or text; a column of several kinds, or of lists, is text as in CSV.
+    """Columns of 64-bit integers, doubles, booleans or text; a column of several kinds, or of
+    lists, is text as in CSV.
 
     Raises:
         ParquetMissing: without pyarrow.
@@ -95,9 +115,16 @@ def as_parquet(records: Iterable[Record]) -> bytes:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise ParquetMissing("Parquet needs pyarrow, which is not installed: pip install 'gclbench[parquet]'") from error
+        raise ParquetMissing(
+            "Parquet needs pyarrow, which is not installed: pip install 'gclbench[parquet]'"
+        ) from error
     columns, found = rows(records)
-    types = {"integer": pyarrow.int64(), "number": pyarrow.float64(), "boolean": pyarrow.bool_(), "text": pyarrow.string()}
+    types = {
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "text": pyarrow.string(),
+    }
     arrays = []
     for column in columns:
         values = [row.get(column) for row in found]
@@ -116,8 +143,14 @@ def _kind(column: str, values: Sequence[Any]) -> str:
         return "number"
     if present and all(isinstance(value, bool) for value in present):
         return "boolean"
-    if present and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in present):
-        return "integer" if all(isinstance(value, int) and value in INT64 for value in present) else "number"
+    if present and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
+    ):
+        return (
+            "integer"
+            if all(isinstance(value, int) and value in INT64 for value in present)
+            else "number"
+        )
     return "text"
 
 

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from gclbench.atomic import write_atomically, write_unless
+from gclbench.records.atomic import write_atomically, write_unless
 from gclbench.records.files import content, lines
-from gclbench.records.findings import DIFFERENT, NEWER, UNREADABLE, Findings
-from gclbench.records.layout import SCHEMA
 from gclbench.records.record import Record, finite
+from gclbench.records.schema import SCHEMA
+from gclbench.records.store_warnings import DIFFERENT, NEWER, UNREADABLE, Findings
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,8 @@ class StoreError(OSError):
 
 
 class Store:
-    """The records under a folder: `<root>/<id>/record.json`, and packed `*.jsonl` files at any depth.
+    """The records under a folder: `<root>/<id>/record.json`, and packed `*.jsonl` files at any
+    depth.
 
     Args:
         root: the folder; it need not exist for reading.
@@ -44,7 +45,8 @@ class Store:
         """Writes and removes a small file in the root.
 
         Raises:
-            StoreError: when the folder cannot be made or written; called before any training starts.
+            StoreError: when the folder cannot be made or written; called before any training
+                starts.
         """
         probe = self.root / f".probe-{uuid.uuid4().hex}"
         try:
@@ -57,10 +59,12 @@ class Store:
                 probe.unlink()
 
     def write(self, record: Record) -> Path:
-        """Writes a record in one step; an earlier one of the same id is replaced, unless it is ok and the new one is not.
+        """Writes a record in one step; an earlier one of the same id is replaced, unless it is ok
+        and the new one is not.
 
-        Which of two records stays is not decided by their times: clocks of nodes differ. One that is ok stays when another
-        attempt at the same run, on another node perhaps, ended worse; a warning says so.
+        Which of two records stays is not decided by their times: clocks of nodes differ. One that
+        is ok stays when another attempt at the same run, on another node perhaps, ended worse; a
+        warning says so.
 
         Raises:
             StoreError: when it cannot be written; what was recorded before stays intact.
@@ -72,19 +76,32 @@ class Store:
             if record.ok:
                 write_atomically(path, content)
             elif not write_unless(path, content, _holds_ok) and _holds_ok(path):
-                log.warning("run %s is recorded as ok in %s, and stays so: now it is %s", record.id, path, record.status)
+                log.warning(
+                    "run %s is recorded as ok in %s, and stays so: now it is %s",
+                    record.id,
+                    path,
+                    record.status,
+                )
         except OSError as error:
-            theirs = self.read(record.id) if isinstance(error, PermissionError) and _of_another_user(path) else None
+            theirs = (
+                self.read(record.id)
+                if isinstance(error, PermissionError) and _of_another_user(path)
+                else None
+            )
             if theirs is None or (record.ok and not theirs.ok):
                 raise StoreError(error.errno, unwritable(path, error)) from error
-            log.warning("run %s has been recorded by another user meanwhile; that record stays", record.id)
+            log.warning(
+                "run %s has been recorded by another user meanwhile; that record stays", record.id
+            )
         return path
 
     def ids(self) -> set[str]:
-        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many runs are asked about.
+        """Ids of runs that have a folder, recorded or begun: one listing of the root, however many
+        runs are asked about.
 
         Raises:
-            StoreError: when the root cannot be listed: taken for empty, everything would be run again.
+            StoreError: when the root cannot be listed: taken for empty, everything would be run
+                again.
         """
         try:
             with os.scandir(self.root) as entries:
@@ -92,11 +109,15 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             return set()
         except OSError as error:
-            text = f"cannot read {self.root}: {error.strerror or error} (runs_dir=FOLDER sets where records are)"
+            text = (
+                f"cannot read {self.root}: {error.strerror or error} (runs_dir=FOLDER sets where"
+                " records are)"
+            )
             raise StoreError(error.errno, text) from error
 
     def read(self, run_id: str) -> Record | None:
-        """The record of a run from its own file, or None when there is none or it is damaged (a warning names it)."""
+        """The record of a run from its own file, or None when there is none or it is damaged (a
+        warning names it)."""
         path = self.path(run_id)
         try:
             record = Record.from_json(content(path).decode())
@@ -110,10 +131,12 @@ class Store:
             return None
 
     def scan(self, findings: Findings | None = None) -> Iterator[Record]:
-        """Every readable record, in order of id; what is not readable is named in a warning and left out.
+        """Every readable record, in order of id; what is not readable is named in a warning and
+        left out.
 
-        Of two records with one id the one that is ok, else the newer, is kept; different contents are named in a warning.
-        Of many warnings of a kind the first five are told, and then their number.
+        Of two records with one id the one that is ok, else the newer, is kept; different contents
+        are named in a warning. Of many warnings of a kind the first five are told, and then their
+        number.
 
         Args:
             findings: takes every warning, for whoever shows them elsewhere than in the log.
@@ -124,20 +147,32 @@ class Store:
             try:
                 record = Record.from_json(line.decode())
             except UnicodeDecodeError as error:
-                findings.add(UNREADABLE, f"{source} is not a readable record: not UTF-8 at byte {error.start}; it is left out")
+                findings.add(
+                    UNREADABLE,
+                    f"{source} is not a readable record: not UTF-8 at byte {error.start}; it is"
+                    " left out",
+                )
                 continue
             except ValueError as error:
-                findings.add(UNREADABLE, f"{source} is not a readable record: {error}; it is left out")
+                findings.add(
+                    UNREADABLE, f"{source} is not a readable record: {error}; it is left out"
+                )
                 continue
             if record.schema > SCHEMA:
-                text = f"{source} was written by a newer gclbench (schema {record.schema}, here {SCHEMA}); fields unknown here are left out"
+                text = (
+                    f"{source} was written by a newer gclbench (schema {record.schema}, here"
+                    f" {SCHEMA}); fields unknown here are left out"
+                )
                 findings.add(NEWER, text)
             earlier = found.get(record.id)
             if earlier is None:
                 found[record.id] = record
                 continue
             if differ(earlier, record):
-                text = f"{source} holds another record of run {record.id} with different content; the newer one that is ok is used"
+                text = (
+                    f"{source} holds another record of run {record.id} with different content; the"
+                    " newer one that is ok is used"
+                )
                 findings.add(DIFFERENT, text)
             found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
         findings.sum_up(str(self.root))
@@ -147,7 +182,11 @@ class Store:
 
 def differ(one: Record, other: Record) -> bool:
     """Whether two records of a run say different things; NaN is as good as NaN."""
-    return (one.status, one.spec, finite(one.metrics)) != (other.status, other.spec, finite(other.metrics))
+    return (one.status, one.spec, finite(one.metrics)) != (
+        other.status,
+        other.spec,
+        finite(other.metrics),
+    )
 
 
 def _holds_ok(path: Path) -> bool:

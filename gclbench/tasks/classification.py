@@ -10,15 +10,17 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import Count, OneOf, Positive
 from gclbench.data.splits import Split, public, random_10_10_80
-from gclbench.graph import Embedding, Graph, Unsupported
-from gclbench.hyperparameters import Count, OneOf, Positive
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.linear_probe import fit_linear_probe
+from gclbench.training.streams import Streams
 
-# 2^-10 … 2^10 (METHODS 1.1, item 5) in factors of four: validation accuracy changes little in between.
+# 2^-10 … 2^10 (METHODS 1.1, item 5) in factors of four: validation accuracy changes little in
+# between.
 C_GRID = tuple(2.0**exponent for exponent in range(-10, 11, 2))
 PARTS = ("train", "val", "test")
 
@@ -28,15 +30,15 @@ PARTS = ("train", "val", "test")
 class Classification:
     """Node classification by logistic regression: accuracy, micro-F1, macro-F1.
 
-    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10, ties going to the smallest; the model that
-    is tested was fitted on the training nodes with that C, never again with the validation nodes
-    (METHODS 1.1, items 4 and 5). Test labels are read once, for the final scores.
+    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10, ties going to the smallest; the
+    model that is tested was fitted on the training nodes with that C, never again with the
+    validation nodes (METHODS 1.1, items 4 and 5). Test labels are read once, for the final scores.
 
     Attributes:
         protocol: "random_10_10_80" draws a split per seed; "public" takes the dataset's own masks.
-        normalize: "l2" scales rows to unit length, "standardize" gives every column zero mean and unit
-            variance over the training rows, "none" leaves the rows, "auto" is "l2" for embeddings with cosine
-            geometry and "none" otherwise.
+        normalize: "l2" scales rows to unit length, "standardize" gives every column zero mean and
+            unit variance over the training rows, "none" leaves the rows, "auto" is "l2" for
+            embeddings with cosine geometry and "none" otherwise.
         max_iter: L-BFGS iterations per value of C.
         tolerance: L-BFGS stops when no entry of the gradient of the mean loss is larger.
     """
@@ -53,22 +55,31 @@ class Classification:
         """Training, validation and test nodes, from the stream `split` or the public masks.
 
         Raises:
-            Unsupported: the graph has no labels, fewer than ten labelled nodes, no public masks where those
-                are asked for, or training nodes of one class only.
+            Unsupported: the graph has no labels, fewer than ten labelled nodes, no public masks
+                where those are asked for, or training nodes of one class only.
         """
         if graph.y is None:
-            raise Unsupported(f"classification needs labels, and '{graph.name}' has none; try task=link_prediction")
+            raise Unsupported(
+                f"classification needs labels, and '{graph.name}' has none; try"
+                " task=link_prediction"
+            )
         labels = graph.y.numpy()
-        split = public(graph, rng.seed) if self.protocol == "public" else random_10_10_80(labels, rng.numpy("split"))
+        split = (
+            public(graph, rng.seed)
+            if self.protocol == "public"
+            else random_10_10_80(labels, rng.numpy("split"))
+        )
         if len(np.unique(labels[split.parts["train"]])) < 2:
             raise Unsupported(
-                f"classification needs two classes or more among the training nodes, and all {len(split.parts['train'])} "
-                f"of the split {split.protocol} of '{graph.name}' have the same; try another seed or dataset"
+                "classification needs two classes or more among the training nodes, and all"
+                f" {len(split.parts['train'])} of the split {split.protocol} of '{graph.name}' have"
+                " the same; try another seed or dataset"
             )
         return split
 
     def hide(self, graph: Graph, split: Split) -> Graph:
-        """The graph itself: labels are withheld through `labels`, edges and features are all visible."""
+        """The graph itself: labels are withheld through `labels`, edges and features are all
+        visible."""
         return graph
 
     def labels(self, graph: Graph, split: Split) -> Tensor:
@@ -78,13 +89,15 @@ class Classification:
         visible[train] = graph.y[train]
         return visible
 
-    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> dict[str, float]:
+    def evaluate(
+        self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
+    ) -> dict[str, float]:
         """Scores of the probe on the test nodes.
 
         Returns:
-            accuracy, micro_f1 (equal to it, as every node has one label) and macro_f1 (over the classes that
-            are true or predicted for some test node) on the test nodes; val_accuracy; C, the chosen one;
-            unconverged, the number of the 11 fits that stopped at max_iter.
+            accuracy, micro_f1 (equal to it, as every node has one label) and macro_f1 (over the
+            classes that are true or predicted for some test node) on the test nodes; val_accuracy;
+            C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter.
 
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
@@ -95,10 +108,13 @@ class Classification:
         x_train, x_val, x_test = z[train].astype(np.float64), z[val], z[test]
         if self.normalize == "standardize":
             mean, deviation = x_train.mean(axis=0), x_train.std(axis=0)
-            # A column that is constant over the training rows says nothing; dividing by 1 keeps it finite.
+            # A column that is constant over the training rows says nothing; dividing by 1 keeps it
+            # finite.
             deviation[deviation == 0] = 1
             x_train, x_val, x_test = ((x - mean) / deviation for x in (x_train, x_val, x_test))
-        probe = fit_linear_probe(x_train, labels[train], x_val, labels[val], C_GRID, self.max_iter, self.tolerance)
+        probe = fit_linear_probe(
+            x_train, labels[train], x_val, labels[val], C_GRID, self.max_iter, self.tolerance
+        )
         truth, predicted = labels[test], probe.predict(x_test)
         return {
             "accuracy": float(accuracy_score(truth, predicted)),
@@ -115,8 +131,8 @@ class Classification:
 class ClassificationPublic(Classification):
     """Node classification on the dataset's own masks, beside `classification` in one command; recorded as that task.
 
-    `task=[classification,classification_public]` evaluates one embedding under both protocols; the second's run is the
-    very one of `task=classification task.classification.protocol=public`.
+    `task=[classification,classification_public]` evaluates one embedding under both protocols; the
+    second's run is the very one of `task=classification task.classification.protocol=public`.
     """
 
     recorded_as: ClassVar[str] = "classification"

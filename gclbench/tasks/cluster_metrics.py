@@ -1,15 +1,20 @@
 """Clustering metrics: agreement with classes, and quality of the partition as a cut of the graph.
 
 All functions take NumPy arrays. `labels` and `clusters` are integer arrays of the same length;
-their values are names only. `edge_index` (2×E) holds both directions of every undirected edge and no
-self-loops, as `gclbench.graph.make_graph` builds it.
+their values are names only. `edge_index` (2×E) holds both directions of every undirected edge and
+no self-loops, as `gclbench.graph.make_graph` builds it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, f1_score, fowlkes_mallows_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_rand_score,
+    f1_score,
+    fowlkes_mallows_score,
+    normalized_mutual_info_score,
+)
 from sklearn.metrics.cluster import contingency_matrix
 
 # Names no class: what a cluster is matched to when there are more clusters than classes.
@@ -36,7 +41,9 @@ def matched_labels(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     """
     labels, clusters = _paired(labels, clusters)
     if labels.min() < 0:
-        raise ValueError("labels holds negative classes; leave unlabelled nodes out before comparing")
+        raise ValueError(
+            "labels holds negative classes; leave unlabelled nodes out before comparing"
+        )
     classes, class_of = np.unique(labels, return_inverse=True)
     names, cluster_of = np.unique(clusters, return_inverse=True)
     agreement = contingency_matrix(class_of, cluster_of)
@@ -57,17 +64,21 @@ def clustering_macro_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
     A class without a cluster scores 0 and counts in the mean.
     """
     matched = matched_labels(labels, clusters)
-    return float(f1_score(labels, matched, labels=np.unique(labels), average="macro", zero_division=0.0))
+    return float(
+        f1_score(labels, matched, labels=np.unique(labels), average="macro", zero_division=0.0)
+    )
 
 
 def normalized_mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """NMI = I(labels; clusters) / ((H(labels) + H(clusters)) / 2), the arithmetic normalisation (METHODS 1.5)."""
+    """NMI = I(labels; clusters) / ((H(labels) + H(clusters)) / 2), the arithmetic normalisation
+    (METHODS 1.5)."""
     labels, clusters = _paired(labels, clusters)
     return float(normalized_mutual_info_score(labels, clusters, average_method="arithmetic"))
 
 
 def adjusted_rand_index(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """ARI: the Rand index, corrected for chance (Hubert & Arabie 1985); 1 for equal partitions, about 0 by chance."""
+    """ARI: the Rand index, corrected for chance (Hubert & Arabie 1985); 1 for equal partitions,
+    about 0 by chance."""
     labels, clusters = _paired(labels, clusters)
     return float(adjusted_rand_score(labels, clusters))
 
@@ -81,7 +92,8 @@ def fowlkes_mallows_index(labels: np.ndarray, clusters: np.ndarray) -> float:
 def modularity(edge_index: np.ndarray, clusters: np.ndarray) -> float:
     """Newman's modularity Q = Σ_c [m_c/m − (vol_c/2m)²] (Newman & Girvan 2004).
 
-    m_c is the number of undirected edges inside cluster c, vol_c the sum of its nodes' degrees, m the number of edges.
+    m_c is the number of undirected edges inside cluster c, vol_c the sum of its nodes' degrees, m
+    the number of edges.
 
     Raises:
         ValueError: the graph has no edges, for which Q is undefined.
@@ -93,10 +105,11 @@ def modularity(edge_index: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
-    """Mean over clusters of cut_c / (2 m_c + cut_c) (Yang & Leskovec 2012; METHODS 1.5, convention a).
+    """Mean over clusters of cut_c / (2 m_c + cut_c) (Yang & Leskovec 2012; METHODS 1.5, convention
+    a).
 
-    cut_c is the number of edges with one end in c, m_c of those with both. A cluster without any edge
-    contributes 0 and counts in the mean.
+    cut_c is the number of edges with one end in c, m_c of those with both. A cluster without any
+    edge contributes 0 and counts in the mean.
 
     Raises:
         ValueError: the graph has no edges.
@@ -107,7 +120,8 @@ def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def pooled_conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
-    """Σ cut / Σ (cut + intra): the share of edges that join two clusters (METHODS 1.5, convention b).
+    """Σ cut / Σ (cut + intra): the share of edges that join two clusters (METHODS 1.5, convention
+    b).
 
     Every undirected edge counts the same above and below the bar.
 
@@ -121,15 +135,22 @@ def pooled_conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
 def _paired(labels: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     labels, clusters = np.asarray(labels), np.asarray(clusters)
     if labels.shape != clusters.shape or labels.ndim != 1 or not len(labels):
-        raise ValueError(f"labels {labels.shape} and clusters {clusters.shape} must be two non-empty arrays of the same length")
+        raise ValueError(
+            f"labels {labels.shape} and clusters {clusters.shape} must be two non-empty arrays of"
+            " the same length"
+        )
     return labels, clusters
 
 
 def _edge_ends(edge_index: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Per cluster, as float64: ends of its internal edges (2 m_c) and of the edges that leave it (cut_c)."""
+    """Per cluster, as float64: ends of its internal edges (2 m_c) and of the edges that leave it
+    (cut_c)."""
     edge_index = np.asarray(edge_index)
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
-        raise ValueError(f"edge_index has shape {edge_index.shape}; it must be 2×E, both directions of every edge")
+        raise ValueError(
+            f"edge_index has shape {edge_index.shape}; it must be 2×E, both directions of every"
+            " edge"
+        )
     if edge_index.shape[1] == 0:
         raise ValueError("the graph has no edges: modularity and conductance are undefined")
     names, cluster_of = np.unique(clusters, return_inverse=True)

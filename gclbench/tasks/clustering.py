@@ -12,11 +12,11 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import Count, OneOf, Range
 from gclbench.data.splits import Split
-from gclbench.graph import Embedding, Graph, Unsupported
-from gclbench.hyperparameters import Count, OneOf, Range
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.cluster_metrics import (
     adjusted_rand_index,
     clustering_accuracy,
@@ -29,9 +29,11 @@ from gclbench.tasks.cluster_metrics import (
 )
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.whole_graph import WholeGraph
+from gclbench.training.streams import Streams
 
 SPARSE_BELOW = 0.05
-"""Share of non-zero entries below which k-means works on compressed rows: 20 times faster on Coauthor CS, whose share is 0.009."""
+"""Share of non-zero entries below which k-means works on compressed rows: 20 times faster on
+Coauthor CS, whose share is 0.009."""
 
 
 @TASKS.register("clustering")
@@ -39,16 +41,17 @@ SPARSE_BELOW = 0.05
 class Clustering(WholeGraph):
     """Node clustering by k-means: ACC, NMI, ARI, macro-F1, FMI, modularity, conductance.
 
-    Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6). Fewer
-    clusters than asked for are kept as they come. Nothing is hidden from training; the classes are read
-    for the number of clusters and for scoring only. A method that brings clusters of its own (age, sdcn) is
-    measured by these, unless `clusters` asks for k-means with so many.
+    Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6).
+    Fewer clusters than asked for are kept as they come. Nothing is hidden from training; the
+    classes are read for the number of clusters and for scoring only. A method that brings clusters
+    of its own (age, sdcn) is measured by these, unless `clusters` asks for k-means with so many.
 
     Attributes:
-        clusters: number of clusters; None takes the number of classes, or the method's own clusters.
+        clusters: number of clusters; None takes the number of classes, or the method's own
+            clusters.
         n_init: restarts.
-        normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of embeddings
-            with cosine geometry.
+        normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of
+            embeddings with cosine geometry.
     """
 
     version: ClassVar[str] = "1"
@@ -66,16 +69,20 @@ class Clustering(WholeGraph):
         self._number_of_clusters(graph)
         return None
 
-    def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
-        """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the stream `kmeans`.
+    def evaluate(
+        self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
+    ) -> dict[str, float]:
+        """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the
+        stream `kmeans`.
 
         Returns:
-            acc, nmi, ari, macro_f1, fmi over the labelled nodes (left out when there are fewer than two
-            classes); modularity, conductance (mean over clusters), conductance_pooled on all edges of
-            `graph` (left out when it has none); inertia of k-means, or own_clusters (1) in its place;
-            clusters_found, the number of non-empty clusters. For an embedding with a history, acc_oracle,
-            nmi_oracle, …, of the iteration with the largest ACC, and that iteration, oracle_iteration: the
-            labels choose there, so these never stand beside the others.
+            acc, nmi, ari, macro_f1, fmi over the labelled nodes (left out when there are fewer than
+            two classes); modularity, conductance (mean over clusters), conductance_pooled on all
+            edges of `graph` (left out when it has none); inertia of k-means, or own_clusters (1) in
+            its place; clusters_found, the number of non-empty clusters. For an embedding with a
+            history, acc_oracle, nmi_oracle, …, of the iteration with the largest ACC, and that
+            iteration, oracle_iteration: the labels choose there, so these never stand beside the
+                others.
 
         Raises:
             Unsupported: as `split`.
@@ -101,7 +108,9 @@ class Clustering(WholeGraph):
         metrics.update({"own_clusters": 1.0} if inertia is None else {"inertia": inertia})
         metrics["clusters_found"] = float(len(np.unique(clusters)))
         if own is not None and embedding.history is not None and comparable:
-            metrics.update(_oracle(labels[known], embedding.history.cpu().numpy().astype(np.int64)[:, known]))
+            metrics.update(
+                _oracle(labels[known], embedding.history.cpu().numpy().astype(np.int64)[:, known])
+            )
         return metrics
 
     def _number_of_clusters(self, graph: Graph) -> int:
@@ -112,13 +121,13 @@ class Clustering(WholeGraph):
             if k < 2:
                 found = "has no labels" if k == 0 else "has one class only"
                 raise Unsupported(
-                    f"clustering takes its number of clusters from the classes, and '{graph.name}' {found}; "
-                    "give it with task.clustering.clusters=K"
+                    f"clustering takes its number of clusters from the classes, and '{graph.name}'"
+                    f" {found}; give it with task.clustering.clusters=K"
                 )
         if k > graph.num_nodes:
             raise Unsupported(
-                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes} nodes; "
-                f"give at most that many with task.clustering.clusters=K"
+                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes}"
+                " nodes; give at most that many with task.clustering.clusters=K"
             )
         return k
 
@@ -143,17 +152,23 @@ def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
 def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
     """Agreement in the iteration with the largest ACC, the first of them."""
     best = int(np.argmax([clustering_accuracy(truth, found) for found in history]))
-    agreement = {f"{name}_oracle": value for name, value in _agreement(truth, history[best]).items()}
+    agreement = {
+        f"{name}_oracle": value for name, value in _agreement(truth, history[best]).items()
+    }
     return {**agreement, "oracle_iteration": best + 1.0}
 
 
 def kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
-    model = KMeans(n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed)
-    # scikit-learn's threads add up their partial centres in the order in which they finish: with one
-    # thread a rerun is bit-identical.
+    model = KMeans(
+        n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
+    )
+    # scikit-learn's threads add up their partial centres in the order in which they finish: with
+    # one thread a rerun is bit-identical.
     with threadpool_limits(limits=1), warnings.catch_warnings():
         # Fewer distinct rows than clusters: `clusters_found` says so in the record.
-        warnings.filterwarnings("ignore", category=ConvergenceWarning, message="Number of distinct clusters")
+        warnings.filterwarnings(
+            "ignore", category=ConvergenceWarning, message="Number of distinct clusters"
+        )
         model.fit(csr_matrix(z) if np.count_nonzero(z) < SPARSE_BELOW * z.size else z)
     return model.labels_.astype(np.int64), float(model.inertia_)

@@ -1,4 +1,7 @@
-"""What can be said about the negatives of a contrastive training once the classes are known. Memory O(block·N)."""
+"""What can be said about the negatives of a contrastive training once the classes are known.
+
+Memory O(block·N).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ BLOCK_ENTRIES = 1 << 22
 """Pairs looked at together."""
 
 NOTICEABLE = 1e-6
-"""A weight is below its row's mean when it is so by more than this share, which is more than rounding does to equal weights."""
+"""A weight is below its row's mean when it is so by more than this share, which is more than
+rounding does to equal weights."""
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
@@ -25,7 +29,8 @@ def row_blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 
 
 def same_and_other(labels: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
-    """Which nodes are of the anchor's class, itself left out, and which are of another; neither where a class is unknown.
+    """Which nodes are of the anchor's class, itself left out, and which are of another; neither
+    where a class is unknown.
 
     Args:
         labels: N, −1 where unknown. anchors: (B,) node numbers.
@@ -67,10 +72,14 @@ def weight_scores(weights: PairRows, labels: Tensor) -> dict[str, float]:
     A negative is *suspected* when its weight is below the mean of its row's negatives.
 
     Returns:
-        same_class_share: of the negatives, what a blind guess has for precision. false_negative_recall: suspected share of the
-        same-class negatives. false_negative_precision: same-class share of the suspected ones; left out when none is suspected.
-        weight_auc: probability that a same-class negative weighs less than another-class one of the same anchor, ties counting
-        half, averaged over the anchors that have both; 0.5 says nothing, below it false negatives are what is weighted up.
+        same_class_share: of the negatives, what a blind guess has for precision.
+            false_negative_recall: suspected share of the
+        same-class negatives. false_negative_precision: same-class share of the suspected ones; left
+            out when none is suspected.
+        weight_auc: probability that a same-class negative weighs less than another-class one of the
+            same anchor, ties counting
+        half, averaged over the anchors that have both; 0.5 says nothing, below it false negatives
+        are what is weighted up.
     """
     found, suspects, same_pairs, pairs = 0, 0, 0, 0
     auc, anchors = 0.0, 0
@@ -99,7 +108,8 @@ def weight_scores(weights: PairRows, labels: Tensor) -> dict[str, float]:
 
 
 def row_areas(weight: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Per row, the share of pairs of an entry among `low` and one among `high` in which the former is smaller, ties half; NaN without any.
+    """Per row, the share of pairs of an entry among `low` and one among `high` in which the former
+    is smaller, ties half; NaN without any.
 
     Args:
         weight: B×N. low, high: B×N masks that share no entry.
@@ -107,7 +117,9 @@ def row_areas(weight: Tensor, low: Tensor, high: Tensor) -> Tensor:
     # Entries of neither kind go to the end, where they have no part in the ranks.
     values = torch.where(low | high, weight, torch.inf)
     ordered = values.sort(dim=1).values
-    rank = 0.5 * (torch.searchsorted(ordered, values) + torch.searchsorted(ordered, values, right=True) + 1)
+    rank = 0.5 * (
+        torch.searchsorted(ordered, values) + torch.searchsorted(ordered, values, right=True) + 1
+    )
     few, many = low.sum(dim=1), high.sum(dim=1)
     above = torch.where(high, rank, 0.0).sum(dim=1) - 0.5 * many * (many + 1)
     return above / (few * many)
@@ -117,7 +129,8 @@ def mixture_scores(shares: PairRows, labels: Tensor) -> dict[str, float]:
     """What the anchors' mixtures are made of, averaged over anchors.
 
     Returns:
-        mix_self: share of the node itself. mix_entropy: of the shares, in nats. mix_same_class: of what is not the node itself, the
+        mix_self: share of the node itself. mix_entropy: of the shares, in nats. mix_same_class: of
+            what is not the node itself, the
         share of its class; left out when no anchor of known class mixes anything in.
     """
     own_share, entropy, same_share, anchors = 0.0, 0.0, 0.0, 0
@@ -139,20 +152,27 @@ def mixture_scores(shares: PairRows, labels: Tensor) -> dict[str, float]:
     return scores
 
 
-def false_negative_effect(u: Tensor, v: Tensor, labels: Tensor, tau: float, tuples: list[Tensor]) -> Tensor:
-    """τ⁰ of every anchor (paper 000, Eq. 8): how much its tuple's false negatives widen the gap to the unbiased loss.
+def false_negative_effect(
+    u: Tensor, v: Tensor, labels: Tensor, tau: float, tuples: list[Tensor]
+) -> Tensor:
+    """τ⁰ of every anchor (paper 000, Eq.
 
-    With h = e^{⟨x, x'⟩/τ}: τ⁰ = τ⁺ · |mean h over the tuple's same-class samples − mean h over all of other classes|
-    / |mean h over the tuple's same-class samples − mean h over all of the class|. Samples are rows of both views, those of the
-    anchor's own node left out; τ⁺ is the share of the anchor's class among the nodes of known class.
+    8): how much its tuple's false negatives widen the gap to the unbiased loss.
+
+    With h = e^{⟨x, x'⟩/τ}: τ⁰ = τ⁺ · |mean h over the tuple's same-class samples − mean h over all
+    of other classes| / |mean h over the tuple's same-class samples − mean h over all of the class|.
+    Samples are rows of both views, those of the anchor's own node left out; τ⁺ is the share of the
+    anchor's class among the nodes of known class.
 
     Args:
-        u, v: N×d, unit rows; u holds the anchors. labels: N, −1 where unknown. tuples: node numbers that are contrasted together.
+        u, v: N×d, unit rows; u holds the anchors. labels: N, −1 where unknown. tuples: node numbers
+            that are contrasted together.
 
     Returns:
-        τ⁰ of the anchors for which it is defined: of known class, with a false negative in the tuple and one outside it, and with
-        nodes of other classes; an anchor of zeros is as far from all nodes, so that its differences are rounding. float64, in no
-        particular order.
+        τ⁰ of the anchors for which it is defined: of known class, with a false negative in the
+            tuple and one outside it, and with
+        nodes of other classes; an anchor of zeros is as far from all nodes, so that its differences
+        are rounding. float64, in no particular order.
     """
     u, v = u.to(torch.float64), v.to(torch.float64)
     known = labels >= 0
@@ -164,12 +184,24 @@ def false_negative_effect(u: Tensor, v: Tensor, labels: Tensor, tau: float, tupl
         for start, stop in row_blocks(len(members), len(labels)):
             anchors = members[start:stop]
             anchors = anchors[known[anchors]]
-            # Both means are of samples that come in pairs, (u_j, v_j); e^{−1/τ} cancels and keeps h finite.
+            # Both means are of samples that come in pairs, (u_j, v_j); e^{−1/τ} cancels and keeps h
+            # finite.
             h = sum(torch.exp((u[anchors] @ view.T - 1) / tau) for view in (u, v))
             same, other = same_and_other(labels, anchors)
             near = same & inside
-            tuple_mean, class_mean, other_mean = ((h * mask).sum(dim=1) / mask.sum(dim=1) for mask in (near, same, other))
-            defined = near.any(dim=1) & (same & ~inside).any(dim=1) & other.any(dim=1) & u[anchors].any(dim=1)
-            effect = size[labels[anchors]] * (tuple_mean - other_mean).abs() / (tuple_mean - class_mean).abs()
+            tuple_mean, class_mean, other_mean = (
+                (h * mask).sum(dim=1) / mask.sum(dim=1) for mask in (near, same, other)
+            )
+            defined = (
+                near.any(dim=1)
+                & (same & ~inside).any(dim=1)
+                & other.any(dim=1)
+                & u[anchors].any(dim=1)
+            )
+            effect = (
+                size[labels[anchors]]
+                * (tuple_mean - other_mean).abs()
+                / (tuple_mean - class_mean).abs()
+            )
             effects.append(effect[defined])
     return torch.cat(effects)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gclbench.graph import Embedding
+from gclbench.embedding import Embedding
 
 
 def embedding_rows(embedding: Embedding, nodes: int, normalize: str = "auto") -> np.ndarray:

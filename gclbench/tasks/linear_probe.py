@@ -1,4 +1,5 @@
-"""The linear probe: logistic regression on frozen rows, its regularisation chosen on validation nodes."""
+"""The linear probe: logistic regression on frozen rows, its regularisation chosen on validation
+nodes."""
 
 from __future__ import annotations
 
@@ -45,28 +46,39 @@ def fit_linear_probe(
     max_iter: int = 1000,
     tolerance: float = 1e-5,
 ) -> LinearProbe:
-    """Fits one logistic regression per C on the training rows and keeps the best on the validation rows.
+    """Fits one logistic regression per C on the training rows and keeps the best on the validation
+    rows.
 
-    Each minimises ‖W‖²/2 + C Σ_i cross-entropy_i (multinomial; for two classes the logistic loss) with
-    L-BFGS, started from the solution of the C before it, in ascending order. Ties in validation accuracy
-    go to the smallest C, the strongest regularisation. The kept model has seen training rows only: it
-    is not fitted again with the validation rows.
+    Each minimises ‖W‖²/2 + C Σ_i cross-entropy_i (multinomial; for two classes the logistic loss)
+    with L-BFGS, started from the solution of the C before it, in ascending order. Ties in
+    validation accuracy
+    go to the smallest C, the strongest regularisation. The kept model has seen training rows only:
+    it is not fitted again with the validation rows.
 
     Args:
         x_train: n×d; y_train: n classes, at least two distinct ones.
-        x_val: m×d; y_val: m classes; classes that training rows lack are allowed and count as wrong.
+        x_val: m×d; y_val: m classes; classes that training rows lack are allowed and count as
+            wrong.
         grid: values of C.
         max_iter: L-BFGS iterations per fit.
-        tolerance: a fit has converged when the largest entry of the gradient of the mean loss is below it.
+        tolerance: a fit has converged when the largest entry of the gradient of the mean loss is
+            below it.
 
     Raises:
-        ValueError: no training or validation rows, fewer than two training classes, or an empty grid.
+        ValueError: no training or validation rows, fewer than two training classes, or an empty
+            grid.
     """
     classes = np.unique(y_train)
     if len(classes) < 2:
-        raise ValueError(f"logistic regression needs two classes or more among the training rows; found {len(classes)}")
+        raise ValueError(
+            "logistic regression needs two classes or more among the training rows; found"
+            f" {len(classes)}"
+        )
     if not len(y_val) or not len(grid):
-        raise ValueError(f"C is chosen on validation rows from a grid; found {len(y_val)} rows and {len(grid)} values of C")
+        raise ValueError(
+            f"C is chosen on validation rows from a grid; found {len(y_val)} rows and {len(grid)}"
+            " values of C"
+        )
     # scikit-learn would convert to float64 again for every C.
     x_train, x_val = x_train.astype(np.float64), x_val.astype(np.float64)
     model = LogisticRegression(solver="lbfgs", max_iter=max_iter, tol=tolerance, warm_start=True)
@@ -75,10 +87,17 @@ def fit_linear_probe(
     for C in sorted(grid):
         model.set_params(C=C)
         unconverged += _fit(model, x_train, y_train)
-        accuracy = float(np.mean(_likeliest(x_val, classes, model.coef_, model.intercept_) == y_val))
+        accuracy = float(
+            np.mean(_likeliest(x_val, classes, model.coef_, model.intercept_) == y_val)
+        )
         if accuracy > best:
             # The next fit starts from these arrays and writes its solution into the model.
-            best, chosen, weights, bias = accuracy, float(C), model.coef_.copy(), model.intercept_.copy()
+            best, chosen, weights, bias = (
+                accuracy,
+                float(C),
+                model.coef_.copy(),
+                model.intercept_.copy(),
+            )
     return LinearProbe(classes, weights, bias, chosen, best, unconverged)
 
 
@@ -92,11 +111,15 @@ def _fit(model: LogisticRegression, x: np.ndarray, y: np.ndarray) -> bool:
         if issubclass(warning.category, ConvergenceWarning):
             early = True
         else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
     return early
 
 
-def _likeliest(x: np.ndarray, classes: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def _likeliest(
+    x: np.ndarray, classes: np.ndarray, weights: np.ndarray, bias: np.ndarray
+) -> np.ndarray:
     logits = x @ weights.T + bias
     if len(classes) == 2:
         return classes[(logits[:, 0] > 0).astype(np.int64)]

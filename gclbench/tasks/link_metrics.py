@@ -12,8 +12,8 @@ PAIRS_PER_BLOCK = 16384
 def pair_logits(z: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """z_i · z_j of every pair, in float64.
 
-    The logit is the score, not its sigmoid: the sigmoid rounds large logits to 1 and makes ties that
-    move AUC and AP (METHODS 9, pitfall 9).
+    The logit is the score, not its sigmoid: the sigmoid rounds large logits to 1 and makes ties
+    that move AUC and AP (METHODS 9, pitfall 9).
 
     Args:
         z: embedding, N×d.
@@ -45,13 +45,19 @@ def link_auc(edges: np.ndarray, non_edges: np.ndarray) -> float:
 
 
 def link_average_precision(edges: np.ndarray, non_edges: np.ndarray) -> float:
-    """AP = Σ_n (R_n − R_{n−1}) P_n over the distinct score thresholds; arguments and errors as in `link_auc`."""
+    """AP = Σ_n (R_n − R_{n−1}) P_n over the distinct score thresholds; arguments and errors as in
+    `link_auc`."""
     truth, scores = _ranked(edges, non_edges)
     return float(average_precision_score(truth, scores))
 
 
 def _ranked(edges: np.ndarray, non_edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not len(edges) or not len(non_edges):
-        raise ValueError(f"AUC and AP need both kinds of pairs; found scores of {len(edges)} edges and {len(non_edges)} non-edges")
-    truth = np.concatenate([np.ones(len(edges), dtype=np.int64), np.zeros(len(non_edges), dtype=np.int64)])
+        raise ValueError(
+            f"AUC and AP need both kinds of pairs; found scores of {len(edges)} edges and"
+            f" {len(non_edges)} non-edges"
+        )
+    truth = np.concatenate(
+        [np.ones(len(edges), dtype=np.int64), np.zeros(len(non_edges), dtype=np.int64)]
+    )
     return truth, np.concatenate([edges, non_edges])

@@ -9,13 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import OneOf, Range
 from gclbench.data.splits import Split, check_no_leak, link_split
-from gclbench.graph import MASKS, Embedding, Graph, Unsupported, make_graph
-from gclbench.hyperparameters import OneOf, Range
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import MASKS, Graph, Unsupported, make_graph
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.link_metrics import link_auc, link_average_precision, pair_logits
+from gclbench.training.streams import Streams
 
 Share = Annotated[float, Range(above=0, below=0.5)]
 
@@ -25,15 +26,16 @@ Share = Annotated[float, Range(above=0, below=0.5)]
 class LinkPrediction:
     """Link prediction on hidden edges: AUC and AP of the dot products.
 
-    Held-out edges are gone before anything is computed on the graph; filter, diffusion, k-NN graphs and
-    centralities see training edges only (METHODS 1.1, item 3). A pair's score is the logit z_i · z_j, without a
-    sigmoid; nothing is fitted. A method may choose by the score of the validation pairs, which it does not see.
+    Held-out edges are gone before anything is computed on the graph; filter, diffusion, k-NN graphs
+    and centralities see training edges only (METHODS 1.1, item 3). A pair's score is the logit z_i
+    · z_j, without a sigmoid; nothing is fitted. A method may choose by the score of the validation
+    pairs, which it does not see.
 
     Attributes:
         val_fraction: share of the undirected edges held out for validation.
         test_fraction: share held out for the test.
-        normalize: "l2" scales rows to unit length (the score is then the cosine), "none" leaves them, "auto"
-            scales those of embeddings with cosine geometry.
+        normalize: "l2" scales rows to unit length (the score is then the cosine), "none" leaves
+            them, "auto" scales those of embeddings with cosine geometry.
     """
 
     version: ClassVar[str] = "1"
@@ -44,17 +46,25 @@ class LinkPrediction:
     normalize: Annotated[str, OneOf("auto", "l2", "none")] = "auto"
 
     def split(self, graph: Graph, rng: Streams) -> Split:
-        """Training, validation and test edges, and as many non-edges as held-out edges, from the stream `split`.
+        """Training, validation and test edges, and as many non-edges as held-out edges, from the
+        stream `split`.
 
         Raises:
             Unsupported: the graph has no edges, or too few or too many to draw the parts.
         """
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"link prediction needs edges, and '{graph.name}' has none")
-        return link_split(graph.edge_index, graph.num_nodes, rng.numpy("split"), self.val_fraction, self.test_fraction)
+        return link_split(
+            graph.edge_index,
+            graph.num_nodes,
+            rng.numpy("split"),
+            self.val_fraction,
+            self.test_fraction,
+        )
 
     def hide(self, graph: Graph, split: Split) -> Graph:
-        """The graph with the training edges only, both directions of each; it has its own content hash.
+        """The graph with the training edges only, both directions of each; it has its own content
+        hash.
 
         Its `validation` is AUC + AP of an embedding on the validation pairs.
 
@@ -63,11 +73,15 @@ class LinkPrediction:
         """
         masks = {name: graph[name] for name in MASKS if name in graph}
         edges = split.parts["train_edges"]
-        visible = make_graph(graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True)
+        visible = make_graph(
+            graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True
+        )
         check_no_leak(split, visible)
 
         def validation(embedding: Embedding) -> float:
-            return sum(_ranked(embedding_rows(embedding, graph.num_nodes, self.normalize), split, "val"))
+            return sum(
+                _ranked(embedding_rows(embedding, graph.num_nodes, self.normalize), split, "val")
+            )
 
         visible.validation = validation
         return visible
@@ -76,7 +90,9 @@ class LinkPrediction:
         """N times −1: link prediction lets no method see a label."""
         return torch.full((graph.num_nodes,), -1, dtype=torch.long)
 
-    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> dict[str, float]:
+    def evaluate(
+        self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
+    ) -> dict[str, float]:
         """How well the logits rank held-out edges above pairs that are edges nowhere in the graph.
 
         Returns:
@@ -94,5 +110,7 @@ class LinkPrediction:
 
 def _ranked(z: np.ndarray, split: Split, part: str) -> tuple[float, float]:
     """AUC and AP of rows z (N×d) on the pairs of a part."""
-    edges, non_edges = (pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges"))
+    edges, non_edges = (
+        pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges")
+    )
     return link_auc(edges, non_edges), link_average_precision(edges, non_edges)

@@ -1,4 +1,5 @@
-"""A map of an embedding: t-SNE coordinates for the papers' scatter plots, and how well the classes stand apart."""
+"""A map of an embedding: t-SNE coordinates for the papers' scatter plots, and how well the classes
+stand apart."""
 
 from __future__ import annotations
 
@@ -10,19 +11,22 @@ from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_score
 from threadpoolctl import threadpool_limits
 
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import OneOf, Range
 from gclbench.data.splits import Split
-from gclbench.graph import Embedding, Graph, Unsupported
-from gclbench.hyperparameters import OneOf, Range
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.whole_graph import WholeGraph
+from gclbench.training.streams import Streams
 
 DECIMALS = 2
-"""Of the coordinates in a record: maps are about a hundred wide, and a figure a few hundred points."""
+"""Of the coordinates in a record: maps are about a hundred wide, and a figure a few hundred
+points."""
 
 NEIGHBOURS = 3
-"""t-SNE looks at three times the perplexity of neighbours; with fewer nodes than that its affinities say little."""
+"""t-SNE looks at three times the perplexity of neighbours; with fewer nodes than that its
+affinities say little."""
 
 
 @TASKS.register("tsne")
@@ -30,13 +34,15 @@ NEIGHBOURS = 3
 class TsneMap(WholeGraph):
     """A two-dimensional map of the embedding by t-SNE (paper 000, Figure 3; paper 003, Figure 3). No score of it.
 
-    scikit-learn's t-SNE (Barnes-Hut, PCA start) of at most `points` nodes, the same ones for every embedding of a seed. The record
-    keeps the coordinates and the classes; these are read for colours and for the silhouette only.
+    scikit-learn's t-SNE (Barnes-Hut, PCA start) of at most `points` nodes, the same ones for every
+    embedding of a seed. The record keeps the coordinates and the classes; these are read for
+    colours and for the silhouette only.
 
     Attributes:
         points: nodes on the map at most, drawn evenly where the graph has more.
         perplexity: of t-SNE; the graph, or the sample, needs more than three times as many nodes.
-        normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of embeddings with cosine geometry.
+        normalize: "l2" scales rows to unit length, "none" leaves them, "auto" scales those of
+            embeddings with cosine geometry.
     """
 
     version: ClassVar[str] = "1"
@@ -54,16 +60,20 @@ class TsneMap(WholeGraph):
         nodes = min(self.points, graph.num_nodes)
         if nodes <= NEIGHBOURS * self.perplexity:
             raise Unsupported(
-                f"task=tsne with perplexity {self.perplexity:g} needs more than {NEIGHBOURS * self.perplexity:g} nodes, and has {nodes} "
-                f"of '{graph.name}'; try task.tsne.perplexity={max(1, (nodes - 1) // (NEIGHBOURS + 1))}"
+                f"task=tsne with perplexity {self.perplexity:g} needs more than"
+                f" {NEIGHBOURS * self.perplexity:g} nodes, and has {nodes} of '{graph.name}'; try"
+                f" task.tsne.perplexity={max(1, (nodes - 1) // (NEIGHBOURS + 1))}"
             )
         return None
 
-    def evaluate(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, float]:
+    def evaluate(
+        self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
+    ) -> dict[str, float]:
         """How well the classes stand apart in the embedding, before it is mapped.
 
         Returns:
-            silhouette: mean silhouette (−1 to 1) of the classes among the mapped nodes of known class, Euclidean distances of the rows
+            silhouette: mean silhouette (−1 to 1) of the classes among the mapped nodes of known
+                class, Euclidean distances of the rows
             that are mapped; left out without two classes.
 
         Raises:
@@ -75,11 +85,14 @@ class TsneMap(WholeGraph):
         score = _silhouette(rows, classes)
         return {} if score is None else {"silhouette": score}
 
-    def data(self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams) -> dict[str, Any]:
+    def data(
+        self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
+    ) -> dict[str, Any]:
         """The map.
 
         Returns:
-            x, y: coordinates, rounded to 0.01. classes: of the same nodes, −1 where unknown. nodes: N of the graph. kl_divergence: what
+            x, y: coordinates, rounded to 0.01. classes: of the same nodes, −1 where unknown. nodes:
+                N of the graph. kl_divergence: what
             t-SNE ended at. silhouette: of the classes on the map; left out without two classes.
 
         Raises:
@@ -88,9 +101,14 @@ class TsneMap(WholeGraph):
         """
         rows, classes = self._sample(embedding, graph, rng)
         if not np.ptp(rows, axis=0).any():
-            raise Unsupported("task=tsne has nothing to map: every row of the embedding is the same")
-        model = TSNE(n_components=2, perplexity=self.perplexity, init="pca", random_state=rng.integer("tsne"))
-        # scikit-learn's threads add up the repulsive forces in the order in which they finish: with one a rerun is bit-identical.
+            raise Unsupported(
+                "task=tsne has nothing to map: every row of the embedding is the same"
+            )
+        model = TSNE(
+            n_components=2, perplexity=self.perplexity, init="pca", random_state=rng.integer("tsne")
+        )
+        # scikit-learn's threads add up the repulsive forces in the order in which they finish: with
+        # one a rerun is bit-identical.
         with threadpool_limits(limits=1):
             places = model.fit_transform(rows).astype(np.float64).round(DECIMALS)
         score = _silhouette(places, classes)
@@ -103,18 +121,23 @@ class TsneMap(WholeGraph):
             **({} if score is None else {"silhouette": score}),
         }
 
-    def _sample(self, embedding: Embedding, graph: Graph, rng: Streams) -> tuple[np.ndarray, np.ndarray]:
+    def _sample(
+        self, embedding: Embedding, graph: Graph, rng: Streams
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(rows, classes) of the nodes on the map, in the graph's order."""
         rows = embedding_rows(embedding, graph.num_nodes, self.normalize)
         classes = np.full(graph.num_nodes, -1) if graph.y is None else graph.y.cpu().numpy()
         if graph.num_nodes <= self.points:
             return rows, classes
-        chosen = np.sort(rng.numpy("tsne points").choice(graph.num_nodes, self.points, replace=False))
+        chosen = np.sort(
+            rng.numpy("tsne points").choice(graph.num_nodes, self.points, replace=False)
+        )
         return rows[chosen], classes[chosen]
 
 
 def _silhouette(rows: np.ndarray, classes: np.ndarray) -> float | None:
-    """Mean silhouette over the nodes of known class; None where it is not defined: one class, or each node its own."""
+    """Mean silhouette over the nodes of known class; None where it is not defined: one class, or
+    each node its own."""
     known = classes >= 0
     kinds = len(np.unique(classes[known]))
     if not 2 <= kinds < known.sum():

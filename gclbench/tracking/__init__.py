@@ -1,6 +1,9 @@
-"""Runs told to a tracker, such as TensorBoard or MLflow, besides their records. Off by default: `tracking=NAME`.
+"""Runs told to a tracker, such as TensorBoard or MLflow, besides their records.
 
-A tracker is a display. Nothing is read from it, it is no part of a run's identity, and whatever goes wrong in it, or takes too long,
+Off by default: `tracking=NAME`.
+
+A tracker is a display. Nothing is read from it, it is no part of a run's identity, and whatever
+goes wrong in it, or takes too long,
 is told once and costs the run nothing: it is called from a thread of its own.
 """
 
@@ -18,9 +21,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gclbench.component.registry import nearest
 from gclbench.records import Record, RunSpec, flatten
-from gclbench.registry import nearest
-from gclbench.watch import Reporter, kept
+from gclbench.training.watch import Reporter, kept
 
 PATIENCE = 30.0
 """Seconds that a run waits at its end for its tracker."""
@@ -33,7 +36,8 @@ class Run:
     """What a tracker is told of a run before it begins.
 
     Attributes:
-        id: of the run. name: for people, `dmat_i-cora-clustering-0`. settings: of its spec, flat: `method.lr` to value.
+        id: of the run. name: for people, `dmat_i-cora-clustering-0`. settings: of its spec, flat:
+            `method.lr` to value.
         folder: `<runs_dir>/<id>`, where its record will be. runs_dir: the store.
     """
 
@@ -45,7 +49,9 @@ class Run:
 
 
 class Tracker(abc.ABC):
-    """One run in one tracker. Every method is called from the same thread, in this order, and may raise anything.
+    """One run in one tracker.
+
+    Every method is called from the same thread, in this order, and may raise anything.
 
     Attributes:
         package: what must be importable. extra: which extra of gclbench brings it.
@@ -63,11 +69,16 @@ class Tracker(abc.ABC):
         """(iteration, loss) in order, a hundred in all: those that the record will hold."""
 
     @abc.abstractmethod
-    def end(self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]) -> None:
-        """The run ends: `status` is its record's, or `preempted` where it has none. Always the last call.
+    def end(
+        self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]
+    ) -> None:
+        """The run ends: `status` is its record's, or `preempted` where it has none.
+
+        Always the last call.
 
         Args:
-            metrics: finite ones. facts: for people: device, commit, command and what else the record says in a line.
+            metrics: finite ones. facts: for people: device, commit, command and what else the
+                record says in a line.
         """
 
 
@@ -89,7 +100,10 @@ def absent(name: str) -> str:
     cls = tracker(name)
     if importlib.util.find_spec(cls.package) is not None:
         return ""
-    return f"tracking={name} needs the package {cls.package}, which is not installed: pip install 'gclbench[{cls.extra}]'"
+    return (
+        f"tracking={name} needs the package {cls.package}, which is not installed: pip install"
+        f" 'gclbench[{cls.extra}]'"
+    )
 
 
 def chosen(value: Any, errors: list[str], here: bool) -> str | None:
@@ -119,14 +133,22 @@ class Tracking:
         make: makes a tracker; by default the class that `name` stands for.
     """
 
-    def __init__(self, name: str | None, runs_dir: Path, specs: Iterable[RunSpec], make: Callable[[], Tracker] | None = None):
+    def __init__(
+        self,
+        name: str | None,
+        runs_dir: Path,
+        specs: Iterable[RunSpec],
+        make: Callable[[], Tracker] | None = None,
+    ):
         self._name = name
         self._make = make
         self._calls: queue.SimpleQueue[tuple[int, float] | _End] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         if name is not None and name not in _left_behind:
             self._runs = [_run(spec, runs_dir) for spec in specs]
-            self._thread = threading.Thread(target=self._serve, name="gclbench-tracking", daemon=True)
+            self._thread = threading.Thread(
+                target=self._serve, name="gclbench-tracking", daemon=True
+            )
             self._thread.start()
 
     def hearing(self, report: Reporter | None) -> Reporter | None:
@@ -155,7 +177,8 @@ class Tracking:
         if self._thread.is_alive():
             _left_behind.add(str(self._name))
             log.warning(
-                "tracking=%s has not answered for %g s and is off from here on; the runs are recorded and go on",
+                "tracking=%s has not answered for %g s and is off from here on; the runs are"
+                " recorded and go on",
                 self._name,
                 PATIENCE,
             )
@@ -166,7 +189,11 @@ class Tracking:
             self._follow()
         except BaseException as error:  # whatever a tracker raises
             text = " ".join(f"{type(error).__name__}: {error}".split())
-            log.warning("tracking=%s failed and is off for this training, which goes on: %s", self._name, text)
+            log.warning(
+                "tracking=%s failed and is off for this training, which goes on: %s",
+                self._name,
+                text,
+            )
 
     def _follow(self) -> None:
         """The trackers' thread, from the beginning of the runs to their end."""
@@ -225,7 +252,15 @@ class _End:
 
 
 def _run(spec: RunSpec, runs_dir: Path) -> Run:
-    settings = flatten({kind: value for kind, value in asdict(spec).items() if kind not in ("seed", "versions", "dataset_hash")})
-    name = "-".join(str(part["name"]) for part in (spec.method, spec.negatives, spec.dataset, spec.task))
+    settings = flatten(
+        {
+            kind: value
+            for kind, value in asdict(spec).items()
+            if kind not in ("seed", "versions", "dataset_hash")
+        }
+    )
+    name = "-".join(
+        str(part["name"]) for part in (spec.method, spec.negatives, spec.dataset, spec.task)
+    )
     settings["seed"] = spec.seed
     return Run(spec.id, f"{name}-{spec.seed}", settings, runs_dir / spec.id, runs_dir)

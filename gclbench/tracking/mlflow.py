@@ -1,4 +1,5 @@
-"""`tracking=mlflow`: a run of the experiment `gclbench` on a tracking server, or in a folder of the store."""
+"""`tracking=mlflow`: a run of the experiment `gclbench` on a tracking server, or in a folder of the
+store."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ LONGEST = 500
 class MLflow(Tracker):
     """At `MLFLOW_TRACKING_URI`, else in `<runs_dir>/mlruns`.
 
-    Parameters are the settings, metrics `loss` by iteration and the record's; tags begin with `gclbench.`. A run that is repeated goes on
-    in the MLflow run of the same id.
+    Parameters are the settings, metrics `loss` by iteration and the record's; tags begin with
+    `gclbench.`. A run that is repeated goes on in the MLflow run of the same id.
     """
 
     package: ClassVar[str] = "mlflow"
@@ -32,7 +33,8 @@ class MLflow(Tracker):
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         uri = os.environ.get("MLFLOW_TRACKING_URI", "")
         if not uri:
-            # Plain files, as the records are: a data base on NFS takes no several writers. MLflow asks for a word on that.
+            # Plain files, as the records are: a data base on NFS takes no several writers. MLflow
+            # asks for a word on that.
             os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")
             uri = (run.runs_dir / "mlruns").resolve().as_uri()
         from mlflow.entities import Param
@@ -40,12 +42,16 @@ class MLflow(Tracker):
 
         self._client = MlflowClient(tracking_uri=uri)
         experiment = self._experiment()
-        earlier = self._client.search_runs([experiment], f"tags.`gclbench.id` = '{run.id}'", max_results=1)
+        earlier = self._client.search_runs(
+            [experiment], f"tags.`gclbench.id` = '{run.id}'", max_results=1
+        )
         if earlier:
             self._id = earlier[0].info.run_id
             self._client.update_run(self._id, status="RUNNING")
         else:
-            made = self._client.create_run(experiment, run_name=run.name, tags={"gclbench.id": run.id})
+            made = self._client.create_run(
+                experiment, run_name=run.name, tags={"gclbench.id": run.id}
+            )
             self._id = made.info.run_id
         settings = [Param(key, str(value)[:LONGEST]) for key, value in run.settings.items()]
         for place in range(0, len(settings), 100):
@@ -54,7 +60,9 @@ class MLflow(Tracker):
     def losses(self, points: Sequence[tuple[int, float]]) -> None:
         self._log([("loss", loss, iteration) for iteration, loss in points])
 
-    def end(self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]) -> None:
+    def end(
+        self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]
+    ) -> None:
         self._log([(name, value, 0) for name, value in metrics.items()])
         for key, value in {"status": status, "reason": reason, **facts}.items():
             if value:
@@ -78,4 +86,6 @@ class MLflow(Tracker):
         from mlflow.entities import Metric
 
         now = int(time.time() * 1000)
-        self._client.log_batch(self._id, metrics=[Metric(name, value, now, step) for name, value, step in values])
+        self._client.log_batch(
+            self._id, metrics=[Metric(name, value, now, step) for name, value, step in values]
+        )

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class TensorBoard(Tracker):
     """`<runs_dir>/<id>/<name>/events.out.tfevents…`, which `tensorboard --logdir <runs_dir>` finds.
 
-    Scalars `loss` by iteration and `metric/NAME`; texts `settings` and `outcome`. A run that is repeated hides what an earlier attempt
-    wrote from the same iteration on.
+    Scalars `loss` by iteration and `metric/NAME`; texts `settings` and `outcome`. A run that is
+    repeated hides what an earlier attempt wrote from the same iteration on.
     """
 
     package: ClassVar[str] = "tensorboard"
@@ -33,23 +33,35 @@ class TensorBoard(Tracker):
             self._last = iteration
         self._open().flush()
 
-    def end(self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]) -> None:
+    def end(
+        self, status: str, reason: str, metrics: Mapping[str, float], facts: Mapping[str, str]
+    ) -> None:
         writer = self._open()
         for name, value in metrics.items():
             writer.add_scalar(f"metric/{name}", value, self._last)
-        writer.add_text("outcome", _table({"status": status, "reason": reason, **facts}), self._last)
+        writer.add_text(
+            "outcome", _table({"status": status, "reason": reason, **facts}), self._last
+        )
         writer.close()
 
     def _open(self, iteration: int = 1) -> SummaryWriter:
         if self._writer is None:
             from torch.utils.tensorboard import SummaryWriter
 
-            self._writer = SummaryWriter(str(self._run.folder / self._run.name), purge_step=iteration)
-            self._writer.add_text("settings", _table({"id": self._run.id, **self._run.settings}), iteration)
+            self._writer = SummaryWriter(
+                str(self._run.folder / self._run.name), purge_step=iteration
+            )
+            self._writer.add_text(
+                "settings", _table({"id": self._run.id, **self._run.settings}), iteration
+            )
         return self._writer
 
 
 def _table(values: Mapping[str, object]) -> str:
     """Markdown."""
-    cells = [(key, " ".join(html.escape(str(value)).replace("|", "\\|").split())) for key, value in values.items() if value != ""]
+    cells = [
+        (key, " ".join(html.escape(str(value)).replace("|", "\\|").split()))
+        for key, value in values.items()
+        if value != ""
+    ]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in cells)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench import runner
+from gclbench.run import runner
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -33,6 +33,8 @@ def shell() -> Shell:
     """Runs `python …` in the working folder; output as text."""
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [sys.executable, *arguments], capture_output=True, text=True, timeout=120
+        )
 
     return run

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from gclbench.cli import main
+from gclbench.component.registry import NEGATIVES
 from gclbench.records import Record, Store
-from gclbench.registry import NEGATIVES
 
-SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "task=classification")
+SMALL = (
+    "dataset=sbm",
+    "dataset.nodes=60",
+    "dataset.classes=2",
+    "dataset.features=6",
+    "task=classification",
+)
 BASES = {
     "grace": ("method.epochs=4", "method.architecture=[8,6]", "method.projector=5"),
     "gca": ("method.epochs=4", "method.architecture=[8,6]", "method.projector=5"),
@@ -26,7 +32,10 @@ def recorded(here: Path) -> list[Record]:
 @pytest.mark.parametrize("base", BASES)
 def test_any_base_runs_against_any_strategy(base: str, here: Path) -> None:
     strategies = NEGATIVES.names()
-    assert main(["-m", f"method={base}", *BASES[base], f"negatives={','.join(strategies)}", *SMALL]) == 0
+    assert (
+        main(["-m", f"method={base}", *BASES[base], f"negatives={','.join(strategies)}", *SMALL])
+        == 0
+    )
     found = {record.spec["negatives"]["name"]: record for record in recorded(here)}
     assert sorted(found) == strategies
     assert {record.status for record in found.values()} == {"ok"}
@@ -43,16 +52,23 @@ def test_any_base_runs_against_any_strategy(base: str, here: Path) -> None:
         ("dmt", "labels say which of its pairs are negatives"),
         (
             "mvgrl",
-            "its objective compares nodes with one summary of the graph, not with other nodes; method.objective=nodes contrasts nodes",
+            (
+                "its objective compares nodes with one summary of the graph, not with other nodes;"
+                " method.objective=nodes contrasts nodes"
+            ),
         ),
     ],
 )
-def test_a_method_without_negatives_refuses_a_strategy_with_the_reason(method: str, reason: str, here: Path) -> None:
+def test_a_method_without_negatives_refuses_a_strategy_with_the_reason(
+    method: str, reason: str, here: Path
+) -> None:
     main([f"method={method}", "negatives=nml", "method.epochs=1", *SMALL])
     (record,) = recorded(here)
     assert record.status == "unsupported"
-    assert record.reason == (
-        f"method={method} has no negatives for negatives=nml to weight: {reason}; try it with method=grace or method=dmat_i"
+    assert (
+        record.reason
+        == f"method={method} has no negatives for negatives=nml to weight: {reason}; try it with"
+        " method=grace or method=dmat_i"
     )
 
 

@@ -11,12 +11,14 @@ import pytest
 from gclbench import cli
 from gclbench.cli import VERBS, main
 from gclbench.cli.parser import KEYS
-from gclbench.config import resolved
-from gclbench.registry import KINDS, METHODS, RegistryConflict
+from gclbench.component.registry import KINDS, METHODS, RegistryConflict
+from gclbench.config.validation import resolved
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
-def test_help_names_every_verb_key_and_an_example(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_every_verb_key_and_an_example(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([word]) == 0
     out = capsys.readouterr().out
     for verb, summary in VERBS.items():
@@ -28,7 +30,9 @@ def test_help_names_every_verb_key_and_an_example(word: str, capsys: pytest.Capt
 
 def test_every_file_of_the_face_that_is_a_verb_is_listed_and_the_other_way_round() -> None:
     folder = Path(cli.__file__).parent
-    verbs = {path.stem for path in folder.glob("*.py") if "def main(" in path.read_text(encoding="utf-8")} - {"__init__", "run"}
+    verbs = {
+        path.stem for path in folder.glob("*.py") if "def main(" in path.read_text(encoding="utf-8")
+    } - {"__init__", "run"}
     assert verbs == set(VERBS)
 
 
@@ -48,14 +52,25 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "word,guess", [("lst", "list"), ("tabel", "table"), ("docter", "doctor"), ("LIST", "list"), ("stat", "status")]
+    "word,guess",
+    [
+        ("lst", "list"),
+        ("tabel", "table"),
+        ("docter", "doctor"),
+        ("LIST", "list"),
+        ("stat", "status"),
+    ],
 )
-def test_an_unknown_verb_is_told_the_nearest(word: str, guess: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_verb_is_told_the_nearest(
+    word: str, guess: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([word]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == (
-        f"gclbench: there is no verb '{word}'. Did you mean 'gclbench {guess}'? Verbs: {', '.join(VERBS)}. Settings are KEY=VALUE.\n"
+    assert (
+        captured.err
+        == f"gclbench: there is no verb '{word}'. Did you mean 'gclbench {guess}'? Verbs:"
+        f" {', '.join(VERBS)}. Settings are KEY=VALUE.\n"
     )
 
 
@@ -71,9 +86,14 @@ def test_an_unknown_verb_is_told_the_nearest(word: str, guess: str, capsys: pyte
         (["train"], "method=NAME dataset=NAME"),
     ],
 )
-def test_a_run_without_its_keys_is_told_them(words: list[str], meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_its_keys_is_told_them(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 2
-    assert f"there is no verb '{words[0]}'. Did you mean 'gclbench {meant}'?" in capsys.readouterr().err
+    assert (
+        f"there is no verb '{words[0]}'. Did you mean 'gclbench {meant}'?"
+        in capsys.readouterr().err
+    )
 
 
 def test_verbs_may_follow_one_another_in_a_process(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +108,9 @@ def test_a_word_like_no_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no verb 'xyzzy'. Verbs: list, " in capsys.readouterr().err
 
 
-def test_the_arguments_of_the_process_are_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_arguments_of_the_process_are_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["gclbench", "list", "tasks"])
     assert main() == 0
     assert "clustering" in capsys.readouterr().out
@@ -98,14 +120,20 @@ def test_two_components_of_one_name_are_named_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def conflict(kind: str) -> list[str]:
-        raise RegistryConflict("method 'dmt' of other 1.0 is also defined in gclbench; rename one of them")
+        raise RegistryConflict(
+            "method 'dmt' of other 1.0 is also defined in gclbench; rename one of them"
+        )
 
     monkeypatch.setattr(METHODS, "names", lambda: conflict("method"))
     assert main(["list", "methods"]) == 2
-    assert capsys.readouterr().err == "gclbench: method 'dmt' of other 1.0 is also defined in gclbench; rename one of them\n"
+    assert (
+        capsys.readouterr().err
+        == "gclbench: method 'dmt' of other 1.0 is also defined in gclbench; rename one of them\n"
+    )
 
 
-# --- real processes ------------------------------------------------------------------------------------------
+# --- real processes
+# ------------------------------------------------------------------------------------------
 
 WITHOUT_TORCH = """
 import sys
@@ -140,7 +168,13 @@ def test_quick_answers_import_nothing_heavy(command: list[str], code: int, shell
 
 
 @pytest.mark.parametrize(
-    "command", [["method=dmat_x"], ["-m", "method=dmt,dmat", "dataset=core"], ["method.lrr=1"], ["method.lr=["]]
+    "command",
+    [
+        ["method=dmat_x"],
+        ["-m", "method=dmt,dmat", "dataset=core"],
+        ["method.lrr=1"],
+        ["method.lr=["],
+    ],
 )
 def test_a_misspelt_run_is_answered_before_torch_is_imported(command: list[str], shell) -> None:
     result = shell("-c", WITHOUT_TORCH, *command)
@@ -155,7 +189,9 @@ def test_python_dash_m_is_the_command(shell) -> None:
 
 
 def test_bad_overrides_exit_2_without_a_traceback(shell) -> None:
-    result = shell("-m", "gclbench", "methd=dmt", "method.tau=-1", "method.lr=[", "~filter", "task=[]")
+    result = shell(
+        "-m", "gclbench", "methd=dmt", "method.tau=-1", "method.lr=[", "~filter", "task=[]"
+    )
     assert result.returncode == 2 and result.stdout == ""
     assert "Traceback" not in result.stderr
     lines = result.stderr.splitlines()
@@ -164,9 +200,15 @@ def test_bad_overrides_exit_2_without_a_traceback(shell) -> None:
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
     command = (
-        f"{sys.executable} -c 'import time; from gclbench.cli import main; time.sleep(0.5); raise SystemExit(main([\"list\"]))'"
+        f"{sys.executable} -c 'import time; from gclbench.cli import main; time.sleep(0.5); raise"
+        ' SystemExit(main(["list"]))\''
     )
-    result = subprocess.run(["bash", "-o", "pipefail", "-c", f"{command} | true"], capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{command} | true"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (result.returncode, result.stderr) == (0, "")
 
 

@@ -20,7 +20,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
-    """Puts a terminal in place of stderr; called within the test, for pytest puts its own there when a test begins."""
+    """Puts a terminal in place of stderr; called within the test, for pytest puts its own there
+    when a test begins."""
 
     def install() -> Terminal:
         screen = Terminal()
@@ -66,7 +67,9 @@ def test_an_error_ends_the_display(terminal: Callable[[], Terminal]) -> None:
     assert progress._bars._display is None
 
 
-def test_lines_elsewhere(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_elsewhere(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     clock = iter([0.0, 100.0, 110.0, 130.0, 131.0])
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))

@@ -1,4 +1,5 @@
-"""The run command, end to end on small real data: records, skipping, repeating, exit codes, interrupts."""
+"""The run command, end to end on small real data: records, skipping, repeating, exit codes,
+interrupts."""
 
 from __future__ import annotations
 
@@ -20,11 +21,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.cli import main
-from gclbench.graph import Embedding, Unsupported
-from gclbench.hyperparameters import OneOf
+from gclbench.component.settings import OneOf
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.records import Store
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6")
 QUICK = ("dataset=digits", "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
@@ -38,7 +40,9 @@ class Ending:
     needs_labels: ClassVar[bool] = False
     fits: ClassVar[Any] = itertools.count()
 
-    how: Annotated[str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt", "tensor")] = "ok"
+    how: Annotated[
+        str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt", "tensor")
+    ] = "ok"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         match self.how:
@@ -70,14 +74,22 @@ def records(folder: str = "runs") -> list[Any]:
     return list(Store(folder).scan())
 
 
-# --- the whole way -------------------------------------------------------------------------------------------
+# --- the whole way
+# -------------------------------------------------------------------------------------------
 
 
-def test_a_run_is_recorded_printed_and_not_repeated(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_recorded_printed_and_not_repeated(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(list(QUICK)) == 0
     first = capsys.readouterr()
     (record,) = records()
-    assert record.ok and record.name("method") == "dmat_i" and record.name("dataset") == "digits" and record.seed == 0
+    assert (
+        record.ok
+        and record.name("method") == "dmat_i"
+        and record.name("dataset") == "digits"
+        and record.seed == 0
+    )
     assert record.spec["method"]["epochs"] == 2 and record.fit["iterations"] == 2
     assert 0.3 < record.metrics["acc"] <= 1
     assert f"{100 * record.metrics['acc']:.2f} (1)" in first.out
@@ -87,7 +99,10 @@ def test_a_run_is_recorded_printed_and_not_repeated(here: Path, capsys: pytest.C
     assert main(list(QUICK)) == 0
     second = capsys.readouterr()
     assert second.out == first.out
-    shown = f"`gclbench show ID` prints a run's record: {record.id} (dmat_i · digits · clustering · seed 0)"
+    shown = (
+        f"`gclbench show ID` prints a run's record: {record.id} (dmat_i · digits · clustering ·"
+        " seed 0)"
+    )
     assert second.err == f"1 of 1 runs are recorded in runs; rerun=all repeats them\n{shown}\n"
     assert path.stat().st_mtime_ns == before
     assert main([*QUICK, "rerun=all"]) == 0
@@ -101,8 +116,15 @@ def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def told(*settings: str) -> list[str]:
-        assert main(["method=grace", "dataset=sbm", "dataset.nodes=80", "task=clustering", *settings]) == 0
-        return [line for line in capsys.readouterr().out.splitlines() if "points one way for all nodes" in line]
+        assert (
+            main(["method=grace", "dataset=sbm", "dataset.nodes=80", "task=clustering", *settings])
+            == 0
+        )
+        return [
+            line
+            for line in capsys.readouterr().out.splitlines()
+            if "points one way for all nodes" in line
+        ]
 
     for _ in range(2):
         (line,) = told("negatives=mmix", "method.epochs=100")
@@ -110,7 +132,9 @@ def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is
     assert told("negatives=uniform", "method.epochs=100") == []
 
 
-def test_what_a_strategy_finds_is_recorded_and_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_strategy_finds_is_recorded_and_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     edges = np.array([[node, (node + 1) % 30] for node in range(30)]).T
     np.savez("alike.npz", x=np.ones((30, 4)), edge_index=edges, y=np.arange(30) % 2)
     assert (
@@ -132,9 +156,16 @@ def test_what_a_strategy_finds_is_recorded_and_told(here: Path, capsys: pytest.C
     assert f"progcl · custom · seed 0: {said}\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("method", ["grace", "bgrl", "cca_ssg", "dgi", "mvgrl", "dmat_i", "nml_gcl"])
-def test_a_loss_that_is_not_finite_names_its_term(method: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([f"method={method}", *SMALL, "method.lr=1e30", "method.epochs=9", "task=clustering"]) == 1
+@pytest.mark.parametrize(
+    "method", ["grace", "bgrl", "cca_ssg", "dgi", "mvgrl", "dmat_i", "nml_gcl"]
+)
+def test_a_loss_that_is_not_finite_names_its_term(
+    method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main([f"method={method}", *SMALL, "method.lr=1e30", "method.epochs=9", "task=clustering"])
+        == 1
+    )
     (record,) = records()
     assert record.status == "diverged" and " (its term" in record.reason, record.reason
 
@@ -145,7 +176,11 @@ def test_more_seeds_run_only_what_is_missing(capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert main([*command, "seeds=3"]) == 0
     assert "1 of 3 runs are recorded in runs" in capsys.readouterr().err
-    assert [record.seed for record in sorted(records(), key=lambda record: record.seed)] == [0, 1, 2]
+    assert [record.seed for record in sorted(records(), key=lambda record: record.seed)] == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_runs_dir_holds_the_records_and_nothing_else_appears(here: Path) -> None:
@@ -158,7 +193,12 @@ def test_runs_dir_holds_the_records_and_nothing_else_appears(here: Path) -> None
 def test_a_sweep_runs_every_combination(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-m", *SMALL, "method=kmeans,dmat_i", "filter=none,gnnbp", "method.epochs=1"]) == 2
     assert "'method.epochs' does not exist" in capsys.readouterr().err and not Path("runs").exists()
-    assert main(["-m", *SMALL, "method=kmeans", "filter=none,gnnbp", "task=clustering,link_prediction"]) == 0
+    assert (
+        main(
+            ["-m", *SMALL, "method=kmeans", "filter=none,gnnbp", "task=clustering,link_prediction"]
+        )
+        == 0
+    )
     found = {(record.name("filter"), record.name("task")) for record in records()}
     assert found == set(itertools.product(("none", "gnnbp"), ("clustering", "link_prediction")))
 
@@ -175,15 +215,33 @@ def test_a_users_own_graph(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert {record.name("task"): record.status for record in records()} == {
         "classification": "unsupported", "clustering": "unsupported", "link_prediction": "ok",
     }  # fmt: skip
-    assert "unsupported ×1: kmeans · custom · classification · seed 0: classification needs labels" in capsys.readouterr().out
+    assert (
+        "unsupported ×1: kmeans · custom · classification · seed 0: classification needs labels"
+        in capsys.readouterr().out
+    )
 
 
-# --- endings -------------------------------------------------------------------------------------------------
+# --- endings
+# -------------------------------------------------------------------------------------------------
 
 
-def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     how = "diverge,memory,raise,slow,unsupported,ok"
-    assert main(["-m", *SMALL, "method=ending", f"method.how={how}", "task=clustering", "time_limit=1e-6"]) == 1
+    assert (
+        main(
+            [
+                "-m",
+                *SMALL,
+                "method=ending",
+                f"method.how={how}",
+                "task=clustering",
+                "time_limit=1e-6",
+            ]
+        )
+        == 1
+    )
     statuses = {record.spec["method"]["how"]: record.status for record in records()}
     assert statuses == {
         "diverge": "diverged", "memory": "oom", "raise": "failed", "slow": "timeout", "unsupported": "unsupported", "ok": "ok",
@@ -192,54 +250,93 @@ def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(capsys: pytest
     assert "failed ×1: ending" in out and "RuntimeError: it broke" in out and "Traceback" not in out
 
 
-def test_a_method_that_returns_something_else_is_told_what_to_return(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_method_that_returns_something_else_is_told_what_to_return(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main([*SMALL, "method=ending", "method.how=tensor", "task=clustering"]) == 1
     (record,) = records()
-    told = "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback: gclbench show " + record.id
+    told = (
+        "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback:"
+        " gclbench show " + record.id
+    )
     assert told in capsys.readouterr().out
 
 
 def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["-m", *SMALL, "method=ending", "method.how=raise,memory", "task=clustering"]
     assert main(command) == 1
-    created = {record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns for record in records()}
+    created = {
+        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
+        for record in records()
+    }
     assert main(command) == 1
-    after = {record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns for record in records()}
+    after = {
+        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
+        for record in records()
+    }
     assert after["oom"] == created["oom"] and after["failed"] > created["failed"]
 
 
-def test_an_interrupt_exits_130_and_keeps_earlier_records(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_exits_130_and_keeps_earlier_records(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     command = [*SMALL, "method=ending", "method.how=interrupt", "task=clustering", "seeds=3"]
     assert main(command) == 130
-    assert sorted((record.seed, record.status) for record in records()) == [(0, "ok"), (1, "interrupted")]
+    assert sorted((record.seed, record.status) for record in records()) == [
+        (0, "ok"),
+        (1, "interrupted"),
+    ]
     err = capsys.readouterr().err
-    assert "interrupted; what was recorded stays, the same command goes on from there" in err and "Traceback" not in err
+    assert (
+        "interrupted; what was recorded stays, the same command goes on from there" in err
+        and "Traceback" not in err
+    )
 
 
-def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["-m", "dataset=cora,sbm", "method=kmeans", "task=clustering"]) == 1
     err = capsys.readouterr().err
-    assert "gclbench: dataset 'cora'" in err and "GCLBENCH_OFFLINE is set" in err and "Traceback" not in err
+    assert (
+        "gclbench: dataset 'cora'" in err
+        and "GCLBENCH_OFFLINE is set" in err
+        and "Traceback" not in err
+    )
     assert [record.name("dataset") for record in records()] == ["sbm"]
 
 
 def test_a_missing_file_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["dataset=custom", "dataset.path=nowhere.npz"]) == 1
-    assert capsys.readouterr().err == "gclbench: there is no file nowhere.npz; give one with dataset.path=FILE.npz\n"
+    assert (
+        capsys.readouterr().err
+        == "gclbench: there is no file nowhere.npz; give one with dataset.path=FILE.npz\n"
+    )
 
 
 @pytest.mark.parametrize(
     "place,cause",
-    [("taken", "a file stands where a folder is needed"), ("taken/deeper", "a part of the path is a file, not a folder")],
+    [
+        ("taken", "a file stands where a folder is needed"),
+        ("taken/deeper", "a part of the path is a file, not a folder"),
+    ],
 )
 def test_a_place_that_cannot_be_written_is_told_before_training(
-    here: Path, place: str, cause: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    here: Path,
+    place: str,
+    cause: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (here / "taken").write_text("a file")
     monkeypatch.setattr(Ending, "fit", lambda *arguments: pytest.fail("trained"))
     assert main([*SMALL, "method=ending", f"runs_dir={place}"]) == 1
     err = capsys.readouterr().err
-    assert err == f"gclbench: cannot write {place}: {cause}; choose another folder (runs_dir=FOLDER sets where records go)\n"
+    assert (
+        err
+        == f"gclbench: cannot write {place}: {cause}; choose another folder (runs_dir=FOLDER sets"
+        " where records go)\n"
+    )
 
 
 def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
@@ -259,8 +356,17 @@ def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
     assert [record.seed for record in records("kept")] == [0]
 
 
-def test_wrong_commands_exit_2_and_write_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (["methd=dmt"], ["method=nope"], ["-m", "method.tau=0,1"], ["seeds=0"], ["method=dmt", "nonsense"], ["=3"]):
+def test_wrong_commands_exit_2_and_write_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (
+        ["methd=dmt"],
+        ["method=nope"],
+        ["-m", "method.tau=0,1"],
+        ["seeds=0"],
+        ["method=dmt", "nonsense"],
+        ["=3"],
+    ):
         assert main(command) == 2, command
         err = capsys.readouterr().err
         assert err.startswith("gclbench: ") and "Traceback" not in err
@@ -272,20 +378,50 @@ def test_wrong_commands_exit_2_and_write_nothing(here: Path, capsys: pytest.Capt
     [
         (
             ["method=dmt", "--frobnicate"],
-            "there is no option '--frobnicate'; settings are KEY=VALUE, as in dataset=cora method.lr=1e-3",
+            (
+                "there is no option '--frobnicate'; settings are KEY=VALUE, as in dataset=cora"
+                " method.lr=1e-3"
+            ),
         ),
-        (["--dataset", "cora"], "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora"),
-        (["--runs-dir=there"], "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there"),
+        (
+            ["--dataset", "cora"],
+            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
+        ),
+        (
+            ["--runs-dir=there"],
+            "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there",
+        ),
         (["--seed", "3"], "there is no option '--seed'; settings are KEY=VALUE: seeds=[3]"),
         (["--dryrun"], "there is no option '--dryrun'; did you mean --dry-run?"),
-        (["sweep", "table=dmat/1", "--dataset", "cora"], "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora"),
-        (["sweep", "-m", "table=dmat/1"], "-m is for runs; here every key takes several values, as in method=A,B"),
-        (["table", "dmat/1", "dataset=cora,acm"], "'dataset=cora,acm' is an option here: --dataset cora acm"),
+        (
+            ["sweep", "table=dmat/1", "--dataset", "cora"],
+            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
+        ),
+        (
+            ["sweep", "-m", "table=dmat/1"],
+            "-m is for runs; here every key takes several values, as in method=A,B",
+        ),
+        (
+            ["table", "dmat/1", "dataset=cora,acm"],
+            "'dataset=cora,acm' is an option here: --dataset cora acm",
+        ),
         (["table", "dmat", "1"], "'1' is one word too many; an ID is one word, such as dmat/1"),
-        (["table", "dmat/1", "--dataste", "cora"], "there is no option '--dataste'; did you mean --dataset?"),
-        (["table", "--runs", "there", "dmat/1"], "the ID comes first: gclbench table dmat/1 --runs there"),
-        (["figure", "--dataset", "cora"], "the ID comes first: gclbench figure dmat/2 --dataset cora"),
-        (["export", "method=grace"], "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`"),
+        (
+            ["table", "dmat/1", "--dataste", "cora"],
+            "there is no option '--dataste'; did you mean --dataset?",
+        ),
+        (
+            ["table", "--runs", "there", "dmat/1"],
+            "the ID comes first: gclbench table dmat/1 --runs there",
+        ),
+        (
+            ["figure", "--dataset", "cora"],
+            "the ID comes first: gclbench figure dmat/2 --dataset cora",
+        ),
+        (
+            ["export", "method=grace"],
+            "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`",
+        ),
     ],
 )
 def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
@@ -295,10 +431,14 @@ def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
         main(words)
     verb = f" {words[0]}" if words[0] in ("sweep", "table", "figure", "export") else ""
     assert ended.value.code == 2
-    assert capsys.readouterr().err == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
+    assert (
+        capsys.readouterr().err
+        == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
+    )
 
 
-# --- real processes ------------------------------------------------------------------------------------------
+# --- real processes
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -312,8 +452,17 @@ def test_the_command_as_users_run_it(here: Path, shell) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_in_a_real_process(here: Path) -> None:
-    command = [sys.executable, "-m", "gclbench", "dataset=digits", "task=clustering", "method.epochs=100000", "seeds=2"]
-    # A shell's background jobs start with SIGINT ignored, and so would the tests of a CI that runs as one.
+    command = [
+        sys.executable,
+        "-m",
+        "gclbench",
+        "dataset=digits",
+        "task=clustering",
+        "method.epochs=100000",
+        "seeds=2",
+    ]
+    # A shell's background jobs start with SIGINT ignored, and so would the tests of a CI that runs
+    # as one.
     with subprocess.Popen(
         command,
         stderr=subprocess.PIPE,

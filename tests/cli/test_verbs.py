@@ -11,14 +11,20 @@ import yaml
 
 from gclbench.cli import main
 from gclbench.cli.list import PLURALS
+from gclbench.component.registry import DATASETS, KINDS, METHODS, Entry
 from gclbench.data.catalog import CATALOG
 from gclbench.records import Record, Store
-from gclbench.registry import DATASETS, KINDS, METHODS, Entry
 
 Output = pytest.CaptureFixture[str]
 
 
-def stored(seed: int = 0, status: str = "ok", folder: str = "runs", method: str = "kmeans", run_id: str | None = None) -> Record:
+def stored(
+    seed: int = 0,
+    status: str = "ok",
+    folder: str = "runs",
+    method: str = "kmeans",
+    run_id: str | None = None,
+) -> Record:
     spec = {
         "dataset": {"name": "digits"}, "filter": {"name": "none"}, "method": {"name": method}, "negatives": {"name": "uniform"},
         "task": {"name": "clustering"}, "seed": seed,
@@ -61,12 +67,20 @@ def test_list_one_kind_in_singular_or_plural(kind: str, capsys: Output) -> None:
 
 
 @pytest.mark.parametrize(
-    "word,guess", [("method s", "methods"), ("modles", "methods"), ("datsets", "datasets"), ("negative", "negatives")]
+    "word,guess",
+    [
+        ("method s", "methods"),
+        ("modles", "methods"),
+        ("datsets", "datasets"),
+        ("negative", "negatives"),
+    ],
 )
 def test_an_unknown_kind(word: str, guess: str, capsys: Output) -> None:
     assert main(["list", word]) == 2
-    assert capsys.readouterr().err == (
-        f"gclbench list: there is no kind '{word}'. Did you mean '{guess}'? Kinds: datasets, filters, methods, negatives, tasks\n"
+    assert (
+        capsys.readouterr().err
+        == f"gclbench list: there is no kind '{word}'. Did you mean '{guess}'? Kinds: datasets,"
+        " filters, methods, negatives, tasks\n"
     )
 
 
@@ -100,8 +114,16 @@ def test_show_a_dataset_that_is_not_there(capsys: Output) -> None:
 def test_show_a_configuration_is_yaml_of_every_setting(capsys: Output) -> None:
     assert main(["show", "method=dmat_i", "dataset=cora", "method.tau=3"]) == 0
     shown = yaml.safe_load(capsys.readouterr().out)
-    assert shown["method"]["name"] == "dmat_i" and shown["method"]["tau"] == 3 and shown["method"]["lr"] == 1e-4
-    assert shown["filter"]["alpha"] == 0.1 and set(shown["task"]) == {"clustering", "classification", "link_prediction"}
+    assert (
+        shown["method"]["name"] == "dmat_i"
+        and shown["method"]["tau"] == 3
+        and shown["method"]["lr"] == 1e-4
+    )
+    assert shown["filter"]["alpha"] == 0.1 and set(shown["task"]) == {
+        "clustering",
+        "classification",
+        "link_prediction",
+    }
     assert "paper" not in shown and shown["seeds"] == 1
 
 
@@ -120,13 +142,19 @@ def test_show_a_run_by_the_start_of_its_id(capsys: Output) -> None:
     assert json.loads(capsys.readouterr().out)["spec"]["seed"] == 2
     assert main(["show", "0"]) == 2
     assert capsys.readouterr().err.startswith(
-        "gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of the id"
+        "gclbench show: 2 runs start with '0': 01abcdef01234567, 02abcdef01234567; give more of"
+        " the id"
     )
     assert main(["show", "ff"]) == 2
-    told = "no run whose id starts with 'ff' in runs, results; `gclbench export --runs runs results --format csv` lists what is there, ids first"
+    told = (
+        "no run whose id starts with 'ff' in runs, results; `gclbench export --runs runs results"
+        " --format csv` lists what is there, ids first"
+    )
     assert told in capsys.readouterr().err
     assert main(["show", "sbm"]) == 2
-    assert capsys.readouterr().err == "gclbench show: 'sbm' is a dataset: gclbench show dataset=sbm\n"
+    assert (
+        capsys.readouterr().err == "gclbench show: 'sbm' is a dataset: gclbench show dataset=sbm\n"
+    )
     assert main(["show", "ff", "--runs", "nowhere"]) == 2
     assert "there is no folder 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -145,7 +173,8 @@ def test_show_takes_one_run(capsys: Output) -> None:
     assert capsys.readouterr().err == "gclbench show: give one run id, or KEY=VALUE overrides\n"
 
 
-# --- status --------------------------------------------------------------------------------------------------
+# --- status
+# --------------------------------------------------------------------------------------------------
 
 
 def test_status_counts_by_method_dataset_and_task_and_names_troubles(capsys: Output) -> None:
@@ -166,7 +195,11 @@ def test_status_of_several_stores_and_of_none(capsys: Output) -> None:
     assert main(["status", "runs", "results"]) == 0
     assert "2 runs, 0 not ok" in capsys.readouterr().out
     assert main(["status", "nowhere"]) == 2
-    assert capsys.readouterr().err == "gclbench status: there is no folder nowhere; runs are recorded in runs_dir (default: runs)\n"
+    assert (
+        capsys.readouterr().err
+        == "gclbench status: there is no folder nowhere; runs are recorded in runs_dir (default:"
+        " runs)\n"
+    )
 
 
 def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
@@ -184,7 +217,9 @@ def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
 def test_data_of_an_unknown_name(action: str, capsys: Output) -> None:
     assert main(["data", action, "corra", "xyzzy"]) == 2
     err = capsys.readouterr().err.splitlines()
-    assert err[0].startswith("gclbench data: there is no dataset 'corra'. Did you mean 'cora'? Known: ")
+    assert err[0].startswith(
+        "gclbench data: there is no dataset 'corra'. Did you mean 'cora'? Known: "
+    )
     assert err[1].startswith("gclbench data: there is no dataset 'xyzzy'.")
 
 
@@ -201,7 +236,11 @@ def test_data_path_and_verify_of_an_empty_cache(capsys: Output, tmp_path: Path) 
 def test_data_fetch_without_network_says_what_to_do(capsys: Output) -> None:
     assert main(["data", "fetch", "cora"]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("gclbench data: dataset 'cora'") and "GCLBENCH_MIRROR" in err and "Traceback" not in err
+    assert (
+        err.startswith("gclbench data: dataset 'cora'")
+        and "GCLBENCH_MIRROR" in err
+        and "Traceback" not in err
+    )
 
 
 def test_data_of_what_needs_no_files(capsys: Output) -> None:
@@ -218,26 +257,40 @@ def test_data_wants_an_action(capsys: Output) -> None:
     assert ended.value.code == 2 and "fetch" in capsys.readouterr().err
 
 
-def test_data_fetch_and_verify_real_files(mirror: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
+def test_data_fetch_and_verify_real_files(
+    mirror: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
     monkeypatch.setenv("GCLBENCH_MIRROR", str(mirror))
     assert main(["data", "fetch", "cora"]) == 0
     assert main(["data", "verify", "cora"]) == 0
     assert "missing" not in capsys.readouterr().out
 
 
-# --- doctor --------------------------------------------------------------------------------------------------
+# --- doctor
+# --------------------------------------------------------------------------------------------------
 
 
 def test_doctor_says_what_is_there(capsys: Output, tmp_path: Path) -> None:
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    for word in ("gclbench", "python", "torch", "hydra-core", "commit", "GPU", "configs         found", "offline         yes"):
+    for word in (
+        "gclbench",
+        "python",
+        "torch",
+        "hydra-core",
+        "commit",
+        "GPU",
+        "configs         found",
+        "offline         yes",
+    ):
         assert word in out
     assert f"{len(DATASETS.entries)} dataset, " in out and f"{len(METHODS.entries)} method, " in out
     assert f"{tmp_path / 'cache'} (writable)" in out
 
 
-def test_doctor_finds_what_is_missing(capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_finds_what_is_missing(
+    capsys: Output, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "file"))
     monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "no_such_folder"))
@@ -248,6 +301,12 @@ def test_doctor_finds_what_is_missing(capsys: Output, tmp_path: Path, monkeypatc
     capsys.readouterr()
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert "component       method=broken of other 0.1 cannot be loaded: ModuleNotFoundError: No module named 'nowhere'" in out
+    assert (
+        "component       method=broken of other 0.1 cannot be loaded: ModuleNotFoundError: No"
+        " module named 'nowhere'" in out
+    )
     assert "configs         missing: install gclbench again" in out
-    assert "(not writable; set GCLBENCH_DATA)" in out and "(there is no such folder; check GCLBENCH_MIRROR)" in out
+    assert (
+        "(not writable; set GCLBENCH_DATA)" in out
+        and "(there is no such folder; check GCLBENCH_MIRROR)" in out
+    )

@@ -1,4 +1,5 @@
-"""Row functions in recomputed blocks: the same numbers and gradients for every block size, and no tile kept."""
+"""Row functions in recomputed blocks: the same numbers and gradients for every block size, and no
+tile kept."""
 
 from __future__ import annotations
 
@@ -11,14 +12,20 @@ from gclbench.contrast.blocks import block_rows, by_blocks
 
 
 def matrix(rows: int, columns: int, seed: int) -> Tensor:
-    return torch.randn(rows, columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        rows, columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 @pytest.mark.parametrize("width", [None, 2])
 @pytest.mark.parametrize("block", [1, 2, 3, 6, 7, 50])
 def test_values_and_gradients_do_not_depend_on_the_block(block: int, width: int | None) -> None:
     """A function of its rows, of all candidates and of a parameter that no argument names."""
-    u, v, scale = matrix(7, 3, 0).requires_grad_(), matrix(5, 3, 1).requires_grad_(), torch.tensor(0.7).double().requires_grad_()
+    u, v, scale = (
+        matrix(7, 3, 0).requires_grad_(),
+        matrix(5, 3, 1).requires_grad_(),
+        torch.tensor(0.7).double().requires_grad_(),
+    )
 
     def function(start: int, stop: int) -> Tensor:
         tile = torch.tanh(u[start:stop] @ v.T * scale)
@@ -29,14 +36,18 @@ def test_values_and_gradients_do_not_depend_on_the_block(block: int, width: int 
     assert torch.equal(found, wanted) or torch.allclose(found, wanted, rtol=1e-12, atol=0)
     pull = matrix(*(7, width or 1), 2).reshape(wanted.shape)
     torch.testing.assert_close(
-        torch.autograd.grad((found * pull).sum(), (u, v, scale)), torch.autograd.grad((wanted * pull).sum(), (u, v, scale))
+        torch.autograd.grad((found * pull).sum(), (u, v, scale)),
+        torch.autograd.grad((wanted * pull).sum(), (u, v, scale)),
     )
 
 
 def test_gradient_equals_finite_differences() -> None:
     u = matrix(5, 2, 0).requires_grad_()
     assert torch.autograd.gradcheck(
-        lambda z: by_blocks(lambda start, stop: (z[start:stop] @ z.T).sort(dim=1).values[:, 1], 5, 2), (u,)
+        lambda z: by_blocks(
+            lambda start, stop: (z[start:stop] @ z.T).sort(dim=1).values[:, 1], 5, 2
+        ),
+        (u,),
     )
 
 
@@ -49,7 +60,9 @@ def test_blocks_are_dropped_after_the_forward_pass_and_made_again_in_the_backwar
         calls.append((start, stop))
         return torch.exp(u[start:stop] @ u.T).sum(dim=1)
 
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor.numel()) or tensor, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: saved.append(tensor.numel()) or tensor, lambda tensor: tensor
+    ):
         total = by_blocks(function, 40, 16).sum()
     assert calls == [(0, 16), (16, 32), (32, 40)]
     assert max(saved, default=0) <= 80, "nothing of a tile's 640 entries"
@@ -70,7 +83,8 @@ def test_without_gradients_nothing_is_recomputed() -> None:
 
 
 def test_the_global_random_state_is_left_alone() -> None:
-    """Blocks are recomputed without touching torch's generator, from which nothing may be drawn in a loop."""
+    """Blocks are recomputed without touching torch's generator, from which nothing may be drawn in
+    a loop."""
     u = matrix(6, 2, 0).requires_grad_()
     before = torch.random.get_rng_state()
     by_blocks(lambda start, stop: u[start:stop].exp(), 6, 2).sum().backward()

@@ -9,11 +9,20 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast import centrality
-from gclbench.contrast.centrality import capped, column_dropping, degree, edge_dropping, eigenvector, pagerank
+from gclbench.contrast.centrality import (
+    capped,
+    column_dropping,
+    degree,
+    edge_dropping,
+    eigenvector,
+    pagerank,
+)
 
 
 def random_edges(nodes: int, share: float, isolated: int = 0, seed: int = 0) -> Tensor:
-    upper = torch.triu(torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(seed)) < share, diagonal=1)
+    upper = torch.triu(
+        torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(seed)) < share, diagonal=1
+    )
     upper[:, nodes - isolated :] = False
     return (upper | upper.T).nonzero().T
 
@@ -34,7 +43,9 @@ def test_pagerank_solves_its_equation():
     edges = random_edges(20, 0.2, isolated=2)
     a = adjacency(edges, 20)
     walk = a / a.sum(dim=0).clamp(min=1)
-    expected = torch.linalg.solve(torch.eye(20, dtype=torch.float64) - 0.85 * walk, torch.ones(20, dtype=torch.float64))
+    expected = torch.linalg.solve(
+        torch.eye(20, dtype=torch.float64) - 0.85 * walk, torch.ones(20, dtype=torch.float64)
+    )
     found = pagerank(edges, 20)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=0)
     assert found[-2:].tolist() == [1.0, 1.0]
@@ -84,14 +95,18 @@ def test_columns_against_a_plain_loop(binary):
         logs.append(math.log(total))
     top, mean = max(logs), sum(logs) / 6
     expected = [min(0.3 * (top - s) / (top - mean), 0.7) for s in logs]
-    assert capped(column_dropping(score, x, binary), 0.3).tolist() == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    assert capped(column_dropping(score, x, binary), 0.3).tolist() == pytest.approx(
+        expected, rel=1e-5, abs=1e-7
+    )
 
 
 def test_columns_are_summed_in_blocks_of_nodes():
     x = torch.rand(9000, 3, generator=torch.Generator().manual_seed(0))
     score = torch.rand(9000, generator=torch.Generator().manual_seed(1)).double()
     s = (x.double().T @ score).log()
-    torch.testing.assert_close(column_dropping(score, x, False), (s.max() - s) / (s.max() - s.mean()), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        column_dropping(score, x, False), (s.max() - s) / (s.max() - s.mean()), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_columns_without_weight_are_the_least_important_and_change_nothing_else():
@@ -105,7 +120,9 @@ def test_columns_without_weight_are_the_least_important_and_change_nothing_else(
 def test_equal_centralities_give_everything_the_same_probability():
     ring = torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
     for measure in centrality.CENTRALITIES.values():
-        assert capped(edge_dropping(measure(ring, 3), ring), 0.25).tolist() == pytest.approx([0.25] * 6)
+        assert capped(edge_dropping(measure(ring, 3), ring), 0.25).tolist() == pytest.approx(
+            [0.25] * 6
+        )
 
 
 def test_a_graph_without_edges_and_a_drop_of_zero():

@@ -50,7 +50,9 @@ def test_the_loss_is_binary_cross_entropy_averaged_over_all_scores():
 
 
 def test_large_scores_give_finite_losses():
-    assert float(true_or_shuffled([torch.tensor([-1e4])], [torch.tensor([1e4])])) == pytest.approx(1e4)
+    assert float(true_or_shuffled([torch.tensor([-1e4])], [torch.tensor([1e4])])) == pytest.approx(
+        1e4
+    )
 
 
 def test_gradients():
@@ -59,7 +61,9 @@ def test_gradients():
 
     def loss(h, c, weight, bias):
         def score(h, c):
-            return torch.func.functional_call(discriminator, {"weight": weight, "bias": bias}, (h, c))
+            return torch.func.functional_call(
+                discriminator, {"weight": weight, "bias": bias}, (h, c)
+            )
 
         return true_or_shuffled([score(h, c)], [score(h.flip(0), summary(h))])
 

@@ -1,4 +1,8 @@
-"""Eqs. 4 to 7 of paper 000 against plain double loops; what the paper proves about them is in test_theory.py."""
+"""Eqs.
+
+4 to 7 of paper 000 against plain double loops; what the paper proves about them is in
+test_theory.py.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.contrast.objectives import labelled_tuple, labelled_two_view, multi_view_nce, same_label
+from gclbench.contrast.objectives import (
+    labelled_tuple,
+    labelled_two_view,
+    multi_view_nce,
+    same_label,
+)
 
 BLOCKS = (None, 1, 2, 5)
 TEMPERATURES = (0.01, 0.2, 1.0, 4.0)
@@ -40,7 +49,11 @@ def tuple_loss(z: Tensor, labels: list[int], tau: float) -> float:
 
 
 def two_view_loss(u: Tensor, v: Tensor, labels: list[int], tau: float) -> float:
-    """Eq. 5 over the 2M-tuple: the counterpart and the entries of the same class are positives, x itself is not there."""
+    """Eq.
+
+    5 over the 2M-tuple: the counterpart and the entries of the same class are positives, x itself
+    is not there.
+    """
     entries, classes, losses = u.tolist() + v.tolist(), labels * 2, []
     for i, x in enumerate(entries):
         everything, positives = [], []
@@ -70,7 +83,9 @@ def label_free_loss(u: Tensor, v: Tensor, tau: float) -> float:
 @pytest.mark.parametrize("tau", TEMPERATURES)
 def test_labelled_tuple_is_equation_4(tau, block):
     z, labels = unit(8, 0), [0, 1, 0, 2, 1, 0, 3, 3]
-    assert labelled_tuple(z, torch.tensor(labels), tau, block).item() == pytest.approx(tuple_loss(z, labels, tau), rel=1e-9)
+    assert labelled_tuple(z, torch.tensor(labels), tau, block).item() == pytest.approx(
+        tuple_loss(z, labels, tau), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -93,7 +108,9 @@ def test_float32_is_as_good_as_its_rounding():
     anchor, view, labels = unit(6, 0), unit(6, 1), [0, 1, 0, 2, 1, 0]
     single = [anchor.float(), view.float()]
     for tau in (0.01, 0.2, 1.0):
-        assert multi_view_nce(single[0], [single[1]], tau).item() == pytest.approx(label_free_loss(anchor, view, tau), rel=1e-4)
+        assert multi_view_nce(single[0], [single[1]], tau).item() == pytest.approx(
+            label_free_loss(anchor, view, tau), rel=1e-4
+        )
         assert labelled_tuple(single[0], torch.tensor(labels), tau).item() == pytest.approx(
             tuple_loss(anchor, labels, tau), rel=1e-4
         )
@@ -103,24 +120,38 @@ def test_float32_is_as_good_as_its_rounding():
 
 @pytest.mark.parametrize("block", [None, 2])
 def test_gradients_equal_finite_differences(block):
-    u, v, labels = unit(5, 0).requires_grad_(), unit(5, 1).requires_grad_(), torch.tensor([0, 1, 0, 2, 1])
+    u, v, labels = (
+        unit(5, 0).requires_grad_(),
+        unit(5, 1).requires_grad_(),
+        torch.tensor([0, 1, 0, 2, 1]),
+    )
 
     # Rows are made unit inside, as training does: the engine's bound holds for unit rows only.
     def rows(*tensors: Tensor) -> list[Tensor]:
         return [normalize(tensor, dim=1) for tensor in tensors]
 
     assert torch.autograd.gradcheck(lambda z: labelled_tuple(*rows(z), labels, 0.5, block), (u,))
-    assert torch.autograd.gradcheck(lambda a, b: labelled_two_view(*rows(a, b), labels, 0.5, block), (u, v))
-    assert torch.autograd.gradcheck(lambda a, b: multi_view_nce(rows(a)[0], rows(b, a + b), 0.5, block), (u, v))
+    assert torch.autograd.gradcheck(
+        lambda a, b: labelled_two_view(*rows(a, b), labels, 0.5, block), (u, v)
+    )
+    assert torch.autograd.gradcheck(
+        lambda a, b: multi_view_nce(rows(a)[0], rows(b, a + b), 0.5, block), (u, v)
+    )
 
 
 def test_views_are_interchangeable_and_nodes_have_no_order():
     u, v, labels = unit(6, 0), unit(6, 1), torch.tensor([0, 1, 0, 2, 1, 0])
     shuffled = torch.tensor([4, 0, 5, 2, 1, 3])
     torch.testing.assert_close(multi_view_nce(u, [v], 0.5), multi_view_nce(v, [u], 0.5))
-    torch.testing.assert_close(multi_view_nce(u, [v], 0.5), multi_view_nce(u[shuffled], [v[shuffled]], 0.5))
-    torch.testing.assert_close(labelled_two_view(u, v, labels, 0.5), labelled_two_view(v, u, labels, 0.5))
-    torch.testing.assert_close(labelled_tuple(u, labels, 0.5), labelled_tuple(u[shuffled], labels[shuffled], 0.5))
+    torch.testing.assert_close(
+        multi_view_nce(u, [v], 0.5), multi_view_nce(u[shuffled], [v[shuffled]], 0.5)
+    )
+    torch.testing.assert_close(
+        labelled_two_view(u, v, labels, 0.5), labelled_two_view(v, u, labels, 0.5)
+    )
+    torch.testing.assert_close(
+        labelled_tuple(u, labels, 0.5), labelled_tuple(u[shuffled], labels[shuffled], 0.5)
+    )
 
 
 def test_one_class_only_and_every_class_its_own():
@@ -142,7 +173,9 @@ def test_a_batch_of_one_node_is_finite_and_still_zero(tau):
     ):
         assert loss.item() == pytest.approx(0.0, abs=1e-12)
         slopes = torch.autograd.grad(loss, (u, v))
-        torch.testing.assert_close(slopes, (torch.zeros_like(u), torch.zeros_like(v)), rtol=0, atol=1e-9)
+        torch.testing.assert_close(
+            slopes, (torch.zeros_like(u), torch.zeros_like(v)), rtol=0, atol=1e-9
+        )
 
 
 def test_identical_views_and_opposite_views():

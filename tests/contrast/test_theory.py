@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.contrast.augcl import weighted_nce
-from gclbench.contrast.mmix import Mmix
-from gclbench.contrast.negatives import Pair
 from gclbench.contrast.objectives import labelled_tuple, labelled_two_view, multi_view_nce
-from gclbench.streams import Streams
+from gclbench.negatives.augcl import weighted_nce
+from gclbench.negatives.mmix import Mmix
+from gclbench.negatives.strategy import Pair
+from gclbench.training.streams import Streams
 
 
 def unit(count: int, seed: int, width: int = 4) -> Tensor:
@@ -26,7 +26,8 @@ def unit(count: int, seed: int, width: int = 4) -> Tensor:
 
 
 def anchors_of(u: Tensor, v: Tensor, labels: list[int], tau: float) -> list[dict[str, float]]:
-    """Of every anchor x of the 2M-tuple: h(x, x̄), the sums of h over its further positives and its negatives, and their numbers."""
+    """Of every anchor x of the 2M-tuple: h(x, x̄), the sums of h over its further positives and its
+    negatives, and their numbers."""
     entries, classes, count = torch.cat([u, v]).tolist(), labels * 2, len(u)
     found = []
     for i, x in enumerate(entries):
@@ -50,19 +51,23 @@ def anchors_of(u: Tensor, v: Tensor, labels: list[int], tau: float) -> list[dict
 @pytest.mark.parametrize("tau", [0.05, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("labels", [[0] * 6, [0, 1, 0, 2, 1, 0], list(range(6))])
 def test_equation_6_with_labels_is_its_label_free_form(tau: float, labels: list[int]) -> None:
-    """The printed sum over {x̄}, positives and negatives is every entry of the tuple but x, whatever the labels say."""
+    """The printed sum over {x̄}, positives and negatives is every entry of the tuple but x,
+    whatever the labels say."""
     u, v = unit(6, 0), unit(6, 1)
     losses = [
-        -math.log(x["counterpart"] / (x["counterpart"] + x["positives"] + x["negatives"])) for x in anchors_of(u, v, labels, tau)
+        -math.log(x["counterpart"] / (x["counterpart"] + x["positives"] + x["negatives"]))
+        for x in anchors_of(u, v, labels, tau)
     ]
     assert multi_view_nce(u, [v], tau).item() == pytest.approx(sum(losses) / 12, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_lemma_1(seed: int) -> None:
-    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (paper 000, Lemma 1).
+    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (paper
+    000, Lemma 1).
 
-    L_unbiased(x) = −log h(x, x̄) / (h(x, x̄) + (m + q)·mean of h over the negatives), for m further positives and q negatives.
+    L_unbiased(x) = −log h(x, x̄) / (h(x, x̄) + (m + q)·mean of h over the negatives), for m further
+    positives and q negatives.
     """
     chance = torch.Generator().manual_seed(seed)
     count = int(torch.randint(3, 9, (), generator=chance))
@@ -71,42 +76,64 @@ def test_lemma_1(seed: int) -> None:
     labels[:2] = torch.tensor([0, 1])  # at least one negative for everyone
     u, v = unit(count, 100 + seed), unit(count, 200 + seed)
     anchors = anchors_of(u, v, labels.tolist(), tau)
-    unbiased = [-math.log(x["counterpart"] / (x["counterpart"] + (x["m"] + x["q"]) * x["negatives"] / x["q"])) for x in anchors]
+    unbiased = [
+        -math.log(
+            x["counterpart"] / (x["counterpart"] + (x["m"] + x["q"]) * x["negatives"] / x["q"])
+        )
+        for x in anchors
+    ]
     bound = sum(unbiased) / len(unbiased)
     dmat = labelled_two_view(u, v, labels, tau).item()
     by_hand = [
-        -math.log((x["counterpart"] + x["positives"]) / (x["counterpart"] + x["positives"] + x["negatives"])) for x in anchors
+        -math.log(
+            (x["counterpart"] + x["positives"])
+            / (x["counterpart"] + x["positives"] + x["negatives"])
+        )
+        for x in anchors
     ]
-    assert dmat == pytest.approx(sum(by_hand) / len(by_hand), rel=1e-9), "the loss that the lemma is about"
+    assert dmat == pytest.approx(sum(by_hand) / len(by_hand), rel=1e-9), (
+        "the loss that the lemma is about"
+    )
     assert all(one <= other + 1e-12 for one, other in zip(by_hand, unbiased)), "anchor by anchor"
     assert 0 <= dmat <= bound + 1e-12
-    # The label-free loss keeps the positives below the line only, so it lies above the labelled one.
+    # The label-free loss keeps the positives below the line only, so it lies above the labelled
+    # one.
     assert dmat <= multi_view_nce(u, [v], tau).item() + 1e-12
-    # DMT on the tuple that both copies make: x itself is one positive more, and the same bound holds.
+    # DMT on the tuple that both copies make: x itself is one positive more, and the same bound
+    # holds.
     dmt = labelled_tuple(torch.cat([u, v]), labels.repeat(2), tau).item()
     assert dmt <= dmat + 1e-12 and dmt <= bound + 1e-12
 
 
 def test_lemma_1_is_not_about_the_label_free_loss() -> None:
-    """With false negatives that are near, DMAT-i's loss exceeds the unbiased one: that gap is what τ⁰ measures (Theorem 1)."""
+    """With false negatives that are near, DMAT-i's loss exceeds the unbiased one: that gap is what
+    τ⁰ measures (Theorem 1)."""
     u = normalize(torch.tensor([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.0]], dtype=torch.float64), dim=1)
     labels, tau = [0, 0, 1], 0.2
     anchors = anchors_of(u, u, labels, tau)
     unbiased = sum(
-        -math.log(x["counterpart"] / (x["counterpart"] + (x["m"] + x["q"]) * x["negatives"] / x["q"])) for x in anchors
+        -math.log(
+            x["counterpart"] / (x["counterpart"] + (x["m"] + x["q"]) * x["negatives"] / x["q"])
+        )
+        for x in anchors
     ) / len(anchors)
     assert multi_view_nce(u, [u], tau).item() > unbiased + 0.1
     assert labelled_two_view(u, u, torch.tensor(labels), tau).item() < unbiased
 
 
-# Paper 001, Proposition 1: z_i, z_j, z_k of unit length, ⟨z_i, z_j⟩ > ⟨z_i, z_k⟩. A mixture with λ_j > λ_k is harder than the one
-# with the two weights exchanged.
+# Paper 001, Proposition 1: z_i, z_j, z_k of unit length, ⟨z_i, z_j⟩ > ⟨z_i, z_k⟩. A mixture with
+# λ_j > λ_k is harder than the one with the two weights exchanged.
 
 
 def shares_of(variant: str, z: Tensor) -> Tensor:
-    """M-Mix's λ among all nodes; the projections of `mp` are the identity, so that its scores are the cosines."""
+    """M-Mix's λ among all nodes; the projections of `mp` are the identity, so that its scores are
+    the cosines."""
     width = z.shape[1]
-    negatives = Mmix(variant=variant, scope="all").build(width, len(z), Streams(0), torch.device("cpu")).double()
+    negatives = (
+        Mmix(variant=variant, scope="all")
+        .build(width, len(z), Streams(0), torch.device("cpu"))
+        .double()
+    )
     if variant == "mp":
         with torch.no_grad():
             for projection in (negatives.query, negatives.key):
@@ -124,7 +151,9 @@ def exchanged(shares: Tensor, j: int, k: int) -> Tensor:
 
 @pytest.mark.parametrize("variant", ["mo", "mp"])
 @pytest.mark.parametrize("seed", range(5))
-def test_proposition_1_the_more_similar_node_gains_by_the_larger_weight(seed: int, variant: str) -> None:
+def test_proposition_1_the_more_similar_node_gains_by_the_larger_weight(
+    seed: int, variant: str
+) -> None:
     """H(ẑ, z_j) − H(ẑ′, z_j) = (λ_j − λ_k)(1 − ⟨z_j, z_k⟩) > 0, whatever else is mixed in."""
     z = unit(6, seed)
     shares = shares_of(variant, z)
@@ -138,7 +167,8 @@ def test_proposition_1_the_more_similar_node_gains_by_the_larger_weight(seed: in
 @pytest.mark.parametrize("variant", ["mo", "mp"])
 @pytest.mark.parametrize("seed", range(20))
 def test_proposition_1_for_a_mixture_of_the_anchor_and_the_two(seed: int, variant: str) -> None:
-    """H(ẑ, z_j) exceeds both similarities of the exchanged mixture, by λ_i(⟨z_i, z_j⟩ − ⟨z_i, z_k⟩) the second of them."""
+    """H(ẑ, z_j) exceeds both similarities of the exchanged mixture, by λ_i(⟨z_i, z_j⟩ − ⟨z_i, z_k⟩)
+    the second of them."""
     z = unit(3, seed)
     if z[0] @ z[1] < z[0] @ z[2]:
         z = z[[0, 2, 1]]
@@ -150,8 +180,11 @@ def test_proposition_1_for_a_mixture_of_the_anchor_and_the_two(seed: int, varian
 
 @pytest.mark.parametrize("variant", ["mo", "mp"])
 def test_proposition_1_needs_that_the_others_take_no_side(variant: str) -> None:
-    """The proof sets the other nodes' terms aside as a constant; a node near z_k in the mixture upsets its second inequality."""
-    angles = torch.tensor([0.0, 0.5, -0.7, -0.9], dtype=torch.float64)  # z_i, z_j, z_k, one more near z_k
+    """The proof sets the other nodes' terms aside as a constant; a node near z_k in the mixture
+    upsets its second inequality."""
+    angles = torch.tensor(
+        [0.0, 0.5, -0.7, -0.9], dtype=torch.float64
+    )  # z_i, z_j, z_k, one more near z_k
     z = torch.stack([angles.cos(), angles.sin()], dim=1)
     assert z[0] @ z[1] > z[0] @ z[2]
     shares = shares_of(variant, z)[0]
@@ -162,7 +195,8 @@ def test_proposition_1_needs_that_the_others_take_no_side(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["mo", "mp"])
 def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) -> None:
-    """What the proposition asks for; by rearrangement no other order of these weights brings the mixture nearer to its anchor."""
+    """What the proposition asks for; by rearrangement no other order of these weights brings the
+    mixture nearer to its anchor."""
     nodes = 6
     z = unit(nodes, 0)
     shares = shares_of(variant, z)
@@ -182,11 +216,14 @@ def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) 
 
 
 def test_theorem_1_of_paper_004() -> None:
-    """Around h_ij − h_ii + 2 m_ij = −2 the loss is e^{−2/τ}(N−1 + (1/τ) Σ_j (h_ij − h_ii + 2 m_ij + 2)) to first order (Eq. 6).
+    """Around h_ij − h_ii + 2 m_ij = −2 the loss is e^{−2/τ}(N−1 + (1/τ) Σ_j (h_ij − h_ii + 2 m_ij +
+    2)) to first order (Eq. 6).
 
-    With unit rows h_ij − h_ii = ½(‖z_i − z_i⁺‖² − ‖z_i − z_j‖²), so this is (1/2τ) Σ_j (‖z_i − z_i⁺‖² − ‖z_i − z_j‖² + 4 m_ij) up to
-    factor and constant: a triplet loss of squared distances whose margin is 4 m_ij = 2τ log(α u_ij), the printed last line less its
-    slips (m_ij for 4 m_ij, norms without squares in Eq. 4, and the two distances exchanged in Eq. 6).
+    With unit rows h_ij − h_ii = ½(‖z_i − z_i⁺‖² − ‖z_i − z_j‖²), so this is (1/2τ) Σ_j (‖z_i −
+    z_i⁺‖² − ‖z_i − z_j‖² + 4 m_ij) up to
+    factor and constant: a triplet loss of squared distances whose margin is 4 m_ij = 2τ log(α
+    u_ij), the printed last line less its slips (m_ij for 4 m_ij, norms without squares in Eq. 4,
+    and the two distances exchanged in Eq. 6).
     """
     tau, count = 0.2, 6
     generator = torch.Generator().manual_seed(0)
@@ -210,7 +247,9 @@ def test_theorem_1_of_paper_004() -> None:
         assert mean == pytest.approx(sum(per_anchor) / count)
         near, far = (anchor - positive).square().sum(), (anchor - negatives).square().sum(dim=1)
         triplet = ((near - far + 4 * margin) / (2 * tau)).sum()
-        return per_anchor[0], float(math.exp(-2 / tau) * (count - 1 + (count - 1) * 2 / tau + triplet))
+        return per_anchor[0], float(
+            math.exp(-2 / tau) * (count - 1 + (count - 1) * 2 / tau + triplet)
+        )
 
     scale = (count - 1) * math.exp(-2 / tau)
     loss, expansion = both(0.0)

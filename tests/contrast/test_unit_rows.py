@@ -16,7 +16,9 @@ def test_rows_have_length_one_and_keep_their_direction() -> None:
 
 
 def test_gradient_equals_finite_differences() -> None:
-    z = torch.randn(4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True)
+    z = torch.randn(
+        4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64, requires_grad=True
+    )
     assert torch.autograd.gradcheck(unit_rows, (z,))
 
 

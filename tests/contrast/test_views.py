@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gclbench.contrast.uniform import Uniform
+from gclbench.component.registry import NEGATIVES
 from gclbench.contrast.views import dropped_columns
-from gclbench.registry import NEGATIVES
+from gclbench.negatives.uniform import Uniform
 
 
 def stream(seed: int = 0) -> torch.Generator:
@@ -16,7 +16,16 @@ def stream(seed: int = 0) -> torch.Generator:
 
 @pytest.mark.parametrize(
     ("width", "fraction", "count"),
-    [(10, 0.0, 0), (10, 0.2, 2), (10, 0.26, 3), (10, 0.6, 6), (10, 0.99, 9), (1, 0.9, 0), (2, 0.9, 1), (1433, 0.08, 115)],
+    [
+        (10, 0.0, 0),
+        (10, 0.2, 2),
+        (10, 0.26, 3),
+        (10, 0.6, 6),
+        (10, 0.99, 9),
+        (1, 0.9, 0),
+        (2, 0.9, 1),
+        (1433, 0.08, 115),
+    ],
 )
 def test_exactly_the_asked_fraction_but_never_all(width, fraction, count):
     columns = dropped_columns(width, fraction, stream())

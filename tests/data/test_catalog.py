@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
 from gclbench.data.catalog import CATALOG
 from gclbench.graph import describe_graph
-from gclbench.registry import DATASETS
 
 SLOW = {"coauthor_phy"}
 COUNTED = [
@@ -68,13 +68,19 @@ def test_counts_are_the_data_folder_s_own(mirror: Path) -> None:
     assert compared == 9
 
 
-@pytest.mark.parametrize("name", [name for name, page in CATALOG.items() if page.printed and page.counts])
+@pytest.mark.parametrize(
+    "name", [name for name, page in CATALOG.items() if page.printed and page.counts]
+)
 def test_printed_counts_differ_only_where_said(name: str) -> None:
     page = CATALOG[name]
     counts = page.counts
     assert counts is not None
     for printed in page.printed:
-        same = (printed.nodes, printed.edges, printed.classes) == (counts.nodes, counts.edges, counts.classes)
+        same = (printed.nodes, printed.edges, printed.classes) == (
+            counts.nodes,
+            counts.edges,
+            counts.classes,
+        )
         assert same == (not printed.remark), f"{name} in {printed.table}"
         assert printed.features in (None, counts.features)
 
@@ -84,14 +90,29 @@ def test_printed_counts_are_the_papers(mirror: Path) -> None:
     tables = mirror.parent / "papers" / "TABLES.md"
     if not tables.is_file():
         pytest.skip(f"{tables} is not there")
-    section = tables.read_text(encoding="utf-8").partition("## 000 — Table 7")[2].partition("Notes.")[0]
+    section = (
+        tables.read_text(encoding="utf-8").partition("## 000 — Table 7")[2].partition("Notes.")[0]
+    )
     rows = [
-        [cell.strip().replace(",", "") for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("|")
+        [cell.strip().replace(",", "") for cell in line.split("|")[1:-1]]
+        for line in section.splitlines()
+        if line.startswith("|")
     ][2:]
-    names = ["acm", "dblp", "citeseer", "cora", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy"]
+    names = [
+        "acm",
+        "dblp",
+        "citeseer",
+        "cora",
+        "pubmed",
+        "amazon_photo",
+        "coauthor_cs",
+        "coauthor_phy",
+    ]
     for name, row in zip(names, rows, strict=True):
         (printed,) = [item for item in CATALOG[name].printed if item.table == "dmat/7"]
-        assert [printed.nodes, printed.classes, printed.features, printed.edges] == [int(cell) for cell in row[1:]], name
+        assert [printed.nodes, printed.classes, printed.features, printed.edges] == [
+            int(cell) for cell in row[1:]
+        ], name
 
 
 def test_checksums_are_those_of_the_data_folder(mirror: Path) -> None:
@@ -104,7 +125,9 @@ def test_checksums_are_those_of_the_data_folder(mirror: Path) -> None:
             assert all(sha256 in text for sha256 in file.sha256), file.path
 
 
-@pytest.mark.parametrize("name", [name for name, page in CATALOG.items() if page.files and page.counts])
+@pytest.mark.parametrize(
+    "name", [name for name, page in CATALOG.items() if page.files and page.counts]
+)
 def test_the_mirror_s_files_verify(name: str, real_data: Path) -> None:
     assert {state.state for state in mirror.verify(name)} == {"ok"}
 
@@ -125,6 +148,8 @@ def test_pages_are_complete() -> None:
 def test_a_dataset_s_page_as_plain_values() -> None:
     page = catalog.describe_info("dblp")
     assert (page["nodes"], page["undirected edges"], page["isolated nodes"]) == (4057, 3528, 1466)
-    assert page["printed"] == ["dmat/7: 4058 nodes, 3528 edges, 4 classes (4058 is a slip: the release has 4057 nodes)"]
+    assert page["printed"] == [
+        "dmat/7: 4058 nodes, 3528 edges, 4 classes (4058 is a slip: the release has 4057 nodes)"
+    ]
     assert "SDCN" in str(page["source"]) and "Apache-2.0" in str(page["licence"])
     assert catalog.describe_info("wiki_cs")["nodes"] is None

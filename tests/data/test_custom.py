@@ -26,7 +26,11 @@ def save(tmp_path: Path, **changes: Any) -> Custom:
 
 def test_a_good_file(tmp_path: Path) -> None:
     graph = save(tmp_path).load()
-    assert graph.name == "mine" and graph.x.tolist() == GOOD["x"].tolist() and graph.y.tolist() == [0, 1, 0, 1, 1]
+    assert (
+        graph.name == "mine"
+        and graph.x.tolist() == GOOD["x"].tolist()
+        and graph.y.tolist() == [0, 1, 0, 1, 1]
+    )
     assert graph.edge_index.tolist() == GOOD["edge_index"].tolist()
     assert graph.repairs == ("2 isolated node(s) kept.",)
 
@@ -40,24 +44,39 @@ def test_sparse_features(tmp_path: Path) -> None:
     parts = {f"x_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
     assert save(tmp_path, x=None, **parts).load().content_hash == save(tmp_path).load().content_hash
     with pytest.raises(
-        GraphError, match="has x_data, x_indices, x_indptr; a csr matrix needs x_data, x_indices, x_indptr, x_shape"
+        GraphError,
+        match=(
+            "has x_data, x_indices, x_indptr; a csr matrix needs x_data, x_indices, x_indptr,"
+            " x_shape"
+        ),
     ):
         save(tmp_path, x=None, **(parts | {"x_shape": None})).load()
-    with pytest.raises(GraphError, match="must have either 'x' .N×F. or x_data, .*; it has x, edge_index"):
+    with pytest.raises(
+        GraphError, match="must have either 'x' .N×F. or x_data, .*; it has x, edge_index"
+    ):
         save(tmp_path, **parts).load()
     with pytest.raises(GraphError, match="make no csr matrix"):
         save(tmp_path, x=None, **(parts | {"x_indices": parts["x_indices"] + 2})).load()
 
 
 def test_a_public_split_of_one_s_own(tmp_path: Path) -> None:
-    masks = {f"{part}_mask": np.isin(np.arange(5), nodes) for part, nodes in (("train", [0]), ("val", [1]), ("test", [2, 3]))}
+    masks = {
+        f"{part}_mask": np.isin(np.arange(5), nodes)
+        for part, nodes in (("train", [0]), ("val", [1]), ("test", [2, 3]))
+    }
     assert public(save(tmp_path, **masks).load()).parts["test"].tolist() == [2, 3]
-    with pytest.raises(GraphError, match="has train_mask only; give all of train_mask, val_mask, test_mask or none"):
+    with pytest.raises(
+        GraphError, match="has train_mask only; give all of train_mask, val_mask, test_mask or none"
+    ):
         save(tmp_path, train_mask=masks["train_mask"]).load()
 
 
 def test_what_is_repaired_is_recorded(tmp_path: Path) -> None:
-    graph = save(tmp_path, edge_index=np.array([[0, 0, 0, 3, 4], [1, 1, 2, 3, 0]]), y=np.array([4, 4, 4, -1, 4])).load()
+    graph = save(
+        tmp_path,
+        edge_index=np.array([[0, 0, 0, 3, 4], [1, 1, 2, 3, 0]]),
+        y=np.array([4, 4, 4, -1, 4]),
+    ).load()
     assert graph.edge_index.tolist() == [[0, 0, 0, 1, 2, 4], [1, 2, 4, 0, 0, 0]]
     assert graph.repairs == (
         "1 self-loop(s) dropped.",
@@ -72,12 +91,18 @@ def test_what_is_repaired_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"x": np.full((5, 2), np.nan)}, r"graph 'mine': 10 feature value\(s\) are not finite .* row 0, column 0"),
+        (
+            {"x": np.full((5, 2), np.nan)},
+            r"graph 'mine': 10 feature value\(s\) are not finite .* row 0, column 0",
+        ),
         ({"x": np.ones(5)}, "features must be a matrix"),
         ({"x": np.ones((1, 2))}, "4 of 4 edges name nodes that do not exist"),
         (
             {"edge_index": np.array([[0], [5]])},
-            r"1 of 1 edges name nodes that do not exist, the first is edge 0: \(0, 5\); there are 5 nodes",
+            (
+                r"1 of 1 edges name nodes that do not exist, the first is edge 0: \(0, 5\); there"
+                r" are 5 nodes"
+            ),
         ),
         (
             {"edge_index": np.array([[0, 1], [1, 2], [2, 3]])},
@@ -99,12 +124,22 @@ def test_bad_content(tmp_path: Path, changes: dict[str, Any], text: str) -> None
 
 def test_bad_files(tmp_path: Path) -> None:
     path = tmp_path / "mine.npz"
-    with pytest.raises(GraphError, match=r"there is no file .*mine.npz; give one with dataset.path=FILE.npz"):
+    with pytest.raises(
+        GraphError, match=r"there is no file .*mine.npz; give one with dataset.path=FILE.npz"
+    ):
         Custom(path=str(path)).load()
     path.write_bytes(b"hello")
-    with pytest.raises(GraphError, match=r"mine.npz is no .npz file; save the graph with numpy.savez\(path, x=…, edge_index=…\)"):
+    with pytest.raises(
+        GraphError,
+        match=(
+            r"mine.npz is no .npz file; save the graph with numpy.savez\(path, x=…, edge_index=…\)"
+        ),
+    ):
         Custom(path=str(path)).load()
     with path.open("wb") as stream:
         np.save(stream, np.ones(3))
-    with pytest.raises(GraphError, match=r"is a single array; save the graph with numpy.savez\(path, x=…, edge_index=…\)"):
+    with pytest.raises(
+        GraphError,
+        match=r"is a single array; save the graph with numpy.savez\(path, x=…, edge_index=…\)",
+    ):
         Custom(path=str(path)).load()

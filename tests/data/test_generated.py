@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench import memory_map
+from gclbench.component.settings import bind
 from gclbench.data import rmat
 from gclbench.data.digits import Digits
 from gclbench.data.rmat import RMAT
 from gclbench.data.sbm import SBM
 from gclbench.graph import degree, describe_graph
-from gclbench.hyperparameters import bind
+from gclbench.machine import memory_map
 
 
 def test_digits_joins_nearest_images() -> None:
@@ -33,14 +33,19 @@ def test_digits_joins_nearest_images() -> None:
 
 
 def test_digits_repeat() -> None:
-    assert Digits().load().content_hash == Digits().load().content_hash != Digits(neighbours=5).load().content_hash
+    assert (
+        Digits().load().content_hash
+        == Digits().load().content_hash
+        != Digits(neighbours=5).load().content_hash
+    )
 
 
 def test_sbm_has_the_asked_degree_homophily_and_signal() -> None:
     graph = SBM(nodes=4001, classes=5, features=16, degree=12, homophily=0.7, signal=3).load()
     counts = describe_graph(graph)
     assert counts["class_sizes"] == [801, 800, 800, 800, 800] and graph.repairs == ()
-    # 24006 edges expected with standard deviation 155; the fraction inside has standard deviation 0.003.
+    # 24006 edges expected with standard deviation 155; the fraction inside has standard deviation
+    # 0.003.
     assert abs(counts["mean_degree"] - 12) < 0.4
     inside = graph.y[graph.edge_index[0]] == graph.y[graph.edge_index[1]]
     assert abs(float(inside.double().mean()) - 0.7) < 0.015
@@ -71,7 +76,9 @@ def test_sbm_at_the_ends() -> None:
     whole = SBM(nodes=20, classes=2, degree=9, homophily=1).load()
     assert describe_graph(whole)["edges"] == 90, "two cliques of ten"
     bipartite = SBM(nodes=20, classes=2, degree=10, homophily=0).load()
-    assert bool((bipartite.y[bipartite.edge_index[0]] != bipartite.y[bipartite.edge_index[1]]).all())
+    assert bool(
+        (bipartite.y[bipartite.edge_index[0]] != bipartite.y[bipartite.edge_index[1]]).all()
+    )
     assert describe_graph(bipartite)["edges"] == 100
 
 
@@ -87,12 +94,24 @@ def test_sbm_repeats_and_follows_its_seed() -> None:
             {"nodes": 20, "classes": 2, "degree": 15},
             "needs 120 edges inside a class, where there are only 90 pairs; lower degree",
         ),
-        (SBM, {"classes": 1, "homophily": 0.5}, "needs 2500 edges between classes, where there are only 0 pairs"),
+        (
+            SBM,
+            {"classes": 1, "homophily": 0.5},
+            "needs 2500 edges between classes, where there are only 0 pairs",
+        ),
         (SBM, {"nodes": 3}, "no more classes than nodes, not nodes=3 and classes=4"),
         (SBM, {"homophily": 1.5}, "dataset.homophily=1.5 is out of range"),
-        (RMAT, {"scale": 5, "nodes": 16}, "nodes=16 does not go with scale=5: it must be from 17 to 32"),
+        (
+            RMAT,
+            {"scale": 5, "nodes": 16},
+            "nodes=16 does not go with scale=5: it must be from 17 to 32",
+        ),
         (RMAT, {"scale": 40}, "dataset.scale=40 is out of range"),
-        (Digits, {"neighbours": 1797}, "neighbours=1797 is too many: there are 1797 images, so at most 1796"),
+        (
+            Digits,
+            {"neighbours": 1797},
+            "neighbours=1797 is too many: there are 1797 images, so at most 1796",
+        ),
     ],
 )
 def test_values_that_make_no_graph(cls: type, values: dict[str, Any], text: str) -> None:
@@ -147,14 +166,20 @@ def test_rmat_features_and_seed() -> None:
     assert graph.content_hash != RMAT(scale=12, features=8, seed=1).load().content_hash
 
 
-def test_rmat_features_that_are_large_for_the_memory_are_a_nameless_map(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_rmat_features_that_are_large_for_the_memory_are_a_nameless_map(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     fields = {"scale": 11, "edge_factor": 4, "features": 9, "nodes": 1500}
     whole = RMAT(**fields).load()
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path))
     monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
     monkeypatch.setattr(rmat, "_BUFFER_BYTES", 1)
     made: list[tuple[int, int, Path]] = []
-    monkeypatch.setattr(memory_map, "create_unnamed", lambda n, f, folder, what: made.append((n, f, folder)) or torch.empty(n, f))
+    monkeypatch.setattr(
+        memory_map,
+        "create_unnamed",
+        lambda n, f, folder, what: made.append((n, f, folder)) or torch.empty(n, f),
+    )
     assert RMAT(**fields).load().content_hash == whole.content_hash
     assert made == [(1500, 9, tmp_path / "generated")]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from gclbench.component.registry import UnknownName
 from gclbench.data import catalog, mirror
 from gclbench.data.catalog import DatasetInfo, RawFile
-from gclbench.registry import UnknownName
 
 RIGHT = b"the right bytes\n" * 1000
 WRONG = b"other bytes"
@@ -47,7 +47,9 @@ class Site:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
 
 @pytest.fixture
@@ -86,20 +88,28 @@ def test_a_folder_mirror_is_read_in_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (tmp_path / "cache").exists()
 
 
-def test_gz_of_a_mirror_is_unpacked_into_the_cache_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gz_of_a_mirror_is_unpacked_into_the_cache_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = put(tmp_path / "m", gzip.compress(RIGHT), ".gz")
     before = sorted((tmp_path / "m").rglob("*"))
     use(monkeypatch, tmp_path / "m")
     assert mirror.locate(toy()) == {PATH: cached(tmp_path)}
     assert cached(tmp_path).read_bytes() == RIGHT
     assert sorted((tmp_path / "m").rglob("*")) == before
-    assert list(cached(tmp_path).parent.iterdir()) == [cached(tmp_path)], "a temporary file was left"
+    assert list(cached(tmp_path).parent.iterdir()) == [cached(tmp_path)], (
+        "a temporary file was left"
+    )
     place.write_bytes(b"gone bad")
     assert mirror.locate(toy()) == {PATH: cached(tmp_path)}
 
 
-@pytest.mark.parametrize("damaged", [gzip.compress(WRONG), gzip.compress(RIGHT)[:-20], b"no gzip at all"])
-def test_bad_gz_never_reaches_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bytes) -> None:
+@pytest.mark.parametrize(
+    "damaged", [gzip.compress(WRONG), gzip.compress(RIGHT)[:-20], b"no gzip at all"]
+)
+def test_bad_gz_never_reaches_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bytes
+) -> None:
     put(tmp_path / "m", damaged, ".gz")
     use(monkeypatch, tmp_path / "m")
     with pytest.raises(mirror.DataUnavailable):
@@ -116,11 +126,14 @@ def test_wrong_bytes_are_rejected_and_the_next_mirror_tried(
     with caplog.at_level(logging.WARNING):
         assert mirror.locate(toy()) == {PATH: good}
     assert (
-        f"{tmp_path / 'bad' / PATH}: wrong bytes, sha256 {hashlib.sha256(WRONG).hexdigest()}; trying the next source" in caplog.text
+        f"{tmp_path / 'bad' / PATH}: wrong bytes, sha256 {hashlib.sha256(WRONG).hexdigest()};"
+        " trying the next source" in caplog.text
     )
 
 
-def test_download_into_the_cache_after_wrong_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+def test_download_into_the_cache_after_wrong_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
     site.pages = {f"/m/{PATH}": WRONG, "/original": RIGHT}
     use(monkeypatch, f"{site.address}/m")
     page = toy(f"{site.address}/original")
@@ -131,7 +144,9 @@ def test_download_into_the_cache_after_wrong_bytes(tmp_path: Path, monkeypatch: 
     assert len(site.asked) == 3, "a cached file was downloaded again"
 
 
-def test_address_mirror_may_hold_gz(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+def test_address_mirror_may_hold_gz(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
     site.pages = {f"/m/{PATH}.gz": gzip.compress(RIGHT)}
     use(monkeypatch, tmp_path / "empty", f"{site.address}/m/")
     (located,) = mirror.resolve(toy())
@@ -146,7 +161,9 @@ def test_bad_cache_file_is_replaced(tmp_path: Path, site: Site) -> None:
     site.pages = {"/original": RIGHT}
     mirror.locate(toy(f"{site.address}/original"))
     assert cached(tmp_path).read_bytes() == RIGHT
-    assert being_read.read_bytes() == WRONG, "written in place: another process could read half a file"
+    assert being_read.read_bytes() == WRONG, (
+        "written in place: another process could read half a file"
+    )
 
 
 def test_download_that_breaks_off(tmp_path: Path, site: Site) -> None:
@@ -156,7 +173,9 @@ def test_download_that_breaks_off(tmp_path: Path, site: Site) -> None:
     assert not cached(tmp_path).exists()
 
 
-def test_offline_opens_no_socket_and_says_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_opens_no_socket_and_says_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
         raise AssertionError("a socket was opened")
 
@@ -182,8 +201,13 @@ def test_offline_opens_no_socket_and_says_everything(tmp_path: Path, monkeypatch
 
 
 def test_one_message_for_all_missing_files(tmp_path: Path) -> None:
-    files = tuple(RawFile(f"Toy/raw/{name}", (SHA,), (f"https://a.example/{name}",)) for name in "abc")
-    with pytest.raises(mirror.DataUnavailable, match=r"3 of 3 files could not be had[\s\S]*Toy/raw/a\n[\s\S]*Toy/raw/c\n"):
+    files = tuple(
+        RawFile(f"Toy/raw/{name}", (SHA,), (f"https://a.example/{name}",)) for name in "abc"
+    )
+    with pytest.raises(
+        mirror.DataUnavailable,
+        match=r"3 of 3 files could not be had[\s\S]*Toy/raw/a\n[\s\S]*Toy/raw/c\n",
+    ):
         mirror.locate(DatasetInfo("toy", "", "", "", files=files))
 
 
@@ -199,7 +223,9 @@ def test_unknown_checksum_is_recorded_and_warned_of_once(
     assert caplog.text.count(SHA) == 1
 
 
-def test_unseen_original_is_taken_from_its_own_address_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+def test_unseen_original_is_taken_from_its_own_address_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
     put(tmp_path / "m", WRONG)
     use(monkeypatch, tmp_path / "m")
     site.pages = {"/original": b"the original"}
@@ -227,14 +253,18 @@ def test_mirror_list(monkeypatch: pytest.MonkeyPatch, value: str, expected: list
     assert mirror.mirrors() == expected
 
 
-def test_mirror_folder_with_blanks_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mirror_folder_with_blanks_in_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "my data, all"
     place = put(folder, RIGHT)
     use(monkeypatch, folder)
     assert mirror.locate(toy()) == {PATH: place}
 
 
-@pytest.mark.parametrize(("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False), ("False", False)])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False), ("False", False)]
+)
 def test_offline_values(monkeypatch: pytest.MonkeyPatch, value: str, expected: bool) -> None:
     monkeypatch.setenv("GCLBENCH_OFFLINE", value)
     assert mirror.offline() is expected
@@ -252,11 +282,22 @@ def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_verify_and_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("here", "packed", "bad", "gone", "unchecked")
-    page = DatasetInfo("toy", "", "", "", files=tuple(RawFile(n, () if n == "unchecked" else (SHA,), ()) for n in names))
+    page = DatasetInfo(
+        "toy",
+        "",
+        "",
+        "",
+        files=tuple(RawFile(n, () if n == "unchecked" else (SHA,), ()) for n in names),
+    )
     monkeypatch.setitem(catalog.CATALOG, "toy", page)
     folder = tmp_path / "m"
     folder.mkdir()
-    for name, content in {"here": RIGHT, "packed.gz": gzip.compress(RIGHT), "bad": WRONG, "unchecked": WRONG}.items():
+    for name, content in {
+        "here": RIGHT,
+        "packed.gz": gzip.compress(RIGHT),
+        "bad": WRONG,
+        "unchecked": WRONG,
+    }.items():
         (folder / name).write_bytes(content)
     use(monkeypatch, folder)
     states = {state.path: (state.state, state.where) for state in mirror.verify("toy")}
@@ -281,10 +322,14 @@ def test_datasets_without_files_need_no_fetch() -> None:
 
 
 def test_unknown_dataset() -> None:
-    with pytest.raises(UnknownName, match="there is no dataset 'coar' in the catalog. Did you mean 'cora'?"):
+    with pytest.raises(
+        UnknownName, match="there is no dataset 'coar' in the catalog. Did you mean 'cora'?"
+    ):
         mirror.fetch("coar")
 
 
 def test_no_torch_is_imported() -> None:
-    code = "import sys, gclbench.data.mirror, gclbench.data.catalog; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, gclbench.data.mirror, gclbench.data.catalog; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,18 +8,25 @@ import pytest
 import scipy.sparse
 import torch
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import mirror
 from gclbench.data.npz import read_npz
 from gclbench.graph import GraphError
-from gclbench.registry import DATASETS
 
 
 def members(nodes: int = 4) -> dict[str, Any]:
-    features = scipy.sparse.csr_matrix(np.array([[0.2, 0, 3], [0, -1, 0], [0, 0, 0], [1, 1, 0]], dtype=np.float32))
-    adjacency = scipy.sparse.csr_matrix(np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])[:nodes, :nodes])
+    features = scipy.sparse.csr_matrix(
+        np.array([[0.2, 0, 3], [0, -1, 0], [0, 0, 0], [1, 1, 0]], dtype=np.float32)
+    )
+    adjacency = scipy.sparse.csr_matrix(
+        np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]])[:nodes, :nodes]
+    )
     made: dict[str, Any] = {"labels": np.array([0, 1, 1, 0])}
     for prefix, matrix in (("attr", features), ("adj", adjacency)):
-        made |= {f"{prefix}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+        made |= {
+            f"{prefix}_{part}": getattr(matrix, part)
+            for part in ("data", "indices", "indptr", "shape")
+        }
     return made
 
 
@@ -29,7 +36,11 @@ def test_features_become_binary_and_edges_undirected(tmp_path: Path) -> None:
     assert graph.x.tolist() == [[1, 0, 1], [0, -1, 0], [0, 0, 0], [1, 1, 0]]
     assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
     assert graph.y.tolist() == [0, 1, 1, 0]
-    assert graph.repairs == ("Seen.", "1 self-loop(s) dropped.", "1 edge(s) stored in one direction only were made undirected.")
+    assert graph.repairs == (
+        "Seen.",
+        "1 self-loop(s) dropped.",
+        "1 edge(s) stored in one direction only were made undirected.",
+    )
     counted = read_npz(tmp_path / "g.npz", "g", binary=False)
     assert torch.equal(counted.x, torch.tensor([[0.2, 0, 3], [0, -1, 0], [0, 0, 0], [1, 1, 0]]))
 
@@ -41,10 +52,15 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="g.npz cannot be read as the graph 'g': .*adj_indptr"):
         read_npz(path, "g")
     np.savez(path, **(whole | {"attr_indices": whole["attr_indices"] + 7}))
-    with pytest.raises(GraphError, match="attr_data, attr_indices, attr_indptr and attr_shape make no csr matrix"):
+    with pytest.raises(
+        GraphError, match="attr_data, attr_indices, attr_indptr and attr_shape make no csr matrix"
+    ):
         read_npz(path, "g")
     np.savez(path, **members(3))
-    with pytest.raises(GraphError, match=r"adjacency matrix of shape \(3, 3\) and features of shape \(4, 3\) do not fit"):
+    with pytest.raises(
+        GraphError,
+        match=r"adjacency matrix of shape \(3, 3\) and features of shape \(4, 3\) do not fit",
+    ):
         read_npz(path, "g")
     np.savez(path, **(whole | {"labels": np.array([{}, {}, {}, {}])}))
     with pytest.raises(GraphError, match="Object arrays cannot be loaded"):
@@ -83,4 +99,7 @@ def test_coauthor_features_are_counts_unless_asked_otherwise(real_data: Path) ->
 
 def test_known_repairs_of_amazon_photo(real_data: Path) -> None:
     graph = DATASETS.load("amazon_photo")().load()
-    assert graph.repairs == ("1 self-loop(s) dropped.", "94500 edge(s) stored in one direction only were made undirected.")
+    assert graph.repairs == (
+        "1 self-loop(s) dropped.",
+        "94500 edge(s) stored in one direction only were made undirected.",
+    )

@@ -11,7 +11,9 @@ from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_number, pai
 def test_the_pairs_of_n_nodes_have_the_first_numbers() -> None:
     pairs = sorted(itertools.combinations(range(60), 2), key=lambda pair: (pair[1], pair[0]))
     u, v = np.array(pairs).T
-    assert pair_number(u, v).tolist() == pair_number(v, u).tolist() == list(range(number_of_pairs(60)))
+    assert (
+        pair_number(u, v).tolist() == pair_number(v, u).tolist() == list(range(number_of_pairs(60)))
+    )
     assert np.stack(pair_of(np.arange(len(pairs)))).T.tolist() == [list(pair) for pair in pairs]
 
 

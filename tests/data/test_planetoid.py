@@ -9,23 +9,26 @@ import pytest
 import scipy.sparse
 import torch
 
+from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
 from gclbench.data.planetoid import read_planetoid, unpickle
 from gclbench.data.splits import public
 from gclbench.graph import Graph, GraphError
-from gclbench.registry import DATASETS
 
 LABELLED, TRAIN = 530, 6
 PARTS = ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index")
 
 
 class Tiny:
-    """A dataset in Planetoid's format: 530 nodes in allx, then test nodes in any order, possibly with holes."""
+    """A dataset in Planetoid's format: 530 nodes in allx, then test nodes in any order, possibly
+    with holes."""
 
     def __init__(self, folder: Path, test: list[int], features: int = 5) -> None:
         rng = np.random.default_rng(0)
         count = max(test) + 1
-        self.features = np.round(rng.random((count, features)) * (rng.random((count, features)) < 0.5), 3).astype(np.float32)
+        self.features = np.round(
+            rng.random((count, features)) * (rng.random((count, features)) < 0.5), 3
+        ).astype(np.float32)
         self.labels = rng.integers(0, 3, count)
         for hole in set(range(LABELLED, count)) - set(test):
             self.features[hole] = 0
@@ -54,7 +57,13 @@ def test_rows_labels_edges_and_masks_go_where_they_belong(tmp_path: Path) -> Non
     graph = read_planetoid(tiny.files, "pubmed")
     assert np.array_equal(graph.x.numpy(), tiny.features)
     assert graph.y.tolist() == tiny.labels.tolist()
-    expected = {(u, v) for a, group in tiny.links.items() for b in group for u, v in ((a, b), (b, a)) if u != v}
+    expected = {
+        (u, v)
+        for a, group in tiny.links.items()
+        for b in group
+        for u, v in ((a, b), (b, a))
+        if u != v
+    }
     assert {tuple(pair) for pair in graph.edge_index.T.tolist()} == expected
     assert graph.train_mask.nonzero().flatten().tolist() == list(range(TRAIN))
     assert graph.val_mask.nonzero().flatten().tolist() == list(range(TRAIN, TRAIN + 500))
@@ -65,27 +74,49 @@ def test_nodes_that_are_in_no_file(tmp_path: Path) -> None:
     test = [536, 530, 533]
     tiny = Tiny(tmp_path, test)
     graph = read_planetoid(tiny.files, "citeseer")
-    assert np.array_equal(graph.x.numpy(), tiny.features) and graph.y.tolist() == tiny.labels.tolist()
-    assert graph.repairs[0] == "4 node(s) of the test range are in no file: zero features and class 0, as torch_geometric has them."
+    assert (
+        np.array_equal(graph.x.numpy(), tiny.features) and graph.y.tolist() == tiny.labels.tolist()
+    )
+    assert (
+        graph.repairs[0]
+        == "4 node(s) of the test range are in no file: zero features and class 0, as"
+        " torch_geometric has them."
+    )
     assert graph.test_mask.sum() == 3
 
 
-def test_pubmed_loads_from_files_in_its_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pubmed_loads_from_files_in_its_layout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The real allx is not at hand: the dataset is loaded from tiny files with their own checksums."""
     tiny = Tiny(tmp_path / "m" / "Planetoid" / "PubMed" / "raw", [530, 532, 531])
     page = catalog.info("pubmed")
-    assert [file.path for file in page.files if not file.sha256] == ["Planetoid/PubMed/raw/ind.pubmed.allx"]
+    assert [file.path for file in page.files if not file.sha256] == [
+        "Planetoid/PubMed/raw/ind.pubmed.allx"
+    ]
     unchecked = tuple(catalog.RawFile(file.path, (), file.urls) for file in page.files)
-    monkeypatch.setitem(catalog.CATALOG, "pubmed", catalog.DatasetInfo("pubmed", "", "", "", files=unchecked))
+    monkeypatch.setitem(
+        catalog.CATALOG, "pubmed", catalog.DatasetInfo("pubmed", "", "", "", files=unchecked)
+    )
     monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "m"))
     graph = DATASETS.load("pubmed")().load()
     assert np.array_equal(graph.x.numpy(), tiny.features) and graph.name == "pubmed"
-    assert any("ind.pubmed.allx: no checksum to compare with; sha256 seen" in repair for repair in graph.repairs)
-    assert {name: part.size for name, part in public(graph).parts.items()} == {"train": TRAIN, "val": 500, "test": 3}
+    assert any(
+        "ind.pubmed.allx: no checksum to compare with; sha256 seen" in repair
+        for repair in graph.repairs
+    )
+    assert {name: part.size for name, part in public(graph).parts.items()} == {
+        "train": TRAIN,
+        "val": 500,
+        "test": 3,
+    }
 
 
 def test_pubmed_is_unavailable_in_one_message(real_data: Path) -> None:
-    with pytest.raises(mirror.DataUnavailable, match=r"dataset 'pubmed'[\s\S]*ind.pubmed.allx[\s\S]*sha256   not known to us"):
+    with pytest.raises(
+        mirror.DataUnavailable,
+        match=r"dataset 'pubmed'[\s\S]*ind.pubmed.allx[\s\S]*sha256   not known to us",
+    ):
         DATASETS.load("pubmed")().load()
 
 
@@ -96,7 +127,9 @@ def test_same_as_torch_geometric(name: str, real_data: Path) -> None:
     ours: Graph = DATASETS.load(name)().load()
     theirs = read_planetoid_data(str(next(iter(mirror.path(name).values())).parent), name)
     assert torch.equal(ours.x, theirs.x) and torch.equal(ours.y, theirs.y)
-    assert {tuple(pair) for pair in ours.edge_index.T.tolist()} == {tuple(pair) for pair in theirs.edge_index.T.tolist()}
+    assert {tuple(pair) for pair in ours.edge_index.T.tolist()} == {
+        tuple(pair) for pair in theirs.edge_index.T.tolist()
+    }
     for mask in ("train_mask", "val_mask", "test_mask"):
         assert torch.equal(ours[mask], theirs[mask])
     assert {part: ids.size for part, ids in public(ours).parts.items()}["test"] == 1000
@@ -107,15 +140,30 @@ class Attack:
         return (Path.touch, (Path("/tmp/gclbench-was-here"),))
 
 
-@pytest.mark.parametrize("value", [Attack(), {"graph": [Attack()]}, np.array([Attack()], dtype=object)])
+@pytest.mark.parametrize(
+    "value", [Attack(), {"graph": [Attack()]}, np.array([Attack()], dtype=object)]
+)
 def test_a_pickle_cannot_run_code(value: object) -> None:
-    with pytest.raises(GraphError, match=r"doctored cannot be read: it asks for pathlib.*, which has no place in a Planetoid file"):
+    with pytest.raises(
+        GraphError,
+        match=(
+            r"doctored cannot be read: it asks for pathlib.*, which has no place in a Planetoid"
+            r" file"
+        ),
+    ):
         unpickle(pickle.dumps(value, protocol=4), "doctored")
     assert not Path("/tmp/gclbench-was-here").exists()
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"no pickle", pickle.dumps([1, 2])[:-2], b"cos\nsystem\n(S'true'\ntR.", b"c_codecs\nencode\n(S'a'\nS'zlib'\ntR."]
+    "data",
+    [
+        b"",
+        b"no pickle",
+        pickle.dumps([1, 2])[:-2],
+        b"cos\nsystem\n(S'true'\ntR.",
+        b"c_codecs\nencode\n(S'a'\nS'zlib'\ntR.",
+    ],
 )
 def test_damaged_pickles(data: bytes) -> None:
     with pytest.raises(GraphError, match="damaged cannot be read"):
@@ -125,10 +173,14 @@ def test_damaged_pickles(data: bytes) -> None:
 def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
     tiny = Tiny(tmp_path, [530, 531, 532])
     tiny.files["test.index"].write_text("530\n531\n")
-    with pytest.raises(GraphError, match="files of 'pubmed' do not fit together: allx .530, 5., .* test.index .2,."):
+    with pytest.raises(
+        GraphError, match="files of 'pubmed' do not fit together: allx .530, 5., .* test.index .2,."
+    ):
         read_planetoid(tiny.files, "pubmed")
     tiny.files["test.index"].write_text("530\n531\n12\n")
-    with pytest.raises(GraphError, match="must name each test node once, after the 530 nodes of allx"):
+    with pytest.raises(
+        GraphError, match="must name each test node once, after the 530 nodes of allx"
+    ):
         read_planetoid(tiny.files, "pubmed")
 
 
@@ -140,7 +192,9 @@ def test_files_that_do_not_fit_together(tmp_path: Path) -> None:
         ("ty", np.arange(3), "should hold one-hot labels"),
     ],
 )
-def test_files_that_hold_something_else(tmp_path: Path, part: str, value: object, text: str) -> None:
+def test_files_that_hold_something_else(
+    tmp_path: Path, part: str, value: object, text: str
+) -> None:
     tiny = Tiny(tmp_path, [530, 531, 532])
     tiny.files[part].write_bytes(pickle.dumps(value, protocol=4))
     with pytest.raises(GraphError, match=text):

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench.data.splits import LeakError, Split, check_no_leak, link_split, public, random_10_10_80
+from gclbench.data.splits import (
+    LeakError,
+    Split,
+    check_no_leak,
+    link_split,
+    public,
+    random_10_10_80,
+)
 from gclbench.graph import Graph, Unsupported, make_graph
 
 Pairs = set[tuple[int, int]]
@@ -18,13 +25,22 @@ def pairs_of(part: np.ndarray) -> Pairs:
 
 def random_graph(nodes: int = 60, entries: int = 400, seed: int = 0) -> Graph:
     rng = np.random.default_rng(seed)
-    return make_graph(rng.random((nodes, 3)), rng.integers(0, nodes, (2, entries)), rng.integers(0, 3, nodes), "random")
+    return make_graph(
+        rng.random((nodes, 3)),
+        rng.integers(0, nodes, (2, entries)),
+        rng.integers(0, 3, nodes),
+        "random",
+    )
 
 
 @pytest.mark.parametrize(("nodes", "tenth"), [(10, 1), (14, 1), (16, 2), (2708, 271), (3327, 333)])
 def test_random_split_has_exact_disjoint_complete_parts(nodes: int, tenth: int) -> None:
     split = random_10_10_80(torch.zeros(nodes, dtype=torch.long), np.random.default_rng(0))
-    assert {name: part.size for name, part in split.parts.items()} == {"train": tenth, "val": tenth, "test": nodes - 2 * tenth}
+    assert {name: part.size for name, part in split.parts.items()} == {
+        "train": tenth,
+        "val": tenth,
+        "test": nodes - 2 * tenth,
+    }
     assert sorted(np.concatenate(list(split.parts.values())).tolist()) == list(range(nodes))
     assert split.protocol == "random_10_10_80"
 
@@ -60,11 +76,16 @@ def test_splits_repeat_and_their_hash_tells_them_apart() -> None:
         Split("p", {"a": part.reshape(2, 2)}).hash,
     }
     assert len(hashes) == 4
-    assert Split("p", {"a": part, "b": part}).hash == Split("p", {"b": part, "a": part.astype(np.int32)}).hash
+    assert (
+        Split("p", {"a": part, "b": part}).hash
+        == Split("p", {"b": part, "a": part.astype(np.int32)}).hash
+    )
 
 
 def test_public_split_reads_the_masks() -> None:
-    masks = {f"{part}_mask": np.arange(6) // 2 == i for i, part in enumerate(("train", "val", "test"))}
+    masks = {
+        f"{part}_mask": np.arange(6) // 2 == i for i, part in enumerate(("train", "val", "test"))
+    }
     graph = make_graph(np.ones((6, 1)), [[0], [1]], [0, -1, 1, 0, 1, 0], "g", masks=masks)
     parts = {name: part.tolist() for name, part in public(graph, seed=5).parts.items()}
     assert parts == {"train": [0], "val": [2, 3], "test": [4, 5]}
@@ -76,7 +97,13 @@ def test_public_split_of_several_is_chosen_by_seed() -> None:
     val = np.zeros((6, 3), dtype=bool)
     val[[1, 2, 0], [0, 1, 2]] = True
     test = np.arange(6) > 2
-    graph = make_graph(np.ones((6, 1)), [[0], [1]], [0] * 6, "g", masks={"train_mask": train, "val_mask": val, "test_mask": test})
+    graph = make_graph(
+        np.ones((6, 1)),
+        [[0], [1]],
+        [0] * 6,
+        "g",
+        masks={"train_mask": train, "val_mask": val, "test_mask": test},
+    )
     chosen = [public(graph, seed) for seed in (0, 1, 2, 3, 4)]
     assert [split.parts["train"].tolist() for split in chosen] == [[0], [1], [2], [0], [1]]
     assert [split.parts["val"].tolist() for split in chosen] == [[1], [2], [0], [1], [2]]
@@ -87,7 +114,10 @@ def test_public_split_of_several_is_chosen_by_seed() -> None:
 def test_public_split_that_does_not_exist() -> None:
     with pytest.raises(
         Unsupported,
-        match=r"'random' has no public split .* pubmed and wiki_cs have one. Use task.classification.protocol=random_10_10_80",
+        match=(
+            r"'random' has no public split .* pubmed and wiki_cs have one. Use"
+            r" task.classification.protocol=random_10_10_80"
+        ),
     ):
         public(random_graph())
 
@@ -138,13 +168,19 @@ def test_every_free_pair_can_be_needed() -> None:
 def test_link_split_that_cannot_be() -> None:
     rng = np.random.default_rng(0)
     complete = np.array(list(itertools.combinations(range(8), 2))).T
-    with pytest.raises(Unsupported, match="needs 4 pairs that are no edges; this graph is so dense that it has 0"):
+    with pytest.raises(
+        Unsupported, match="needs 4 pairs that are no edges; this graph is so dense that it has 0"
+    ):
         link_split(complete, 8, rng)
-    with pytest.raises(Unsupported, match="holds out 5% and 10% of the edges; this graph has 3, too few"):
+    with pytest.raises(
+        Unsupported, match="holds out 5% and 10% of the edges; this graph has 3, too few"
+    ):
         link_split(complete[:, :3], 8, rng)
     with pytest.raises(Unsupported, match="this graph has 0, too few"):
         link_split(np.empty((2, 0), dtype=np.int64), 8, rng)
-    with pytest.raises(ValueError, match="must be positive and sum to less than 1, not val=0.5, test=0.5"):
+    with pytest.raises(
+        ValueError, match="must be positive and sum to less than 1, not val=0.5, test=0.5"
+    ):
         link_split(complete, 8, rng, val=0.5, test=0.5)
 
 
@@ -158,7 +194,11 @@ def test_leak_check() -> None:
         leaky = train.clone()
         leaky.edge_index = torch.cat([train.edge_index, torch.tensor([[int(v)], [int(u)]])], dim=1)
         with pytest.raises(
-            LeakError, match=rf"1 of \d+ pairs of '{part}' are edges of the training graph 'train', the first is \({u}, {v}\)"
+            LeakError,
+            match=(
+                rf"1 of \d+ pairs of '{part}' are edges of the training graph 'train', the first is"
+                rf" \({u}, {v}\)"
+            ),
         ):
             check_no_leak(split, leaky)
     with pytest.raises(LeakError, match="val_edges"):

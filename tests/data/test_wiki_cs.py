@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gclbench.component.registry import DATASETS
 from gclbench.data.splits import public
 from gclbench.data.wiki_cs import read_wiki_cs
 from gclbench.graph import GraphError
-from gclbench.registry import DATASETS
 
 
 def content(nodes: int = 12, splits: int = 20) -> dict[str, Any]:
@@ -42,13 +42,17 @@ def test_a_file_in_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     graph = DATASETS.load("wiki_cs")().load()
     assert np.allclose(graph.x.numpy(), made["features"]) and graph.y.tolist() == made["labels"]
     assert graph.edge_index.T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0], [2, 5], [5, 2]]
-    assert graph.repairs[0].startswith("WikiCS/raw/data.json: no checksum to compare with; sha256 seen ")
+    assert graph.repairs[0].startswith(
+        "WikiCS/raw/data.json: no checksum to compare with; sha256 seen "
+    )
     assert graph.repairs[1:] == (
         "1 self-loop(s) dropped.",
         "1 repeated edge entry dropped.",
         "2 edge(s) stored in one direction only were made undirected.",
     )
-    assert graph.train_mask.shape == graph.val_mask.shape == (12, 20) and graph.test_mask.shape == (12,)
+    assert graph.train_mask.shape == graph.val_mask.shape == (12, 20) and graph.test_mask.shape == (
+        12,
+    )
     for seed in (0, 7, 27):
         parts = public(graph, seed).parts
         assert parts["train"].tolist() == np.flatnonzero(made["train_masks"][seed % 20]).tolist()

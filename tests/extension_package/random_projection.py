@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import torch
 
-from gclbench.graph import Embedding
-from gclbench.hyperparameters import Count
+from gclbench.component.settings import Count
+from gclbench.embedding import Embedding
 
 
 @dataclass(frozen=True)

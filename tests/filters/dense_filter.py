@@ -1,4 +1,5 @@
-"""Small graphs, and the filter on them by a dense solve in float64: what every solver is tested against."""
+"""Small graphs, and the filter on them by a dense solve in float64: what every solver is tested
+against."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ def edges_of(pairs: list[tuple[int, int]]) -> Tensor:
 
 
 def two_parts_and_loners() -> tuple[Tensor, int]:
-    """A dense part with a hub, a path (bipartite, so eigenvalue −1 without self-loops), and two nodes without edges."""
+    """A dense part with a hub, a path (bipartite, so eigenvalue −1 without self-loops), and two
+    nodes without edges."""
     pairs = [(0, node) for node in range(1, 9)] + [(1, 2), (2, 3), (3, 4), (4, 1), (5, 7)]
     pairs += [(node, node + 1) for node in range(9, 15)]
     return edges_of(pairs), 18
@@ -21,7 +23,9 @@ def two_parts_and_loners() -> tuple[Tensor, int]:
 
 def random_graph(nodes: int, seed: int, mean_degree: float) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    upper = torch.triu(torch.rand(nodes, nodes, generator=generator) < mean_degree / nodes, diagonal=1)
+    upper = torch.triu(
+        torch.rand(nodes, nodes, generator=generator) < mean_degree / nodes, diagonal=1
+    )
     return (upper | upper.T).nonzero().T.contiguous()
 
 
@@ -38,7 +42,8 @@ def graphs() -> dict[str, tuple[Tensor, int]]:
 
 
 def signed_features(nodes: int, width: int, seed: int = 0) -> Tensor:
-    """N×width normal numbers: column 0 empty, column 1 without negative ones, row 0 empty (where there are other rows)."""
+    """N×width normal numbers: column 0 empty, column 1 without negative ones, row 0 empty (where
+    there are other rows)."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(nodes, width, generator=generator)
     x[:, 0] = 0.0
@@ -48,8 +53,11 @@ def signed_features(nodes: int, width: int, seed: int = 0) -> Tensor:
     return x
 
 
-def dense_solution(edge_index: Tensor, x: Tensor, alpha: float, r: float, self_loops: bool) -> tuple[Tensor, Tensor]:
-    """X = α Dʳ (I − (1−α)P)⁻¹ D⁻ʳ X₀ and the degrees, float64; a node without any entry counts as degree 1."""
+def dense_solution(
+    edge_index: Tensor, x: Tensor, alpha: float, r: float, self_loops: bool
+) -> tuple[Tensor, Tensor]:
+    """X = α Dʳ (I − (1−α)P)⁻¹ D⁻ʳ X₀ and the degrees, float64; a node without any entry counts as
+    degree 1."""
     nodes = len(x)
     adjacency = torch.zeros(nodes, nodes, dtype=torch.float64)
     adjacency[edge_index[0], edge_index[1]] = 1.0
@@ -66,4 +74,8 @@ def weighted_error(found: Tensor, wanted: Tensor, degree: Tensor, r: float) -> f
     """Relative Frobenius error of D^(½−r) X: the norm of the solvers' bound."""
     weight = degree[:, None] ** (0.5 - r)
     size = (wanted * weight).norm()
-    return float(((found.double() - wanted) * weight).norm() / size) if float(size) else float(found.double().norm())
+    return (
+        float(((found.double() - wanted) * weight).norm() / size)
+        if float(size)
+        else float(found.double().norm())
+    )

@@ -1,4 +1,5 @@
-"""The CUDA kernel's own source, compiled by g++ and run on the host one thread at a time (kernel_emulator.h), in place of a GPU."""
+"""The CUDA kernel's own source, compiled by g++ and run on the host one thread at a time
+(kernel_emulator.h), in place of a GPU."""
 
 from __future__ import annotations
 
@@ -28,11 +29,19 @@ class Emulated:
         self.tensors: list[Tensor] = []
         """Those that may be read and written; none: anything may."""
 
-    def launch(self, name: str, grid: tuple[int, int], block: int, arguments: Sequence[Any]) -> None:
+    def launch(
+        self, name: str, grid: tuple[int, int], block: int, arguments: Sequence[Any]
+    ) -> None:
         self.launched.append((name, grid))
-        pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
-        begins = (ctypes.c_void_p * len(self.tensors))(*(tensor.data_ptr() for tensor in self.tensors))
-        ends = (ctypes.c_void_p * len(self.tensors))(*(tensor.data_ptr() + tensor.nbytes for tensor in self.tensors))
+        pointers = (ctypes.c_void_p * len(arguments))(
+            *(ctypes.addressof(argument) for argument in arguments)
+        )
+        begins = (ctypes.c_void_p * len(self.tensors))(
+            *(tensor.data_ptr() for tensor in self.tensors)
+        )
+        ends = (ctypes.c_void_p * len(self.tensors))(
+            *(tensor.data_ptr() + tensor.nbytes for tensor in self.tensors)
+        )
         self._library.allow(len(self.tensors), begins, ends)
         self._library.emulate.restype = ctypes.c_char_p
         failure = self._library.emulate(name.encode(), *grid, block, pointers)
@@ -51,7 +60,10 @@ class Emulator:
         key = (storage_bytes, pack, lanes)
         if key not in self.modules:
             library = self.folder / f"kernel_{storage_bytes}_{pack}_{lanes}.so"
-            macros = [f"-D{name}={value}" for name, value in cuda.definitions(storage_bytes, pack, lanes).items()]
+            macros = [
+                f"-D{name}={value}"
+                for name, value in cuda.definitions(storage_bytes, pack, lanes).items()
+            ]
             flags = [
                 "-std=c++17",
                 "-O1",
@@ -63,7 +75,15 @@ class Emulator:
                 "-x",
                 "c++",
             ]
-            command = ["g++", *flags, *macros, f'-DKERNEL_SOURCE="{SOURCE}"', str(HEADER), "-o", str(library)]
+            command = [
+                "g++",
+                *flags,
+                *macros,
+                f'-DKERNEL_SOURCE="{SOURCE}"',
+                str(HEADER),
+                "-o",
+                str(library),
+            ]
             subprocess.run(command, check=True, capture_output=True, text=True)
             self.modules[key] = Emulated(library)
         return self.modules[key]

@@ -1,6 +1,9 @@
-"""The CUDA kernel on a GPU. What can be tested without one is in test_cuda_emulated.py and test_cuda_source.py.
+"""The CUDA kernel on a GPU.
 
-Agreement with float64 to the bound that gclbench/filters/kernels/cuda.py states (float32), to half a step of bfloat16.
+What can be tested without one is in test_cuda_emulated.py and test_cuda_source.py.
+
+Agreement with float64 to the bound that gclbench/filters/kernels/cuda.py states (float32), to half
+a step of bfloat16.
 """
 
 from __future__ import annotations
@@ -28,7 +31,12 @@ def gpu() -> None:
         pytest.skip(reason)
 
 
-def on_gpu(width: int, dtype: torch.dtype = torch.float32, lengths: tuple[int, ...] = LENGTHS, device: str = "cuda") -> Case:
+def on_gpu(
+    width: int,
+    dtype: torch.dtype = torch.float32,
+    lengths: tuple[int, ...] = LENGTHS,
+    device: str = "cuda",
+) -> Case:
     return case(width, lengths).to(device, dtype)
 
 
@@ -158,7 +166,10 @@ def test_cuda_visible_devices() -> None:
     script = "from gclbench.filters.kernels import cuda; print(cuda.available())"
     for visible, answer in ((str(last), "True"), ("", "False")):
         done = subprocess.run(
-            [sys.executable, "-c", script], env={**os.environ, "CUDA_VISIBLE_DEVICES": visible}, capture_output=True, text=True
+            [sys.executable, "-c", script],
+            env={**os.environ, "CUDA_VISIBLE_DEVICES": visible},
+            capture_output=True,
+            text=True,
         )
         assert done.stdout.startswith(f"({answer}"), done.stdout + done.stderr
 
@@ -178,16 +189,33 @@ def test_more_than_two_to_the_31_elements(width: int) -> None:
     node = torch.arange(rows, dtype=torch.int32, device="cuda")
     columns = torch.stack([(node - 1) % rows, (node + 1) % rows], dim=1).flatten()
     generator = torch.Generator("cuda").manual_seed(1)
-    source = torch.empty(rows, width, dtype=torch.bfloat16, device="cuda").uniform_(-1, 1, generator=generator)
+    source = torch.empty(rows, width, dtype=torch.bfloat16, device="cuda").uniform_(
+        -1, 1, generator=generator
+    )
     base = source.roll(5, 0)
     out = torch.full_like(source, float("nan"))
     residual = torch.empty(rows, device="cuda")
-    cuda.sweep(pointers, columns, torch.full((rows,), 0.5, device="cuda"), source, base, out, 0.9, 1.0, residual)
+    cuda.sweep(
+        pointers,
+        columns,
+        torch.full((rows,), 0.5, device="cuda"),
+        source,
+        base,
+        out,
+        0.9,
+        1.0,
+        residual,
+    )
     for part in (slice(0, 1000), slice(rows // 2, rows // 2 + 1000), slice(rows - 1000, rows)):
         index = torch.arange(part.start, part.stop, device="cuda")
-        full = 0.45 * (source[(index - 1) % rows].double() + source[(index + 1) % rows].double()) + base[part].double()
+        full = (
+            0.45 * (source[(index - 1) % rows].double() + source[(index + 1) % rows].double())
+            + base[part].double()
+        )
         assert ((out[part].double() - full).abs() <= bfloat16_step(full) + 1e-6).all()
-        assert torch.allclose(residual[part].double(), (full - source[part].double()).square().sum(dim=1), rtol=1e-5)
+        assert torch.allclose(
+            residual[part].double(), (full - source[part].double()).square().sum(dim=1), rtol=1e-5
+        )
 
 
 def test_more_than_two_to_the_31_entries() -> None:
@@ -202,9 +230,21 @@ def test_more_than_two_to_the_31_entries() -> None:
         columns[begin : begin + (1 << 20)] = (node[:, None] + window) % rows
     source = torch.rand(rows, width, device="cuda")
     out, base = torch.full_like(source, float("nan")), torch.zeros_like(source)
-    cuda.sweep(pointers, columns.flatten(), torch.full((rows,), 1 / degree, device="cuda"), source, base, out, 1.0, 1.0)
+    cuda.sweep(
+        pointers,
+        columns.flatten(),
+        torch.full((rows,), 1 / degree, device="cuda"),
+        source,
+        base,
+        out,
+        1.0,
+        1.0,
+    )
     sums = torch.cat(
-        [torch.zeros(1, width, dtype=torch.float64, device="cuda"), torch.cat([source, source[:degree]]).double().cumsum(0)]
+        [
+            torch.zeros(1, width, dtype=torch.float64, device="cuda"),
+            torch.cat([source, source[:degree]]).double().cumsum(0),
+        ]
     )
     expected = (sums[degree : rows + degree] - sums[:rows]) / degree
     assert torch.allclose(out.double(), expected, rtol=1e-5)

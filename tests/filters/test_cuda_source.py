@@ -1,4 +1,5 @@
-"""pull.cu compiles, to code without spills and atomics; the compiler is found, its results are kept, and what is missing is said."""
+"""pull.cu compiles, to code without spills and atomics; the compiler is found, its results are
+kept, and what is missing is said."""
 
 from __future__ import annotations
 
@@ -15,7 +16,14 @@ import pytest
 import torch
 
 from gclbench.filters.kernels import cuda, nvrtc
-from gclbench.filters.kernels.nvrtc import CompileError, Compiler, Unavailable, built, candidates, find
+from gclbench.filters.kernels.nvrtc import (
+    CompileError,
+    Compiler,
+    Unavailable,
+    built,
+    candidates,
+    find,
+)
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 # Widest and narrowest loads of both storage types: (bytes, columns a thread, threads a row).
@@ -23,7 +31,10 @@ SHAPES = ((4, 4, 8), (4, 1, 32), (2, 8, 8), (2, 1, 16))
 EVERY_SHAPE = [(4, pack, lanes) for pack in (4, 2, 1) for lanes in (8, 16, 32)]
 EVERY_SHAPE += [(2, pack, lanes) for pack in (8, 4, 2, 1) for lanes in (8, 16, 32)]
 KERNELS = [
-    f"sweep{relaxed}{residual}{hubs}" for relaxed in ("", "_relaxed") for residual in ("", "_residual") for hubs in ("", "_hubs")
+    f"sweep{relaxed}{residual}{hubs}"
+    for relaxed in ("", "_relaxed")
+    for residual in ("", "_residual")
+    for hubs in ("", "_hubs")
 ]
 KERNELS += ["push", "push_hubs"]
 
@@ -40,8 +51,14 @@ def names(code: bytes) -> set[str]:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("shape", [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])], ids=str)
-def test_nvrtc_compiles_every_kernel(compiler: Compiler, architecture: str, shape: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])],
+    ids=str,
+)
+def test_nvrtc_compiles_every_kernel(
+    compiler: Compiler, architecture: str, shape: tuple[int, int, int]
+) -> None:
     code = built(compiler, cuda.source(), architecture, cuda.definitions(*shape), None)
     assert code.startswith(b"\x7fELF")
     assert names(code) == set(KERNELS)
@@ -56,34 +73,68 @@ def test_nvcc_compiles_it_too(architecture: str, tmp_path: Path) -> None:
     macros = [f"-D{name}={value}" for name, value in cuda.definitions(4, 4, 8).items()]
     target = tmp_path / "pull.cubin"
     warnings = ["-Werror", "all-warnings"]
-    command = ["nvcc", "-cubin", f"-arch={architecture}", "-std=c++17", *warnings, *macros, str(source), "-o", str(target)]
+    command = [
+        "nvcc",
+        "-cubin",
+        f"-arch={architecture}",
+        "-std=c++17",
+        *warnings,
+        *macros,
+        str(source),
+        "-o",
+        str(target),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert names(target.read_bytes()) == set(KERNELS)
 
 
-CASES = [("sm_90", SHAPES[0]), *(pytest.param(a, s, marks=pytest.mark.slow) for a in ARCHITECTURES for s in EVERY_SHAPE)]
+CASES = [
+    ("sm_90", SHAPES[0]),
+    *(pytest.param(a, s, marks=pytest.mark.slow) for a in ARCHITECTURES for s in EVERY_SHAPE),
+]
 
 
 @pytest.mark.parametrize("architecture, shape", CASES, ids=str)
 def test_nothing_spills_and_occupancy_is_as_planned(
-    compiler: Compiler, architecture: str, shape: tuple[int, int, int], caplog: pytest.LogCaptureFixture
+    compiler: Compiler,
+    architecture: str,
+    shape: tuple[int, int, int],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     definitions = [f"-D{name}={value}" for name, value in cuda.definitions(*shape).items()]
     with caplog.at_level(logging.DEBUG, logger=nvrtc.__name__):
-        compiler.compile(cuda.source(), (f"--gpu-architecture={architecture}", "--ptxas-options=-v", *nvrtc.OPTIONS, *definitions))
-    spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", caplog.text)
+        compiler.compile(
+            cuda.source(),
+            (
+                f"--gpu-architecture={architecture}",
+                "--ptxas-options=-v",
+                *nvrtc.OPTIONS,
+                *definitions,
+            ),
+        )
+    spills = re.findall(
+        r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", caplog.text
+    )
     assert len(spills) == len(KERNELS)
     assert set(itertools.chain(*spills)) == {"0"}
-    registers = dict(re.findall(r"entry function '(\w+)'.*?Used (\d+) registers", caplog.text, re.DOTALL))
+    registers = dict(
+        re.findall(r"entry function '(\w+)'.*?Used (\d+) registers", caplog.text, re.DOTALL)
+    )
     assert set(registers) == set(KERNELS)
     assert max(int(used) for name, used in registers.items() if name.startswith("sweep")) <= (
         64 if shape[0] == 4 and architecture != "sm_100" else 80
     )
 
 
-@pytest.mark.parametrize("shape", [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])], ids=str)
-def test_there_are_no_atomics_no_local_memory_and_whole_loads(compiler: Compiler, shape: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize(
+    "shape",
+    [SHAPES[0], *(pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES[1:])],
+    ids=str,
+)
+def test_there_are_no_atomics_no_local_memory_and_whole_loads(
+    compiler: Compiler, shape: tuple[int, int, int]
+) -> None:
     ptx = built(compiler, cuda.source(), "compute_90", cuda.definitions(*shape), None).decode()
     assert all(f".entry {name}(" in ptx for name in KERNELS)
     assert not re.search(r"\b(atom|red)\.", ptx)
@@ -94,8 +145,17 @@ def test_there_are_no_atomics_no_local_memory_and_whole_loads(compiler: Compiler
 
 
 def test_a_broken_source_raises_with_the_compilers_log(compiler: Compiler) -> None:
-    with pytest.raises(CompileError, match=r"(?s)could not compile .*=sm_90.*COMPILATION.*undeclared_thing.* is undefined"):
-        built(compiler, 'extern "C" __global__ void k(int* x) { *x = undeclared_thing; }', "sm_90", {}, None)
+    with pytest.raises(
+        CompileError,
+        match=r"(?s)could not compile .*=sm_90.*COMPILATION.*undeclared_thing.* is undefined",
+    ):
+        built(
+            compiler,
+            'extern "C" __global__ void k(int* x) { *x = undeclared_thing; }',
+            "sm_90",
+            {},
+            None,
+        )
 
 
 def test_missing_macros_do_not_compile(compiler: Compiler) -> None:
@@ -107,7 +167,10 @@ def test_a_device_gets_its_own_code_or_the_newest_older_ptx(compiler: Compiler) 
     assert compiler.target(90) == "sm_90"
     newest = compiler.architectures[-1]
     assert compiler.target(newest + 7) == f"compute_{newest}"
-    with pytest.raises(Unavailable, match=r"compiles for compute capability \d+\.\d and newer, and this GPU has 1\.0"):
+    with pytest.raises(
+        Unavailable,
+        match=r"compiles for compute capability \d+\.\d and newer, and this GPU has 1\.0",
+    ):
         compiler.target(10)
 
 
@@ -121,7 +184,9 @@ def counted(compiler: Compiler, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
     compile_ = Compiler.compile
 
-    def counting(self: Compiler, source: str, options: tuple[str, ...], name: str = "kernel.cu") -> bytes:
+    def counting(
+        self: Compiler, source: str, options: tuple[str, ...], name: str = "kernel.cu"
+    ) -> bytes:
         calls.append(" ".join(options))
         return compile_(self, source, options, name)
 
@@ -147,13 +212,19 @@ def test_the_cache_answers_for_the_same_source_target_macros_and_version(
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "emptied"])
 def test_a_damaged_entry_is_reported_and_made_again(
-    compiler: Compiler, counted: list[str], tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+    compiler: Compiler,
+    counted: list[str],
+    tmp_path: Path,
+    damage: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     whole = built(compiler, TINY, "sm_90", {"VALUE": 1}, tmp_path)
     (path,) = tmp_path.iterdir()
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
-    path.write_bytes({"truncated": bytes(content[:-9]), "changed": bytes(content), "emptied": b""}[damage])
+    path.write_bytes(
+        {"truncated": bytes(content[:-9]), "changed": bytes(content), "emptied": b""}[damage]
+    )
     assert built(compiler, TINY, "sm_90", {"VALUE": 1}, tmp_path) == whole
     assert "is damaged; compiling again" in caplog.text
     assert built(compiler, TINY, "sm_90", {"VALUE": 1}, tmp_path) == whole
@@ -161,7 +232,10 @@ def test_a_damaged_entry_is_reported_and_made_again(
 
 
 def test_an_interrupted_write_leaves_no_entry(
-    compiler: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    compiler: Compiler,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
@@ -172,7 +246,9 @@ def test_an_interrupted_write_leaves_no_entry(
     assert "No space left on device" in caplog.text
 
 
-def test_a_folder_that_cannot_be_made_costs_a_warning(compiler: Compiler, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_cannot_be_made_costs_a_warning(
+    compiler: Compiler, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("in the way")
     assert built(compiler, TINY, "sm_90", {"VALUE": 1}, tmp_path / "file" / "kernels")
     assert "the compiled kernel is not kept" in caplog.text
@@ -193,7 +269,11 @@ def no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path
 
 def test_no_nvrtc_says_where_it_was_sought_and_what_to_install(no_library: Path) -> None:
     with pytest.raises(
-        Unavailable, match=r"(?s)no NVRTC library could be loaded \(none in torch's.*pip install 'gclbench\[cuda\]'"
+        Unavailable,
+        match=(
+            r"(?s)no NVRTC library could be loaded \(none in torch's.*pip install"
+            r" 'gclbench\[cuda\]'"
+        ),
     ):
         find()
 
@@ -208,7 +288,11 @@ def test_the_library_of_torchs_cuda_comes_first(compiler: Compiler) -> None:
     found = list(candidates())
     assert any(Path(compiler.path) == path for path in found)
     assert not [path for path in found if ".alt." in path.name or "builtins" in path.name]
-    majors = [path.name.partition(".so.")[2].partition(".")[0] for path in candidates("13.0") if ".so." in path.name]
+    majors = [
+        path.name.partition(".so.")[2].partition(".")[0]
+        for path in candidates("13.0")
+        if ".so." in path.name
+    ]
     assert majors == sorted(majors, key=lambda major: major != "13")
 
 
@@ -216,7 +300,10 @@ def test_available_says_why_not(monkeypatch: pytest.MonkeyPatch, no_library: Pat
     monkeypatch.setattr(torch.version, "cuda", None)
     assert cuda.available() == (
         False,
-        f"torch {torch.__version__} is built without CUDA; pytorch.org lists the builds that have it",
+        (
+            f"torch {torch.__version__} is built without CUDA; pytorch.org lists the builds that"
+            " have it"
+        ),
     )
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

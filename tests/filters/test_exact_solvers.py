@@ -6,7 +6,15 @@ import itertools
 
 import pytest
 import torch
-from dense_filter import dense_solution, edges_of, graphs, random_graph, signed_features, two_parts_and_loners, weighted_error
+from dense_filter import (
+    dense_solution,
+    edges_of,
+    graphs,
+    random_graph,
+    signed_features,
+    two_parts_and_loners,
+    weighted_error,
+)
 from torch import Tensor
 
 from gclbench.filters import propagation, slices
@@ -21,7 +29,13 @@ SOLVERS = {"chebyshev": True, "series": False}
 
 
 def solve(
-    name: str, operator: Operator, x: Tensor, alpha: float, r: float, tol: float, storage: torch.dtype = torch.float32
+    name: str,
+    operator: Operator,
+    x: Tensor,
+    alpha: float,
+    r: float,
+    tol: float,
+    storage: torch.dtype = torch.float32,
 ) -> tuple[Tensor, Outcome]:
     found, outcome = propagation.exact(operator, x, Problem(alpha, r, tol, SOLVERS[name], storage))
     assert outcome.solver == name
@@ -31,7 +45,9 @@ def solve(
 @pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("shape", graphs())
-def test_exact_solvers_agree_with_a_dense_solve_within_their_own_bound(shape: str, name: str, self_loops: bool) -> None:
+def test_exact_solvers_agree_with_a_dense_solve_within_their_own_bound(
+    shape: str, name: str, self_loops: bool
+) -> None:
     edge_index, nodes = graphs()[shape]
     operator = Operator(edge_index, nodes, self_loops)
     x = signed_features(nodes, 6)
@@ -61,15 +77,20 @@ def test_the_bound_counts_rounding_when_the_tolerance_is_beyond_float32(name: st
 @pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-3])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_a_loose_tolerance_is_kept_and_saves_sweeps(name: str, tol: float) -> None:
-    """At a loose tolerance rounding plays no part: the bound alone has to hold, on the smoothest and roughest input too."""
+    """At a loose tolerance rounding plays no part: the bound alone has to hold, on the smoothest
+    and roughest input too."""
     edge_index = random_graph(60, 2, 6.0)
     operator = Operator(edge_index, 60, False)
     values, vectors = torch.linalg.eigh(operator.symmetric().to_dense())
     for alpha in (0.01, 0.1, 0.4):
-        for x in (signed_features(60, 4), *(vectors[operator.rank][:, [i]].float() for i in (0, 1, 30, -2, -1))):
+        for x in (
+            signed_features(60, 4),
+            *(vectors[operator.rank][:, [i]].float() for i in (0, 1, 30, -2, -1)),
+        ):
             wanted, degree = dense_solution(edge_index, x, alpha, 0.5, False)
             found, outcome = solve(name, operator, x, alpha, 0.5, tol)
-            # The bound is relative to the solution, the tolerance to the iterate: e/(1−e) to the solution.
+            # The bound is relative to the solution, the tolerance to the iterate: e/(1−e) to the
+            # solution.
             assert outcome.error_bound <= tol / (1 - tol) + 4e-7 / alpha
             assert weighted_error(found, wanted, degree, 0.5) <= outcome.error_bound
             assert outcome.verified == 0, "float64 is not asked where float32 suffices"
@@ -78,7 +99,9 @@ def test_a_loose_tolerance_is_kept_and_saves_sweeps(name: str, tol: float) -> No
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_bound_holds_for_bfloat16_and_comes_near_what_rounding_does(name: str, seed: int) -> None:
+def test_the_bound_holds_for_bfloat16_and_comes_near_what_rounding_does(
+    name: str, seed: int
+) -> None:
     edge_index = random_graph(80, seed, 8.0)
     operator = Operator(edge_index, 80, True)
     x = signed_features(80, 5, seed)
@@ -96,7 +119,9 @@ def test_the_error_falls_with_the_tolerance() -> None:
     operator, x = Operator(edge_index, 60, True), signed_features(60, 5)
     wanted, degree = dense_solution(edge_index, x, 0.05, 0.5, True)
     for name in SOLVERS:
-        runs = [solve(name, operator, x, 0.05, 0.5, tol) for tol in (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)]
+        runs = [
+            solve(name, operator, x, 0.05, 0.5, tol) for tol in (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
+        ]
         errors = [weighted_error(found, wanted, degree, 0.5) for found, _ in runs]
         assert errors == sorted(errors, reverse=True), name
         bounds = [outcome.error_bound for _, outcome in runs]
@@ -144,7 +169,9 @@ def test_parts_of_a_disconnected_graph_do_not_touch_each_other() -> None:
 def test_edge_order_does_not_matter() -> None:
     edge_index, nodes = two_parts_and_loners()
     x = signed_features(nodes, 4)
-    shuffled = edge_index[:, torch.randperm(edge_index.shape[1], generator=torch.Generator().manual_seed(0))]
+    shuffled = edge_index[
+        :, torch.randperm(edge_index.shape[1], generator=torch.Generator().manual_seed(0))
+    ]
     for name in SOLVERS:
         assert torch.equal(
             solve(name, Operator(edge_index, nodes, True), x, 0.1, 0.4, 1e-5)[0],
@@ -157,7 +184,9 @@ def test_the_filter_is_linear() -> None:
     operator = Operator(edge_index, 50, True)
     u, v = signed_features(50, 4, 1), signed_features(50, 4, 2)
     for name in SOLVERS:
-        together, first, second = (solve(name, operator, x, 0.1, 0.3, 1e-6)[0] for x in (2 * u - 3 * v, u, v))
+        together, first, second = (
+            solve(name, operator, x, 0.1, 0.3, 1e-6)[0] for x in (2 * u - 3 * v, u, v)
+        )
         torch.testing.assert_close(together, 2 * first - 3 * second, rtol=1e-4, atol=2e-5)
 
 
@@ -190,7 +219,9 @@ def test_features_of_any_magnitude(magnitude: float) -> None:
     edge_index, nodes = two_parts_and_loners()
     x = signed_features(nodes, 4)
     plain, _ = solve("chebyshev", Operator(edge_index, nodes, True), x, 0.1, 0.5, 1e-5)
-    found, outcome = solve("chebyshev", Operator(edge_index, nodes, True), x * magnitude, 0.1, 0.5, 1e-5)
+    found, outcome = solve(
+        "chebyshev", Operator(edge_index, nodes, True), x * magnitude, 0.1, 0.5, 1e-5
+    )
     assert 0 < outcome.error_bound <= 1.5e-5
     torch.testing.assert_close(found.double() / magnitude, plain.double(), rtol=1e-4, atol=1e-5)
 
@@ -199,8 +230,15 @@ def test_features_of_any_magnitude(magnitude: float) -> None:
 def test_values_that_are_not_finite_are_named(bad: float) -> None:
     x = torch.ones(18, 40)
     x[3, 33] = bad
-    with pytest.raises(ValueError, match=r"features of 'toy' hold NaN or infinite values, the first of them in row 3, column 33"):
-        propagation.exact(Operator(*two_parts_and_loners(), True), x, Problem(0.1, 0.5, 1e-5, True), name="toy")
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"features of 'toy' hold NaN or infinite values, the first of them in row 3, column 33"
+        ),
+    ):
+        propagation.exact(
+            Operator(*two_parts_and_loners(), True), x, Problem(0.1, 0.5, 1e-5, True), name="toy"
+        )
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -208,8 +246,15 @@ def test_a_result_beyond_float32_is_refused(name: str) -> None:
     """At r = 1 the hub of a star has its degree times what its leaves are."""
     edge_index = edges_of([(0, node) for node in range(1, 40)])
     problem = Problem(0.1, 1.0, 1e-5, SOLVERS[name])
-    with pytest.raises(ValueError, match=r"filtered features of 'toy' leave float32 .* as large as 3e\+37, .*divide the features"):
-        propagation.exact(Operator(edge_index, 40, True), torch.full((40, 2), 3e37), problem, name="toy")
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"filtered features of 'toy' leave float32 .* as large as 3e\+37, .*divide the features"
+        ),
+    ):
+        propagation.exact(
+            Operator(edge_index, 40, True), torch.full((40, 2), 3e37), problem, name="toy"
+        )
     found, _ = propagation.exact(Operator(edge_index, 40, True), torch.full((40, 2), 3e36), problem)
     assert float(found.max()) > 3e37
 
@@ -238,7 +283,9 @@ def test_reruns_are_bit_identical() -> None:
     x = signed_features(200, 100)
     first, outcome = solve("chebyshev", Operator(edge_index, 200, True), x, 0.05, 0.5, 1e-6)
     for _ in range(3):
-        again, same = solve("chebyshev", Operator(edge_index, 200, True), x.clone(), 0.05, 0.5, 1e-6)
+        again, same = solve(
+            "chebyshev", Operator(edge_index, 200, True), x.clone(), 0.05, 0.5, 1e-6
+        )
         assert torch.equal(again, first)
         assert same == outcome
 
@@ -250,14 +297,17 @@ def test_the_input_is_left_alone_and_the_result_may_be_given() -> None:
     operator = Operator(edge_index, nodes, True)
     for name in SOLVERS:
         for r in (0.0, 0.5, 1.0):
-            found, _ = propagation.exact(operator, x, Problem(0.1, r, 1e-4, SOLVERS[name]), result=place)
+            found, _ = propagation.exact(
+                operator, x, Problem(0.1, r, 1e-4, SOLVERS[name]), result=place
+            )
             assert found is place
             assert torch.equal(found, solve(name, operator, x, 0.1, r, 1e-4)[0])
             assert torch.equal(x, before)
 
 
 def test_the_outcome_counts_what_was_done() -> None:
-    """A column of zeros costs no sweep, so of four columns in slices of one three quarters of the entries are read."""
+    """A column of zeros costs no sweep, so of four columns in slices of one three quarters of the
+    entries are read."""
     edge_index = random_graph(60, 1, 5.0)
     operator = Operator(edge_index, 60, True)
     x = signed_features(60, 4)

@@ -15,9 +15,9 @@ import torch
 
 from gclbench.filters import cache
 from gclbench.filters.cache import cached, uncached
-from gclbench.filters.result import Filtered
+from gclbench.filters.filtered import Filtered
 from gclbench.graph import Graph, make_graph
-from gclbench.memory_map import create
+from gclbench.machine.memory_map import create
 
 SETTINGS = {"name": "doubling", "version": "1", "alpha": 0.1}
 
@@ -33,7 +33,13 @@ class Doubling:
 
 @pytest.fixture
 def graph() -> Graph:
-    return make_graph(torch.arange(12.0).reshape(4, 3), torch.tensor([[0, 1], [1, 2]]), None, "toy", undirected=True)
+    return make_graph(
+        torch.arange(12.0).reshape(4, 3),
+        torch.tensor([[0, 1], [1, 2]]),
+        None,
+        "toy",
+        undirected=True,
+    )
 
 
 def entry(folder: Path) -> tuple[Path, Path]:
@@ -53,13 +59,18 @@ def test_the_second_time_comes_from_disk(graph, tmp_path, caplog):
     assert second.x.dtype == torch.float32
     assert second.report == first.report == {"solver": "doubling", "error_bound": 1e-6}
     assert not caplog.records
-    assert sorted(path.suffix for path in (tmp_path / "new" / "folder").iterdir()) == [".json", ".npy"]
+    assert sorted(path.suffix for path in (tmp_path / "new" / "folder").iterdir()) == [
+        ".json",
+        ".npy",
+    ]
 
 
 def test_what_makes_the_key(graph, tmp_path):
     doubling = Doubling()
     cached(doubling, SETTINGS, graph, tmp_path)
-    assert cached(doubling, dict(reversed(SETTINGS.items())), graph, tmp_path)[1], "the order of settings is no setting"
+    assert cached(doubling, dict(reversed(SETTINGS.items())), graph, tmp_path)[1], (
+        "the order of settings is no setting"
+    )
     renamed = make_graph(graph.x, graph.edge_index, None, "another name", undirected=True)
     assert cached(doubling, SETTINGS, renamed, tmp_path)[1], "the key is the content, not the name"
     other_x = make_graph(graph.x + 1, graph.edge_index, None, "toy", undirected=True)
@@ -135,7 +146,9 @@ def test_damage_is_reported_and_repaired(graph, tmp_path, caplog, which, damage)
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_no_damaged_header_ends_a_run_or_passes_for_whole(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # slow, and no power failure is being tested
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: None
+    )  # slow, and no power failure is being tested
     doubling = Doubling()
     wanted, _ = cached(doubling, SETTINGS, graph, tmp_path)
     features, _ = entry(tmp_path)
@@ -174,7 +187,8 @@ def test_a_folder_that_cannot_be_made_costs_only_the_cache(graph, tmp_path, capl
 
 @pytest.mark.parametrize("survivors", [0, 1])
 def test_an_interrupted_write_leaves_no_entry(graph, tmp_path, monkeypatch, survivors):
-    """Ctrl-C before the first or between the two renames: the next run filters again, without a word of damage."""
+    """Ctrl-C before the first or between the two renames: the next run filters again, without a
+    word of damage."""
     replace, done = os.replace, []
 
     def interrupted(source, target):
@@ -220,7 +234,9 @@ class Mapping:
 
 
 @pytest.mark.parametrize("component", [Doubling, Mapping])
-def test_a_full_disk_costs_only_the_cache_and_leaves_nothing(graph, tmp_path, caplog, monkeypatch, component):
+def test_a_full_disk_costs_only_the_cache_and_leaves_nothing(
+    graph, tmp_path, caplog, monkeypatch, component
+):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
@@ -297,4 +313,6 @@ def test_a_mapped_result_whose_file_is_gone_is_still_a_result(graph, tmp_path):
             return made
 
     assert torch.equal(uncached(Swept(), graph, tmp_path).x, graph.x * 2)
-    assert torch.equal(cached(Swept(), SETTINGS, graph, tmp_path)[0].x, graph.x * 2), "it costs the cache alone"
+    assert torch.equal(cached(Swept(), SETTINGS, graph, tmp_path)[0].x, graph.x * 2), (
+        "it costs the cache alone"
+    )

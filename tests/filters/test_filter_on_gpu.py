@@ -24,14 +24,18 @@ def gpu() -> None:
 @pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize("accelerated", [True, False])
 @pytest.mark.parametrize("shape", graphs())
-def test_solvers_stay_within_their_bound_and_repeat(shape: str, accelerated: bool, self_loops: bool) -> None:
+def test_solvers_stay_within_their_bound_and_repeat(
+    shape: str, accelerated: bool, self_loops: bool
+) -> None:
     edge_index, nodes = graphs()[shape]
     operator, x = Operator(edge_index, nodes, self_loops), signed_features(nodes, 6)
     for alpha in (0.05, 0.4, 1.0):
         wanted, degree = dense_solution(edge_index, x, alpha, 0.4, self_loops)
         found, outcome = exact(operator, x, Problem(alpha, 0.4, 1e-5, accelerated), device="cuda")
         assert outcome.path.startswith("cuda")
-        assert weighted_error(found, wanted, degree, 0.4) <= outcome.error_bound <= 1e-5 + 6e-7 / alpha
+        assert (
+            weighted_error(found, wanted, degree, 0.4) <= outcome.error_bound <= 1e-5 + 6e-7 / alpha
+        )
         again, _ = exact(operator, x, Problem(alpha, 0.4, 1e-5, accelerated), device="cuda")
         assert torch.equal(found, again)
 
@@ -40,7 +44,12 @@ def test_bfloat16_storage_stays_within_its_bound() -> None:
     edge_index = random_graph(80, 1, 8.0)
     x = signed_features(80, 40)
     wanted, degree = dense_solution(edge_index, x, 0.5, 0.5, True)
-    found, outcome = exact(Operator(edge_index, 80, True), x, Problem(0.5, 0.5, 0.02, True, torch.bfloat16), device="cuda")
+    found, outcome = exact(
+        Operator(edge_index, 80, True),
+        x,
+        Problem(0.5, 0.5, 0.02, True, torch.bfloat16),
+        device="cuda",
+    )
     assert 1e-5 < weighted_error(found, wanted, degree, 0.5) <= outcome.error_bound <= 0.021
 
 

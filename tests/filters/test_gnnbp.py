@@ -12,20 +12,22 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench import memory_map
+from gclbench.component.registry import FILTERS
+from gclbench.component.settings import bind, identity_of
 from gclbench.filters import slices
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.filters.none import NoFilter
 from gclbench.graph import Graph, make_graph
-from gclbench.hyperparameters import bind, identity_of
-from gclbench.registry import FILTERS
+from gclbench.machine import memory_map
 
 
 @pytest.fixture
 def graph() -> Graph:
     generator = torch.Generator().manual_seed(0)
     upper = torch.triu(torch.rand(40, 40, generator=generator) < 0.1, diagonal=1)
-    return make_graph(torch.randn(40, 6, generator=generator), upper.nonzero().T, None, "toy", undirected=True)
+    return make_graph(
+        torch.randn(40, 6, generator=generator), upper.nonzero().T, None, "toy", undirected=True
+    )
 
 
 def test_auto_is_the_exact_chebyshev_solver_and_the_report_says_so(graph):
@@ -53,14 +55,20 @@ def test_auto_is_the_exact_chebyshev_solver_and_the_report_says_so(graph):
         *("entries", "storage", "out_of_core", "seconds"),
     }
     json.dumps(auto.report)
-    assert (auto.report["storage"], auto.report["out_of_core"], auto.report["slices"]) == ("float32", False, 1)
+    assert (auto.report["storage"], auto.report["out_of_core"], auto.report["slices"]) == (
+        "float32",
+        False,
+        1,
+    )
 
 
 @pytest.mark.parametrize("self_loops", [True, False])
 def test_all_solvers_agree(graph, self_loops):
     exact = GnnBP(alpha=0.2, rrz=0.4, self_loops=self_loops).apply(graph)
     series = GnnBP(alpha=0.2, rrz=0.4, self_loops=self_loops, solver="series").apply(graph)
-    pushed = GnnBP(alpha=0.2, rrz=0.4, self_loops=self_loops, solver="push", r_max=1e-6).apply(graph)
+    pushed = GnnBP(alpha=0.2, rrz=0.4, self_loops=self_loops, solver="push", r_max=1e-6).apply(
+        graph
+    )
     torch.testing.assert_close(series.x, exact.x, rtol=0, atol=1e-4)
     torch.testing.assert_close(pushed.x, exact.x, rtol=0, atol=3e-4)
     assert (series.report["solver"], pushed.report["solver"]) == ("series", "push")
@@ -96,9 +104,21 @@ def test_the_graph_is_left_alone(graph):
 
 @pytest.mark.parametrize("solver", ["chebyshev", "series", "push"])
 def test_a_graph_without_edges_scales_by_alpha_or_not_at_all(solver):
-    graph = make_graph(torch.arange(6.0).reshape(3, 2) + 1, torch.empty(2, 0, dtype=torch.long), None, "loose")
-    torch.testing.assert_close(GnnBP(alpha=0.25, self_loops=False, solver=solver).apply(graph).x, 0.25 * graph.x, rtol=1e-5, atol=0)
-    torch.testing.assert_close(GnnBP(alpha=0.25, self_loops=True, solver=solver).apply(graph).x, graph.x, rtol=1e-4, atol=1e-4)
+    graph = make_graph(
+        torch.arange(6.0).reshape(3, 2) + 1, torch.empty(2, 0, dtype=torch.long), None, "loose"
+    )
+    torch.testing.assert_close(
+        GnnBP(alpha=0.25, self_loops=False, solver=solver).apply(graph).x,
+        0.25 * graph.x,
+        rtol=1e-5,
+        atol=0,
+    )
+    torch.testing.assert_close(
+        GnnBP(alpha=0.25, self_loops=True, solver=solver).apply(graph).x,
+        graph.x,
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -138,23 +158,36 @@ def test_a_push_that_leaves_the_features_unsmoothed_says_so(graph, caplog):
         report = GnnBP(solver="push", r_max=0.5).apply(graph).report
     assert report["unpushed"] > 0.9
     assert re.search(
-        r"left 9\d|left 100 % of the features' mass unpushed at filter\.r_max=5e-01, so they are mostly unsmoothed", caplog.text
+        r"left 9\d|left 100 % of the features' mass unpushed at filter\.r_max=5e-01, so they are"
+        r" mostly unsmoothed",
+        caplog.text,
     )
     assert "largest absolute error at most" in caplog.text
     assert "filter.solver=auto" in caplog.text
 
 
 def test_bfloat16_storage_stays_within_its_tolerance_and_is_refused_below_it(graph):
-    exact, stored = GnnBP(alpha=0.5).apply(graph), GnnBP(alpha=0.5, storage="bfloat16", tol=0.02).apply(graph)
+    exact, stored = (
+        GnnBP(alpha=0.5).apply(graph),
+        GnnBP(alpha=0.5, storage="bfloat16", tol=0.02).apply(graph),
+    )
     assert stored.x.dtype == torch.float32
     assert 1e-4 < float((stored.x - exact.x).norm() / exact.x.norm()) < 0.02
     assert stored.report["error_bound"] <= 0.021
     with pytest.raises(
-        ValueError, match=r"storage=bfloat16 holds a relative error of about 8e-02 at alpha=0\.1, not the asked tol=1e-05"
+        ValueError,
+        match=(
+            r"storage=bfloat16 holds a relative error of about 8e-02 at alpha=0\.1, not the asked"
+            r" tol=1e-05"
+        ),
     ):
         GnnBP(storage="bfloat16")
     with pytest.raises(
-        ValueError, match=r"ask for filter\.tol=2e-02 or more with an exact solver, or take filter\.storage=float32"
+        ValueError,
+        match=(
+            r"ask for filter\.tol=2e-02 or more with an exact solver, or take"
+            r" filter\.storage=float32"
+        ),
     ):
         GnnBP(storage="bfloat16", alpha=0.5, tol=0.1, solver="push")
 
@@ -194,7 +227,9 @@ def test_no_file_is_left_behind_when_filtering_fails(graph, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_is_too_small_ends_the_run_and_a_folder_that_cannot_be_written_does_not(graph, tmp_path, monkeypatch, caplog):
+def test_a_disk_that_is_too_small_ends_the_run_and_a_folder_that_cannot_be_written_does_not(
+    graph, tmp_path, monkeypatch, caplog
+):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1, 1, 0))
@@ -203,7 +238,10 @@ def test_a_disk_that_is_too_small_ends_the_run_and_a_folder_that_cannot_be_writt
     caplog.clear()
     monkeypatch.setattr(memory_map, "available_memory", lambda: 40 * 6 * 5)
     monkeypatch.setattr(slices, "available_memory", lambda: 1 << 30)
-    with pytest.raises(memory_map.DiskTooSmall, match="the filtered features .* do not fit in memory and not on the disk"):
+    with pytest.raises(
+        memory_map.DiskTooSmall,
+        match="the filtered features .* do not fit in memory and not on the disk",
+    ):
         GnnBP().apply(graph, folder=tmp_path)
     monkeypatch.undo()
     monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
@@ -230,7 +268,9 @@ def test_a_graph_that_was_given_with_one_direction_and_loops_is_repaired_and_fil
     x = torch.eye(4)
     repaired = make_graph(x, directed, None, "directed")
     assert len(repaired.repairs) == 2
-    undirected = make_graph(x, torch.tensor([[0, 1, 2], [1, 2, 3]]), None, "undirected", undirected=True)
+    undirected = make_graph(
+        x, torch.tensor([[0, 1, 2], [1, 2, 3]]), None, "undirected", undirected=True
+    )
     assert torch.equal(GnnBP().apply(repaired).x, GnnBP().apply(undirected).x)
 
 
@@ -241,7 +281,10 @@ def test_a_graph_that_was_given_with_one_direction_and_loops_is_repaired_and_fil
         ({"alpha": 1.5}, r"filter\.alpha=1\.5 is out of range"),
         (
             {"alpha": 1e-9},
-            r"filter: at alpha=1e-09 rounding in float32 may be as large as the result; ask for filter\.alpha above 2\.4e-07",
+            (
+                r"filter: at alpha=1e-09 rounding in float32 may be as large as the result; ask for"
+                r" filter\.alpha above 2\.4e-07"
+            ),
         ),
         ({"alpha": 1e-9, "solver": "push"}, r"filter: at alpha=1e-09 rounding in float32"),
         ({"rrz": -0.1}, r"filter\.rrz=-0\.1 is out of range: it must be ≥ 0 and ≤ 1"),
@@ -249,7 +292,10 @@ def test_a_graph_that_was_given_with_one_direction_and_loops_is_repaired_and_fil
         ({"tol": 1e-9}, r"filter\.tol=1e-09 is out of range"),
         ({"solver": "chebishev"}, "Did you mean 'chebyshev'"),
         ({"storage": "float16"}, r"filter\.storage='float16' must be one of float32, bfloat16"),
-        ({"storage": "bfloat16"}, r"filter: storage=bfloat16 holds a relative error of about 8e-02"),
+        (
+            {"storage": "bfloat16"},
+            r"filter: storage=bfloat16 holds a relative error of about 8e-02",
+        ),
     ],
 )
 def test_settings_out_of_range(setting, message):

@@ -32,8 +32,12 @@ def test_matrices(shape: str, self_loops: bool, monkeypatch: pytest.MonkeyPatch)
         assert operator.columns.dtype == torch.int32
         assert operator.pointers.dtype == torch.int64
         safe = degree.clamp(min=1)
-        torch.testing.assert_close(operator.transition(torch.float64).to_dense(), here / safe[:, None])
-        torch.testing.assert_close(operator.symmetric().to_dense(), here / (safe[:, None] * safe).sqrt())
+        torch.testing.assert_close(
+            operator.transition(torch.float64).to_dense(), here / safe[:, None]
+        )
+        torch.testing.assert_close(
+            operator.symmetric().to_dense(), here / (safe[:, None] * safe).sqrt()
+        )
         torch.testing.assert_close(operator.power(0.3, torch.float64)[:, 0], safe**0.3)
 
 
@@ -44,14 +48,19 @@ def test_rows_come_by_falling_degree_and_equal_ones_in_the_order_of_nodes() -> N
 
 def test_the_order_of_edges_does_not_matter() -> None:
     edge_index = random_graph(40, 0, 5.0)
-    shuffled = edge_index[:, torch.randperm(edge_index.shape[1], generator=torch.Generator().manual_seed(0))]
+    shuffled = edge_index[
+        :, torch.randperm(edge_index.shape[1], generator=torch.Generator().manual_seed(0))
+    ]
     one, other = Operator(edge_index, 40, True), Operator(shuffled, 40, True)
     assert torch.equal(one.columns, other.columns)
     assert torch.equal(one.order, other.order)
 
 
 def test_more_nodes_than_columns_can_name() -> None:
-    with pytest.raises(ValueError, match="numbers nodes in 32 bits, so at most 2147483647; this graph has 2147483648"):
+    with pytest.raises(
+        ValueError,
+        match="numbers nodes in 32 bits, so at most 2147483647; this graph has 2147483648",
+    ):
         Operator(edges_of([(0, 1)]), 2**31, False)
 
 
@@ -70,8 +79,14 @@ def test_means_of_components(self_loops: bool, monkeypatch: pytest.MonkeyPatch) 
         for part in (range(9), range(9, 16), [16], [17]):
             inside = torch.tensor(list(part))
             weight = degree[inside]
-            mean = (weight[:, None] * x[inside]).sum(dim=0) / weight.sum() if weight.sum() else torch.zeros(3)
-            torch.testing.assert_close(found[inside], mean.expand(len(inside), 3), rtol=1e-5, atol=1e-6)
+            mean = (
+                (weight[:, None] * x[inside]).sum(dim=0) / weight.sum()
+                if weight.sum()
+                else torch.zeros(3)
+            )
+            torch.testing.assert_close(
+                found[inside], mean.expand(len(inside), 3), rtol=1e-5, atol=1e-6
+            )
 
 
 def test_summing_error_bounds_any_order_of_summation() -> None:

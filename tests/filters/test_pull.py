@@ -1,4 +1,5 @@
-"""One sweep and one round of the push: the plain version against a loop, the quick CPU path against the plain version."""
+"""One sweep and one round of the push: the plain version against a loop, the quick CPU path against
+the plain version."""
 
 from __future__ import annotations
 
@@ -7,13 +8,15 @@ import torch
 from dense_filter import graphs, random_graph
 from torch import Tensor
 
-from gclbench.filters.kernels import path as paths
+from gclbench.filters.kernels import backend as paths
 from gclbench.filters.kernels import pull
-from gclbench.filters.kernels.path import CpuPath, path_for
+from gclbench.filters.kernels.backend import CpuPath, path_for
 from gclbench.filters.operator import Operator
 
 
-def matrices(nodes: int, width: int, count: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+def matrices(
+    nodes: int, width: int, count: int, dtype: torch.dtype = torch.float32
+) -> list[Tensor]:
     generator = torch.Generator().manual_seed(nodes + width)
     return [torch.randn(nodes, width, generator=generator).to(dtype) for _ in range(count)]
 
@@ -32,7 +35,9 @@ def neighbour_mean(operator: Operator, values: Tensor) -> Tensor:
     return found
 
 
-@pytest.fixture(params=[(shape, self_loops) for shape in graphs() for self_loops in (True, False)], ids=str)
+@pytest.fixture(
+    params=[(shape, self_loops) for shape in graphs() for self_loops in (True, False)], ids=str
+)
 def operator(request: pytest.FixtureRequest) -> Operator:
     shape, self_loops = request.param
     return Operator(*graphs()[shape], self_loops)
@@ -46,7 +51,9 @@ def test_the_plain_sweep_is_the_formula(operator: Operator, omega: float) -> Non
     residual = torch.empty(operator.nodes)
     pull.sweep(*arrays(operator), source, base, out, 0.9, omega, residual)
     torch.testing.assert_close(out.double(), wanted, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(residual.double(), (full - source).square().sum(dim=1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        residual.double(), (full - source).square().sum(dim=1), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_the_plain_sweep_does_not_read_what_it_overwrites_at_omega_one(operator: Operator) -> None:
@@ -71,7 +78,9 @@ def test_the_plain_push_round_is_the_formula(operator: Operator) -> None:
 
 
 @pytest.fixture(params=["one matrix", "blocks of rows", "without MKL"])
-def cpu(request: pytest.FixtureRequest, operator: Operator, monkeypatch: pytest.MonkeyPatch) -> CpuPath:
+def cpu(
+    request: pytest.FixtureRequest, operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> CpuPath:
     if request.param == "blocks of rows":
         monkeypatch.setattr(paths, "BLOCK_ENTRIES", 7)
     if request.param == "without MKL":
@@ -103,11 +112,19 @@ def test_the_cpu_path_sweeps_like_the_plain_version(
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_cpu_path_pushes_like_the_plain_version(cpu: CpuPath, operator: Operator, dtype: torch.dtype) -> None:
+def test_the_cpu_path_pushes_like_the_plain_version(
+    cpu: CpuPath, operator: Operator, dtype: torch.dtype
+) -> None:
     residue, reserve, out = matrices(operator.nodes, 3, 3, dtype)
     threshold = torch.tensor([-5.0, 0.3, 5.0])
-    wanted, wanted_reserve, wanted_active = out.clone(), reserve.clone(), torch.empty(operator.nodes, dtype=torch.int32)
-    pull.push_round(*arrays(operator), residue, threshold, 0.2, wanted_reserve, wanted, wanted_active)
+    wanted, wanted_reserve, wanted_active = (
+        out.clone(),
+        reserve.clone(),
+        torch.empty(operator.nodes, dtype=torch.int32),
+    )
+    pull.push_round(
+        *arrays(operator), residue, threshold, 0.2, wanted_reserve, wanted, wanted_active
+    )
     active = torch.empty_like(wanted_active)
     cpu.push_round(residue, threshold, 0.2, reserve, out, active)
     tolerance = 1e-5 if dtype == torch.float32 else 2e-2
@@ -129,5 +146,12 @@ def test_a_gpu_that_cannot_be_used_is_the_cpu_and_one_line_saying_why(
 
 
 def test_the_product_of_the_check_is_exact(cpu: CpuPath, operator: Operator) -> None:
-    w = torch.randn(operator.nodes, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(cpu.exact_product(w), operator.transition(torch.float64).to_dense() @ w, rtol=1e-13, atol=1e-14)
+    w = torch.randn(
+        operator.nodes, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
+    torch.testing.assert_close(
+        cpu.exact_product(w),
+        operator.transition(torch.float64).to_dense() @ w,
+        rtol=1e-13,
+        atol=1e-14,
+    )

@@ -18,7 +18,8 @@ EXPONENTS = (0.0, 0.3, 0.5, 1.0)
 
 
 def absolute_bounds(x: Tensor, alpha: float, r: float, r_max: float, degree: Tensor) -> Tensor:
-    """(1−α)·r_max·(S₊ + S₋)·deg_k^r of every node and column (METHODS 2.1): each part errs by at most its own share."""
+    """(1−α)·r_max·(S₊ + S₋)·deg_k^r of every node and column (METHODS 2.1): each part errs by at
+    most its own share."""
     scaled = x.double() * degree[:, None] ** -r
     parts = scaled.clamp(min=0).sum(dim=0) + (-scaled).clamp(min=0).sum(dim=0)
     return (1 - alpha) * r_max * parts * degree[:, None] ** r
@@ -27,7 +28,9 @@ def absolute_bounds(x: Tensor, alpha: float, r: float, r_max: float, degree: Ten
 @pytest.mark.parametrize("self_loops", [True, False])
 @pytest.mark.parametrize("r_max", [1e-2, 1e-3, 1e-5])
 @pytest.mark.parametrize("shape", graphs())
-def test_push_stays_within_its_bound_of_the_dense_solve(shape: str, r_max: float, self_loops: bool) -> None:
+def test_push_stays_within_its_bound_of_the_dense_solve(
+    shape: str, r_max: float, self_loops: bool
+) -> None:
     edge_index, nodes = graphs()[shape]
     x = signed_features(nodes, 4)
     operator = Operator(edge_index, nodes, self_loops)
@@ -43,14 +46,20 @@ def test_push_stays_within_its_bound_of_the_dense_solve(shape: str, r_max: float
         assert outcome.error_bound >= float(allowed.max()) * (1 - 1e-4) or alpha == 1.0
         for last_in_first_out in (True, False):
             column = push_in_order(operator, x[:, 2], alpha, r, r_max, last_in_first_out)
-            assert bool(((column - wanted[:, 2]).abs() <= allowed[:, 2] + 1e-12).all()), (alpha, r, last_in_first_out)
+            assert bool(((column - wanted[:, 2]).abs() <= allowed[:, 2] + 1e-12).all()), (
+                alpha,
+                r,
+                last_in_first_out,
+            )
 
 
 def test_push_order_changes_only_the_leftover() -> None:
     edge_index, nodes = two_parts_and_loners()
     x = signed_features(nodes, 3)
     operator = Operator(edge_index, nodes, True)
-    stack, queue = (push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-2, order) for order in (True, False))
+    stack, queue = (
+        push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-2, order) for order in (True, False)
+    )
     assert not torch.equal(stack, queue)
     fine = [push_in_order(operator, x[:, 2], 0.1, 0.4, 1e-6, order) for order in (True, False)]
     torch.testing.assert_close(*fine, rtol=0, atol=1e-4)
@@ -58,7 +67,9 @@ def test_push_order_changes_only_the_leftover() -> None:
 
 def test_push_of_nothing_is_nothing() -> None:
     edge_index, nodes = two_parts_and_loners()
-    found, outcome = pushed(Operator(edge_index, nodes, True), torch.zeros(nodes, 3), 0.1, 0.5, 1e-5)
+    found, outcome = pushed(
+        Operator(edge_index, nodes, True), torch.zeros(nodes, 3), 0.1, 0.5, 1e-5
+    )
     assert not bool(found.any())
     assert (outcome.sweeps, outcome.unpushed) == (0, 0.0)
 
@@ -74,7 +85,8 @@ def test_the_unpushed_share_is_all_at_a_large_threshold_and_falls_with_it() -> N
 
 
 def test_the_unpushed_share_is_the_degree_weighted_mass_of_the_residue() -> None:
-    """Two nodes and one round: α of the pushed mass is settled, the rest moves on and stays below the threshold."""
+    """Two nodes and one round: α of the pushed mass is settled, the rest moves on and stays below
+    the threshold."""
     operator = Operator(torch.tensor([[0, 1], [1, 0]]), 2, False)
     _, outcome = pushed(operator, torch.tensor([[1.0], [0.0]]), 0.25, 0.0, 0.8)
     assert outcome.sweeps == 1
@@ -98,7 +110,9 @@ def test_slices_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("magnitude", [1e-37, 1.0, 1e30])
 @pytest.mark.parametrize("r_max", [1e-8, 1e-12])
-def test_the_bound_covers_rounding_where_the_threshold_is_beyond_float32(r_max: float, magnitude: float) -> None:
+def test_the_bound_covers_rounding_where_the_threshold_is_beyond_float32(
+    r_max: float, magnitude: float
+) -> None:
     edge_index, nodes = two_parts_and_loners()
     for self_loops, r in itertools.product((True, False), (0.0, 0.5, 1.0)):
         x = signed_features(nodes, 4) * magnitude
@@ -120,7 +134,12 @@ def test_values_that_are_not_finite_are_refused(bad: float) -> None:
 def test_a_result_beyond_float32_is_refused() -> None:
     """At r = 1 the hub of a star has its degree times what its leaves are."""
     edge_index = edges_of([(0, node) for node in range(1, 40)])
-    with pytest.raises(ValueError, match=r"filtered features of 'toy' leave float32 .* as large as 3e\+38, .*divide the features"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"filtered features of 'toy' leave float32 .* as large as 3e\+38, .*divide the features"
+        ),
+    ):
         x = torch.zeros(40, 1)
         x[1:5] = 3e38
         pushed(Operator(edge_index, 40, False), x * 1.0, 0.01, 1.0, 1e-5, name="toy")

@@ -34,25 +34,36 @@ def test_a_slice_is_narrower_where_memory_is_short_and_never_empty() -> None:
     column = 4 * 10**6 * BUFFERS
     assert slice_width(10**6, 1000, 1, 5 * column) == 5
     assert slice_width(10**6, 1000, 2, 5 * column) == 2
-    with pytest.raises(TooLarge, match=r"needs 0\.06 GiB of memory for one column of 1000000 nodes, and 0\.03 GiB are free"):
+    with pytest.raises(
+        TooLarge,
+        match=r"needs 0\.06 GiB of memory for one column of 1000000 nodes, and 0\.03 GiB are free",
+    ):
         slice_width(10**6, 1000, 2, column)
 
 
 def test_a_slice_on_a_gpu() -> None:
     assert gpu_slice_width(10**6, 0, 1000, 4, PLENTY) == GPU_WIDTH
     column = 10**6 * (4 * BUFFERS + 16)
-    assert gpu_slice_width(10**6, 0, 1000, 4, int(column * 100 / 0.9)) == 96, "multiples of 32 where that many fit"
+    assert gpu_slice_width(10**6, 0, 1000, 4, int(column * 100 / 0.9)) == 96, (
+        "multiples of 32 where that many fit"
+    )
     assert gpu_slice_width(10**6, 0, 1000, 4, int(column * 5.5 / 0.9)) == 5
     assert gpu_slice_width(10**6, 0, 1000, 2, int(column * 5.5 / 0.9)) > 5
-    assert gpu_slice_width(10**6, 64 * column, 1000, 4, int(column * 10.5 / 0.9)) == 5, "partial sums take as much again here"
-    with pytest.raises(TooLarge, match="GiB of GPU memory for one column of 1000000 nodes.*device=cpu"):
+    assert gpu_slice_width(10**6, 64 * column, 1000, 4, int(column * 10.5 / 0.9)) == 5, (
+        "partial sums take as much again here"
+    )
+    with pytest.raises(
+        TooLarge, match="GiB of GPU memory for one column of 1000000 nodes.*device=cpu"
+    ):
         gpu_slice_width(10**6, 0, 1000, 4, column // 2)
 
 
 @pytest.mark.parametrize(("width", "step"), [(7, 3), (7, 7), (7, 100), (1, 1)])
 def test_slices_cover_every_column_once(width: int, step: int) -> None:
     pieces = column_slices(width, step)
-    assert [column for piece in pieces for column in range(piece.start, piece.stop)] == list(range(width))
+    assert [column for piece in pieces for column in range(piece.start, piece.stop)] == list(
+        range(width)
+    )
     assert max(piece.stop - piece.start for piece in pieces) <= step
 
 

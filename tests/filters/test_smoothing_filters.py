@@ -42,10 +42,19 @@ def slices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.usefixtures("slices")
 def test_laplacian_and_agc_are_powers_of_one_matrix(graph: Graph) -> None:
     s, identity = dense(graph, True), torch.eye(NODES, dtype=torch.float64)
-    for component, strength in ((Laplacian(order=5), 2 / 3), (Laplacian(order=5, strength=0.3), 0.3), (AgcFilter(order=5), 0.5)):
+    for component, strength in (
+        (Laplacian(order=5), 2 / 3),
+        (Laplacian(order=5, strength=0.3), 0.3),
+        (AgcFilter(order=5), 0.5),
+    ):
         step = identity - strength * (identity - s)
         filtered = component.apply(graph)
-        torch.testing.assert_close(filtered.x.double(), torch.linalg.matrix_power(step, 5) @ graph.x.double(), rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(
+            filtered.x.double(),
+            torch.linalg.matrix_power(step, 5) @ graph.x.double(),
+            rtol=1e-5,
+            atol=1e-6,
+        )
         assert filtered.report["sweeps"] == 5
 
 

@@ -12,9 +12,17 @@ from typing import ClassVar
 
 import torch
 
-from gclbench.graph import Embedding
+from gclbench.embedding import Embedding
 
-RAISES, DIVERGES, TAKES_ALL_MEMORY, TAKES_ALL_TIME, IS_KILLED, IS_KILLED_ONCE, LEAVES = 1, 3, 5, 7, 11, 12, 13
+RAISES, DIVERGES, TAKES_ALL_MEMORY, TAKES_ALL_TIME, IS_KILLED, IS_KILLED_ONCE, LEAVES = (
+    1,
+    3,
+    5,
+    7,
+    11,
+    12,
+    13,
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,9 @@ class Fate:
             case 3:
                 watch(1, 10, math.nan)
             case 5:
-                hoard = [torch.empty(1 << 24) for _ in range(1 << 10)]  # 64 MiB each, 64 GiB; untouched: no time is spent
+                hoard = [
+                    torch.empty(1 << 24) for _ in range(1 << 10)
+                ]  # 64 MiB each, 64 GiB; untouched: no time is spent
                 return Embedding(hoard[0])
             case 7:
                 for step in range(1, 10_000):
@@ -55,11 +65,16 @@ class Fate:
 
 
 def install(folder: Path) -> Path:
-    """Puts the package into a folder as pip does; with the folder on PYTHONPATH any Python has `method=fate`."""
+    """Puts the package into a folder as pip does; with the folder on PYTHONPATH any Python has
+    `method=fate`."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "fate.py").write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
     metadata = folder / "gclbench_fate-0.1.dist-info"
     metadata.mkdir(exist_ok=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gclbench-fate\nVersion: 0.1\n", encoding="utf-8")
-    (metadata / "entry_points.txt").write_text("[gclbench.methods]\nfate = fate:Fate\n", encoding="utf-8")
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: gclbench-fate\nVersion: 0.1\n", encoding="utf-8"
+    )
+    (metadata / "entry_points.txt").write_text(
+        "[gclbench.methods]\nfate = fate:Fate\n", encoding="utf-8"
+    )
     return folder

@@ -1,4 +1,5 @@
-"""The sweep that every launcher must do alike: eight short runs, and what a local sweep makes of them."""
+"""The sweep that every launcher must do alike: eight short runs, and what a local sweep makes of
+them."""
 
 from __future__ import annotations
 
@@ -70,7 +71,9 @@ def records(folder: Path) -> dict[str, Record]:
 
 def metrics(folder: Path) -> dict[str, dict[str, float]]:
     found = records(folder)
-    assert {record.status for record in found.values()} <= {"ok"}, [record.reason for record in found.values()]
+    assert {record.status for record in found.values()} <= {"ok"}, [
+        record.reason for record in found.values()
+    ]
     return {run_id: record.metrics for run_id, record in found.items()}
 
 
@@ -85,7 +88,8 @@ def local() -> dict[str, dict[str, float]]:
 
 
 def at_work(folder: Path) -> list[int]:
-    """Process ids of runs that are in the middle of their training and have written a checkpoint; needs a short `checkpoint_every`."""
+    """Process ids of runs that are in the middle of their training and have written a checkpoint;
+    needs a short `checkpoint_every`."""
     found = []
     for path in folder.glob("runs/*/checkpoint.pt"):
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,5 @@
-"""From experiments to units: what is run together, what is recorded already, and the command that repeats a run."""
+"""From experiments to units: what is run together, what is recorded already, and the command that
+repeats a run."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gclbench.config import load
+from gclbench.config.validation import load
 from gclbench.data.mirror import DataUnavailable
 from gclbench.launch.plan import Batch, expand, repeatable
 from gclbench.launch.unit import specification
@@ -33,13 +34,17 @@ def record(run_id: str, status: str = "ok", **more: Any) -> Record:
     return Record(run_id, {**kinds, "seed": 0}, status, **more)
 
 
-def test_tasks_that_hide_nothing_are_one_job_per_seed_and_link_prediction_its_own(tmp_path: Path) -> None:
+def test_tasks_that_hide_nothing_are_one_job_per_seed_and_link_prediction_its_own(
+    tmp_path: Path,
+) -> None:
     result = planned(tmp_path, "seeds=2")
     assert names(result) == [["clustering", "classification"], ["link_prediction"]] * 2
     assert [unit.seed for unit in result.units] == [0, 0, 1, 1]
     assert len(result.ids) == len(set(result.ids)) == 6
     assert result.ids == [
-        run_id for first, second in zip(result.units[::2], result.units[1::2], strict=True) for run_id in (*first.ids, *second.ids)
+        run_id
+        for first, second in zip(result.units[::2], result.units[1::2], strict=True)
+        for run_id in (*first.ids, *second.ids)
     ]
     assert result.done == {}
     assert result.units[0].title == "dmat_i · digits · seed 0 · clustering, classification"
@@ -49,16 +54,23 @@ def test_ids_are_those_of_the_specifications(tmp_path: Path) -> None:
     """They are computed without making a specification for every seed."""
     experiment = load(["method=dmat_i", "negatives=uniform", "seeds=[0,7]"])
     for unit in expand([experiment], Store(tmp_path), lambda dataset: HASH).units:
-        assert unit.ids == tuple(specification(experiment, task, unit.seed, HASH).id for task in unit.tasks)
+        assert unit.ids == tuple(
+            specification(experiment, task, unit.seed, HASH).id for task in unit.tasks
+        )
 
 
 def test_a_run_that_several_commands_name_is_taken_once(tmp_path: Path) -> None:
-    experiments = [load(["task=clustering", "seeds=2"]), load(["task=clustering", "method.tau=1", "seeds=3"])]
+    experiments = [
+        load(["task=clustering", "seeds=2"]),
+        load(["task=clustering", "method.tau=1", "seeds=3"]),
+    ]
     batch = expand(experiments, Store(tmp_path), lambda dataset: HASH)
     assert [unit.seed for unit in batch.units] == [0, 1, 2] and len(batch.ids) == 3
 
 
-def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(tmp_path: Path) -> None:
+def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
+    tmp_path: Path,
+) -> None:
     def content_hash(dataset: Any) -> str:
         if type(dataset).__name__ != "Digits":
             raise DataUnavailable("dataset 'cora' is not there")
@@ -77,18 +89,27 @@ def test_a_datasets_hash_is_asked_for_once(tmp_path: Path) -> None:
     assert len(asked) == 1
 
 
-def test_no_file_is_looked_for_of_runs_without_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_looked_for_of_runs_without_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Store, "read", lambda self, run_id: pytest.fail(f"looked for {run_id}"))
     assert len(planned(tmp_path, "seeds=100").units) == 200
 
 
 def test_a_semi_supervised_method_runs_the_task_that_reveals_labels(tmp_path: Path) -> None:
     assert names(planned(tmp_path, "method=dmt")) == [["classification"]]
-    assert names(planned(tmp_path, "method=dmat_i", "method.train_on=labelled")) == [["classification"]]
+    assert names(planned(tmp_path, "method=dmat_i", "method.train_on=labelled")) == [
+        ["classification"]
+    ]
 
 
-def test_tasks_that_were_named_are_run_each_on_an_embedding_of_its_own_when_labels_differ(tmp_path: Path) -> None:
-    assert names(planned(tmp_path, "method=dmt", "task=[clustering,classification]")) == [["clustering"], ["classification"]]
+def test_tasks_that_were_named_are_run_each_on_an_embedding_of_its_own_when_labels_differ(
+    tmp_path: Path,
+) -> None:
+    assert names(planned(tmp_path, "method=dmt", "task=[clustering,classification]")) == [
+        ["clustering"],
+        ["classification"],
+    ]
 
 
 def test_what_is_recorded_is_not_planned_again(tmp_path: Path) -> None:
@@ -103,7 +124,11 @@ def test_what_is_recorded_is_not_planned_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "rerun,repeated",
-    [("never", []), ("failed", ["failed", "interrupted"]), ("all", ["ok", "oom", "failed", "interrupted"])],
+    [
+        ("never", []),
+        ("failed", ["failed", "interrupted"]),
+        ("all", ["ok", "oom", "failed", "interrupted"]),
+    ],
 )
 def test_rerun(tmp_path: Path, rerun: str, repeated: list[str]) -> None:
     ids = planned(tmp_path, "task=clustering", "seeds=4").ids
@@ -137,7 +162,11 @@ def test_rerun(tmp_path: Path, rerun: str, repeated: list[str]) -> None:
     ],
 )
 def test_what_rerun_failed_repeats(
-    status: str, limits: dict[str, float], time_limit: float | None, memory_limit: float | None, repeats: bool
+    status: str,
+    limits: dict[str, float],
+    time_limit: float | None,
+    memory_limit: float | None,
+    repeats: bool,
 ) -> None:
     assert repeatable(record("0" * 16, status, limits=limits), time_limit, memory_limit) is repeats
 
@@ -207,7 +236,11 @@ def test_the_recorded_command_is_that_run_and_no_other(tmp_path: Path) -> None:
         "method.architecture=[16,8]", "seeds=2", "runs_dir=some where", "launcher.workers=2", "memory_limit=50", "checkpoint_every=9",
     )  # fmt: skip
     result = planned(tmp_path, *command)
-    texts = {run_id: unit.command(task) for unit in result.units for run_id, task in zip(unit.ids, unit.tasks, strict=True)}
+    texts = {
+        run_id: unit.command(task)
+        for unit in result.units
+        for run_id, task in zip(unit.ids, unit.tasks, strict=True)
+    }
     assert set(texts) == set(result.ids)
     for run_id, text in texts.items():
         program, *overrides = shlex.split(text)
@@ -215,5 +248,6 @@ def test_the_recorded_command_is_that_run_and_no_other(tmp_path: Path) -> None:
         assert planned(tmp_path, *overrides).ids == [run_id], text
     assert (
         texts[result.ids[0]]
-        == "gclbench method.lr=0.5 task.clustering.n_init=3 'method.architecture=[16,8]' task=clustering 'seeds=[0]'"
+        == "gclbench method.lr=0.5 task.clustering.n_init=3 'method.architecture=[16,8]'"
+        " task=clustering 'seeds=[0]'"
     )

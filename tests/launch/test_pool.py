@@ -16,7 +16,9 @@ from gclbench.launch.unit import Unit
 UNIT = Unit("dmat", "cora", (), 0, ("clustering",), ("0" * 16,), "0" * 64, ("",))
 
 
-def test_a_worker_that_comes_up_during_an_interrupt_begins_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_comes_up_during_an_interrupt_begins_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     coming_up, told = threading.Event(), threading.Event()
     performed: list[Any] = []
     closed: list[Slow] = []
@@ -35,7 +37,9 @@ def test_a_worker_that_comes_up_during_an_interrupt_begins_nothing(tmp_path: Pat
             closed.append(self)
 
     monkeypatch.setattr(pool, "Worker", Slow)
-    workers = Pool(str(tmp_path), [{}], 1, lambda title: contextlib.nullcontext(), lambda text: None)  # type: ignore[arg-type, return-value]
+    workers = Pool(
+        str(tmp_path), [{}], 1, lambda title: contextlib.nullcontext(), lambda text: None
+    )  # type: ignore[arg-type, return-value]
     running = threading.Thread(target=workers.run, args=([UNIT, UNIT],))
     running.start()
     assert coming_up.wait(10)

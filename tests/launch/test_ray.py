@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.config import load
-from gclbench.hyperparameters import bind
+from gclbench.component.settings import bind
+from gclbench.config.validation import load
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.plan import expand
 from gclbench.launch.ray import Ray, environment, knock, record_interrupted
@@ -31,7 +31,10 @@ def test_an_address_that_refuses_is_named_at_once(prefix: str) -> None:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: refuses
         address = f"{prefix}127.0.0.1:{taken.getsockname()[1]}"
         begun = time.monotonic()
-        with pytest.raises(LaunchError, match=f"launcher.address={address}: nobody answers there .*Connection refused"):
+        with pytest.raises(
+            LaunchError,
+            match=f"launcher.address={address}: nobody answers there .*Connection refused",
+        ):
             knock(address)
         assert time.monotonic() - begun < 5
 
@@ -58,7 +61,9 @@ def test_wrong_settings() -> None:
     ]
 
 
-def test_workers_get_what_they_need_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_workers_get_what_they_need_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith("GCLBENCH_"):
@@ -67,14 +72,25 @@ def test_workers_get_what_they_need_and_nothing_else(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.setenv("A_SECRET", "x")
     monkeypatch.setenv("PYTHONPATH", f"src{os.pathsep}/opt")
-    assert environment() == {"GCLBENCH_OFFLINE": "1", "OMP_NUM_THREADS": "2", "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}/opt"}
+    assert environment() == {
+        "GCLBENCH_OFFLINE": "1",
+        "OMP_NUM_THREADS": "2",
+        "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}/opt",
+    }
     monkeypatch.delenv("PYTHONPATH")
     assert "PYTHONPATH" not in environment()
 
 
 def test_what_ray_ended_without_a_word_is_recorded_as_interrupted(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    sbm = ["dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "method=kmeans", "task=clustering"]
+    sbm = [
+        "dataset=sbm",
+        "dataset.nodes=60",
+        "dataset.classes=2",
+        "dataset.features=6",
+        "method=kmeans",
+        "task=clustering",
+    ]
     units = expand([load([*sbm, "seeds=2", f"runs_dir={tmp_path}"])], store).units
     record_interrupted(units[:1], str(tmp_path))
     (first,) = store.scan()
@@ -82,4 +98,7 @@ def test_what_ray_ended_without_a_word_is_recorded_as_interrupted(tmp_path: Path
     # A worker that did record what it was at knows more: its record stays.
     store.write(replace(first, reason="its own"))
     record_interrupted(units, str(tmp_path))
-    assert {record.seed: record.reason == "its own" for record in store.scan()} == {0: True, 1: False}
+    assert {record.seed: record.reason == "its own" for record in store.scan()} == {
+        0: True,
+        1: False,
+    }

@@ -32,14 +32,27 @@ def test_eight_runs_one_of_whose_workers_is_killed(tmp_path: Path) -> None:
     )
     # One line per unit, and none of Ray's own.
     lines = err.splitlines()
-    assert len(lines) == 8 and all(line.startswith("dmat_i · digits · seed ") and "clustering: ok (" in line for line in lines), err
+    assert len(lines) == 8 and all(
+        line.startswith("dmat_i · digits · seed ") and "clustering: ok (" in line for line in lines
+    ), err
 
 
 def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
-    command = ("-m", "dataset=digits", "task=clustering", "method.epochs=1000000,2", "launcher=ray", "launcher.retries=0")
+    command = (
+        "-m",
+        "dataset=digits",
+        "task=clustering",
+        "method.epochs=1000000,2",
+        "launcher=ray",
+        "launcher.retries=0",
+    )
     with start(tmp_path, *command, "launcher.cpus=0.1", "checkpoint_every=0.2") as process:
         try:
-            wait_until(lambda: at_work(tmp_path) and len(records(tmp_path)) == 1, 120, "a training, and the end of the other")
+            wait_until(
+                lambda: at_work(tmp_path) and len(records(tmp_path)) == 1,
+                120,
+                "a training, and the end of the other",
+            )
             os.kill(at_work(tmp_path)[0], signal.SIGKILL)
             _, err = process.communicate(timeout=120)
         finally:
@@ -50,7 +63,14 @@ def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Pat
 
 
 def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
-    command = ("dataset=digits", "task=clustering", "method.epochs=1000000", "seeds=2", "launcher=ray", "launcher.cpus=2")
+    command = (
+        "dataset=digits",
+        "task=clustering",
+        "method.epochs=1000000",
+        "seeds=2",
+        "launcher=ray",
+        "launcher.cpus=2",
+    )
     with start(tmp_path, "-m", *command, "checkpoint_every=0.2") as process:
         try:
             wait_until(lambda: at_work(tmp_path), 120, "a training")
@@ -62,11 +82,18 @@ def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
             _, err = process.communicate(timeout=120)
         finally:
             process.kill()
-    assert process.returncode == 130 and "interrupted; what was recorded stays" in err and "SIGTERM received" not in err, err
+    assert (
+        process.returncode == 130
+        and "interrupted; what was recorded stays" in err
+        and "SIGTERM received" not in err
+    ), err
     assert {record.status for record in records(tmp_path).values()} == {"interrupted"}
 
 
 def test_more_than_there_is(tmp_path: Path) -> None:
     with start(tmp_path, "task=clustering", "launcher=ray", "launcher.cpus=1000") as process:
         _, err = process.communicate(timeout=120)
-    assert process.returncode == 1 and "a unit asks for 1000 CPUs (launcher.cpus), the largest node has" in err
+    assert (
+        process.returncode == 1
+        and "a unit asks for 1000 CPUs (launcher.cpus), the largest node has" in err
+    )

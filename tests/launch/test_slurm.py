@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.hyperparameters import bind
+from gclbench.component.settings import bind
 from gclbench.launch import slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError
 from gclbench.launch.slurm import Slurm, minutes, packed, setup
@@ -20,7 +20,8 @@ Commands = Callable[..., None]
 
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commands:
-    """Makes Slurm's commands of shell scripts: `commands(squeue="echo …")`; those not named succeed in silence."""
+    """Makes Slurm's commands of shell scripts: `commands(squeue="echo …")`; those not named succeed
+    in silence."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
@@ -45,7 +46,11 @@ def errors_of(**settings: object) -> list[str]:
 
 def test_settings_become_options_of_sbatch() -> None:
     launcher = Slurm(
-        partition="gpu", mem="16G", cpus=4, gpus="a100:1", extra={"--mail_type": "END", "exclusive": "True", "requeue": "false"}
+        partition="gpu",
+        mem="16G",
+        cpus=4,
+        gpus="a100:1",
+        extra={"--mail_type": "END", "exclusive": "True", "requeue": "false"},
     )
     assert launcher.options() == {
         "partition": "gpu",
@@ -59,15 +64,25 @@ def test_settings_become_options_of_sbatch() -> None:
 
 
 def test_extra_comes_from_the_command_line() -> None:
-    from gclbench.config import load
+    from gclbench.config.validation import load
 
-    launcher = load(["launcher=slurm", "launcher.extra={qos:long,mail-type:END}", "launcher.time=2-00:00:00"]).launcher
+    launcher = load(
+        ["launcher=slurm", "launcher.extra={qos:long,mail-type:END}", "launcher.time=2-00:00:00"]
+    ).launcher
     assert launcher.extra == {"qos": "long", "mail-type": "END"} and minutes(launcher.time) == 2880
 
 
 @pytest.mark.parametrize(
     "text,expected",
-    [("90", 90), ("2:30", 3), ("1:30:00", 90), ("4:00:01", 241), ("2-0", 2880), ("1-02:03", 1563), ("1-02:03:04", 1564)],
+    [
+        ("90", 90),
+        ("2:30", 3),
+        ("1:30:00", 90),
+        ("4:00:01", 241),
+        ("2-0", 2880),
+        ("1-02:03", 1563),
+        ("1-02:03:04", 1564),
+    ],
 )
 def test_time_is_read_as_slurm_reads_it(text: str, expected: int) -> None:
     assert minutes(text) == expected
@@ -86,9 +101,14 @@ def test_wrong_settings_are_named_together_with_what_is_right() -> None:
         "launcher.cpus=0 is out of range: it must be ≥ 1",
         "launcher.array_parallelism='many' must be a whole number",
     ]
-    assert errors_of(extra="long") == ["launcher.extra='long' must be a mapping, for example {name:value}"]
+    assert errors_of(extra="long") == [
+        "launcher.extra='long' must be a mapping, for example {name:value}"
+    ]
     (error,) = errors_of(extra={"nodes": "2"})
-    assert error == "launcher: extra={nodes:…}: a run is one task on one node; launcher.cpus and launcher.gpus make it larger"
+    assert (
+        error == "launcher: extra={nodes:…}: a run is one task on one node; launcher.cpus and"
+        " launcher.gpus make it larger"
+    )
     (error,) = errors_of(extra={"time": "5"})
     assert error == "launcher: extra={time:…} has a name of its own: launcher.time=…"
     (error,) = errors_of(extra={"--output": "x"})
@@ -104,7 +124,9 @@ def test_units_are_packed_and_an_array_never_exceeds_what_slurm_takes() -> None:
     assert len(packs) == 1000 and sum(packs, []) == list(range(10_000))
 
 
-def test_a_job_gets_folder_variables_and_absolute_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_gets_folder_variables_and_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "with space"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -112,20 +134,39 @@ def test_a_job_gets_folder_variables_and_absolute_paths(tmp_path: Path, monkeypa
     monkeypatch.setenv("GCLBENCH_DATA", "it's here")
     monkeypatch.setenv("PYTHONPATH", f"src{os.pathsep}{os.pathsep}/opt/x")
     script = tmp_path / "job.sh"
-    lines = [*setup(), f"{sys.executable} -c 'import os; print(os.getcwd()); print(*map(os.environ.get, names.split()))'"]
-    names = "GCLBENCH_OFFLINE GCLBENCH_DATA PYTHONPATH OMP_NUM_THREADS SRUN_CPUS_PER_TASK SLURM_EXPORT_ENV"
+    lines = [
+        *setup(),
+        (
+            f"{sys.executable} -c 'import os; print(os.getcwd()); print(*map(os.environ.get,"
+            " names.split()))'"
+        ),
+    ]
+    names = (
+        "GCLBENCH_OFFLINE GCLBENCH_DATA PYTHONPATH OMP_NUM_THREADS SRUN_CPUS_PER_TASK"
+        " SLURM_EXPORT_ENV"
+    )
     script.write_text("\n".join(lines).replace("names", f'"{names}"'))
     import subprocess
 
     answer = subprocess.run(
-        ["bash", str(script)], env={"SLURM_CPUS_PER_TASK": "3", "PATH": "/bin"}, cwd="/", capture_output=True, text=True
+        ["bash", str(script)],
+        env={"SLURM_CPUS_PER_TASK": "3", "PATH": "/bin"},
+        cwd="/",
+        capture_output=True,
+        text=True,
     )
-    assert answer.stdout.splitlines() == [str(folder), f"1 it's here {folder}/src:/opt/x 3 3 ALL"], answer.stderr
+    assert answer.stdout.splitlines() == [
+        str(folder),
+        f"1 it's here {folder}/src:/opt/x 3 3 ALL",
+    ], answer.stderr
 
 
 def test_no_slurm_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LaunchError, match="sbatch, squeue, scancel, scontrol, srun not found on PATH.*launcher=local"):
+    with pytest.raises(
+        LaunchError,
+        match="sbatch, squeue, scancel, scontrol, srun not found on PATH.*launcher=local",
+    ):
         slurm_queue.check_answering()
 
 
@@ -137,7 +178,9 @@ def test_no_submitit_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_controller_that_does_not_answer(commands: Commands) -> None:
     commands(scontrol="echo 'Slurmctld(primary) at head is DOWN'")
-    with pytest.raises(LaunchError, match=r"controller does not answer \(Slurmctld\(primary\) at head is DOWN\)"):
+    with pytest.raises(
+        LaunchError, match=r"controller does not answer \(Slurmctld\(primary\) at head is DOWN\)"
+    ):
         slurm_queue.check_answering()
     commands(scontrol=UP)
     slurm_queue.check_answering()
@@ -149,14 +192,29 @@ def test_a_command_that_hangs(commands: Commands) -> None:
         slurm_queue.ask("squeue", patience=0.2)
 
 
-def test_options_that_slurm_refuses_are_reported_before_anything_is_handed_over(commands: Commands) -> None:
-    commands(sbatch="echo 'sbatch: error: invalid partition specified: gpus' >&2; exit 1", sinfo="echo gpu; echo cpu; echo gpu")
+def test_options_that_slurm_refuses_are_reported_before_anything_is_handed_over(
+    commands: Commands,
+) -> None:
+    commands(
+        sbatch="echo 'sbatch: error: invalid partition specified: gpus' >&2; exit 1",
+        sinfo="echo gpu; echo cpu; echo gpu",
+    )
     with pytest.raises(
-        LaunchError, match=r"invalid partition specified: gpus .*Partitions: cpu, gpu. Did you mean launcher.partition=gpu"
+        LaunchError,
+        match=(
+            r"invalid partition specified: gpus .*Partitions: cpu, gpu. Did you mean"
+            r" launcher.partition=gpu"
+        ),
     ):
         slurm_queue.check_options(["--partition=gpus"])
-    commands(sbatch="echo 'allocation failure: Requested node configuration is not available' >&2; exit 1")
-    with pytest.raises(LaunchError, match=r"node configuration is not available \(sbatch --mem=9T\); `sinfo -o"):
+    commands(
+        sbatch=(
+            "echo 'allocation failure: Requested node configuration is not available' >&2; exit 1"
+        )
+    )
+    with pytest.raises(
+        LaunchError, match=r"node configuration is not available \(sbatch --mem=9T\); `sinfo -o"
+    ):
         slurm_queue.check_options(["--mem=9T"])
     commands(sbatch="echo 'sbatch: error: Invalid qos specification' >&2; exit 1")
     with pytest.raises(LaunchError, match="Invalid qos specification"):
@@ -164,7 +222,12 @@ def test_options_that_slurm_refuses_are_reported_before_anything_is_handed_over(
 
 
 def test_a_cluster_whose_nodes_are_down_takes_jobs_all_the_same(commands: Commands) -> None:
-    commands(sbatch="echo 'allocation failure: Required node not available (down, drained or reserved)' >&2; exit 1")
+    commands(
+        sbatch=(
+            "echo 'allocation failure: Required node not available (down, drained or reserved)'"
+            " >&2; exit 1"
+        )
+    )
     slurm_queue.check_options([])
 
 
@@ -182,15 +245,26 @@ def test_states_of_jobs(commands: Commands, tmp_path: Path) -> None:
     assert [(job, state.phase) for job, state in found.items()] == [
         ("12_0", RUNNING), ("12_1", QUEUED), ("12_2", ENDED), ("12_3", ENDED), ("13", RUNNING),
     ]  # fmt: skip
-    assert found["12_2"].word == "OUT_OF_MEMORY" and found["12_1"].reason == "Resources" and found["12_3"].word == ""
+    assert (
+        found["12_2"].word == "OUT_OF_MEMORY"
+        and found["12_1"].reason == "Resources"
+        and found["12_3"].word == ""
+    )
     assert "--jobs=12,13" in (tmp_path / "asked").read_text()
 
 
 def test_a_job_that_slurm_has_forgotten_has_ended_and_silence_is_no_end(commands: Commands) -> None:
     commands(squeue="echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1")
     assert slurm_queue.states(["7"])["7"].phase == ENDED
-    commands(squeue="echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1")
-    with pytest.raises(LaunchError, match="squeue does not answer: .*Unable to contact slurm controller"):
+    commands(
+        squeue=(
+            "echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)'"
+            " >&2; exit 1"
+        )
+    )
+    with pytest.raises(
+        LaunchError, match="squeue does not answer: .*Unable to contact slurm controller"
+    ):
         slurm_queue.states(["7"])
 
 
@@ -199,7 +273,12 @@ def test_cancel_ends_arrays_as_a_whole(commands: Commands, tmp_path: Path) -> No
     slurm_queue.cancel(["12_0", "12_1", "9"])
     slurm_queue.cancel([])
     assert (tmp_path / "cancelled").read_text() == "12 9\n"
-    commands(scancel="echo 'scancel: error: Kill job error on job id 12: Access/permission denied' >&2; exit 1")
+    commands(
+        scancel=(
+            "echo 'scancel: error: Kill job error on job id 12: Access/permission denied' >&2;"
+            " exit 1"
+        )
+    )
     with pytest.raises(LaunchError, match="scancel does not end 12: .*Access/permission denied"):
         slurm_queue.cancel(["12_0"])
 

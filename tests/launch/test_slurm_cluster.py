@@ -21,15 +21,30 @@ Slurm = Callable[..., str]
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Slurm]:
     """Runs a command of Slurm, or `slurm_local` for the script, and returns what it prints."""
-    if shutil.which("slurmctld", path=f"{os.environ['PATH']}:/usr/sbin") is None or os.geteuid() != 0:
+    if (
+        shutil.which("slurmctld", path=f"{os.environ['PATH']}:/usr/sbin") is None
+        or os.geteuid() != 0
+    ):
         pytest.skip("needs slurm-wlm and munge (apt-get install -y slurm-wlm munge), and root")
     pytest.importorskip("submitit")
-    variables = {**os.environ, "SLURM_LOCAL": FOLDER, "SLURM_LOCAL_PORT": "17817", "SLURM_LOCAL_CPUS": "2", "GRACE_S": "15"}
+    variables = {
+        **os.environ,
+        "SLURM_LOCAL": FOLDER,
+        "SLURM_LOCAL_PORT": "17817",
+        "SLURM_LOCAL_CPUS": "2",
+        "GRACE_S": "15",
+    }
     variables["SLURM_CONF"] = f"{FOLDER}/slurm.conf"
 
     def run(*command: str) -> str:
-        program = [str(ROOT / "scripts" / "slurm_local.sh")] if command[0] == "slurm_local" else [command[0]]
-        answer = subprocess.run([*program, *command[1:]], env=variables, capture_output=True, text=True, timeout=120)
+        program = (
+            [str(ROOT / "scripts" / "slurm_local.sh")]
+            if command[0] == "slurm_local"
+            else [command[0]]
+        )
+        answer = subprocess.run(
+            [*program, *command[1:]], env=variables, capture_output=True, text=True, timeout=120
+        )
         assert answer.returncode == 0, f"{command}: {answer.stdout}{answer.stderr}"
         return answer.stdout.strip()
 
@@ -39,7 +54,8 @@ def slurm() -> Iterator[Slurm]:
 
 
 def training(folder: Path) -> bool:
-    """Whether some run says that it is in the middle of its training, which it does every 15 seconds."""
+    """Whether some run says that it is in the middle of its training, which it does every 15
+    seconds."""
     for path in folder.glob("runs/*/running.json"):
         try:
             if json.loads(path.read_text()).get("iteration", 0) >= 3:
@@ -51,16 +67,27 @@ def training(folder: Path) -> bool:
 
 def test_eight_runs_through_a_preemption_and_a_node_failure(slurm: Slurm, tmp_path: Path) -> None:
     expected = local()
-    settings = ("launcher=slurm", "launcher.time=10", "launcher.units_per_job=2", "checkpoint_every=0.2")
+    settings = (
+        "launcher=slurm",
+        "launcher.time=10",
+        "launcher.units_per_job=2",
+        "checkpoint_every=0.2",
+    )
     process = start(tmp_path, *SWEEP, *settings, SLURM_CONF=f"{FOLDER}/slurm.conf")
     try:
         wait_until(lambda: at_work(tmp_path), 120, "a training")
         victim = slurm("squeue", "-h", "-r", "-t", "R", "-o", "%i").split()[0]
-        # As Slurm does before it takes a job's place away. scancel itself may go on trying until the job is back: it is not waited for.
+        # As Slurm does before it takes a job's place away. scancel itself may go on trying until
+        # the job is back: it is not waited for.
         with subprocess.Popen(
-            ["scancel", "--signal=USR2", victim], env={**os.environ, "SLURM_CONF": f"{FOLDER}/slurm.conf"}
+            ["scancel", "--signal=USR2", victim],
+            env={**os.environ, "SLURM_CONF": f"{FOLDER}/slurm.conf"},
         ) as cancel:
-            wait_until(lambda: "PENDING" in slurm("squeue", "-h", "-r", "-j", victim, "-o", "%T"), 60, "the requeue")
+            wait_until(
+                lambda: "PENDING" in slurm("squeue", "-h", "-r", "-j", victim, "-o", "%T"),
+                60,
+                "the requeue",
+            )
             cancel.kill()
         before = set(records(tmp_path))
         wait_until(lambda: at_work(tmp_path), 120, "another training")
@@ -74,25 +101,56 @@ def test_eight_runs_through_a_preemption_and_a_node_failure(slurm: Slurm, tmp_pa
         process.kill()
     assert before <= set(kept)
     assert metrics(tmp_path) == expected
-    assert {run_id: records(tmp_path)[run_id].created for run_id in kept} == kept, "a finished run was repeated"
-    assert any(record.fit.get("resumed") for record in records(tmp_path).values()), "no run went on from its checkpoint"
+    assert {run_id: records(tmp_path)[run_id].created for run_id in kept} == kept, (
+        "a finished run was repeated"
+    )
+    assert any(record.fit.get("resumed") for record in records(tmp_path).values()), (
+        "no run went on from its checkpoint"
+    )
     assert "4 Slurm jobs" in err and "once more in a new job" not in err
     (log,) = (path.read_text() for path in tmp_path.glob(f"runs/sweeps/*/slurm/{victim}_0_log.out"))
     assert f"Requeued job {victim}" in log
 
 
-def test_handed_over_preempted_by_another_job_shown_and_cancelled(slurm: Slurm, tmp_path: Path) -> None:
+def test_handed_over_preempted_by_another_job_shown_and_cancelled(
+    slurm: Slurm, tmp_path: Path
+) -> None:
     conf = {"SLURM_CONF": f"{FOLDER}/slurm.conf"}
-    command = ("submit", "dataset=digits", "task=clustering", "method.epochs=100000", "launcher=slurm", "launcher.time=10")
+    command = (
+        "submit",
+        "dataset=digits",
+        "task=clustering",
+        "method.epochs=100000",
+        "launcher=slurm",
+        "launcher.time=10",
+    )
     out, _ = finish(start(tmp_path, *command, **conf))
     (sweep,) = (path.name for path in tmp_path.glob("runs/sweeps/*"))
     assert f"sweep {sweep}: 1 runs in 1 units handed over to launcher=slurm" in out
-    (job,) = (job["id"] for job in json.loads((tmp_path / "runs" / "sweeps" / sweep / "sweep.json").read_text())["jobs"])
+    (job,) = (
+        job["id"]
+        for job in json.loads((tmp_path / "runs" / "sweeps" / sweep / "sweep.json").read_text())[
+            "jobs"
+        ]
+    )
     wait_until(lambda: training(tmp_path), 120, "the training")
-    urgent = slurm("sbatch", "--parsable", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=sleep 1")
-    wait_until(lambda: "PENDING" in slurm("squeue", "-h", "-j", job, "-o", "%T"), 60, "the preemption")
+    urgent = slurm(
+        "sbatch",
+        "--parsable",
+        "--partition=urgent",
+        "--exclusive",
+        "--output=/dev/null",
+        "--wrap=sleep 1",
+    )
+    wait_until(
+        lambda: "PENDING" in slurm("squeue", "-h", "-j", job, "-o", "%T"), 60, "the preemption"
+    )
     assert list(tmp_path.glob("runs/*/checkpoint.pt")) and not records(tmp_path)
-    wait_until(lambda: "COMPLETED" in slurm("squeue", "-h", "-t", "all", "-j", urgent, "-o", "%T"), 60, "the other job")
+    wait_until(
+        lambda: "COMPLETED" in slurm("squeue", "-h", "-t", "all", "-j", urgent, "-o", "%T"),
+        60,
+        "the other job",
+    )
     wait_until(lambda: training(tmp_path), 120, "the training's second attempt")
     with start(tmp_path, "status", sweep, **conf) as shown:
         assert "running" in shown.communicate(timeout=60)[0]
@@ -102,7 +160,12 @@ def test_handed_over_preempted_by_another_job_shown_and_cancelled(slurm: Slurm, 
 
 
 def test_options_that_this_slurm_refuses(slurm: Slurm, tmp_path: Path) -> None:
-    with start(tmp_path, "launcher=slurm", "launcher.partition=urgnt", SLURM_CONF=f"{FOLDER}/slurm.conf") as process:
+    with start(
+        tmp_path, "launcher=slurm", "launcher.partition=urgnt", SLURM_CONF=f"{FOLDER}/slurm.conf"
+    ) as process:
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 1 and "Partitions: normal, urgent. Did you mean launcher.partition=urgent?" in err
+    assert (
+        process.returncode == 1
+        and "Partitions: normal, urgent. Did you mean launcher.partition=urgent?" in err
+    )
     assert not (tmp_path / "runs").exists()

@@ -1,4 +1,5 @@
-"""Inside a Slurm job, without Slurm: units in processes of their own, signals, the way back into the queue."""
+"""Inside a Slurm job, without Slurm: units in processes of their own, signals, the way back into
+the queue."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from gclbench.launch.slurm_job import Notice, Share, noticed
 from gclbench.launch.unit import PREEMPTED, Outcome, Unit
 from gclbench.records import StoreError
 
-UNITS = tuple(Unit("dmat", "cora", (), seed, ("clustering",), (f"run{seed}",), "0" * 64, ("",)).plain() for seed in range(3))
+UNITS = tuple(
+    Unit("dmat", "cora", (), seed, ("clustering",), (f"run{seed}",), "0" * 64, ("",)).plain()
+    for seed in range(3)
+)
 
 Perform = Callable[..., Outcome]
 
@@ -92,12 +96,20 @@ def test_a_unit_whose_process_always_dies_is_recorded_and_the_others_go_on(
     performs(perform)
     monkeypatch.setattr(slurm_job, "give_up", give_up)
     monkeypatch.setattr(slurm_job, "oom_kills", lambda: 0)
-    assert Share(UNITS, str(tmp_path), 1.0)() == [("run0", "ok"), ("run1", "failed"), ("run2", "ok")]
+    assert Share(UNITS, str(tmp_path), 1.0)() == [
+        ("run0", "ok"),
+        ("run1", "failed"),
+        ("run2", "ok"),
+    ]
     assert (tmp_path / "attempts").read_text() == "xx"
-    assert (tmp_path / "reason").read_text() == "failed: its worker process was killed by signal 9 (SIGKILL), 2 times"
+    assert (
+        tmp_path / "reason"
+    ).read_text() == "failed: its worker process was killed by signal 9 (SIGKILL), 2 times"
 
 
-def test_a_store_that_cannot_be_written_ends_the_job(performs: Callable[[Perform], None], tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_ends_the_job(
+    performs: Callable[[Perform], None], tmp_path: Path
+) -> None:
     def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
         raise StoreError(28, "cannot write /there: the disk is full")
 
@@ -140,7 +152,10 @@ def test_slurms_signal_lets_the_training_write_its_checkpoint_and_then_puts_the_
 
 
 def test_sigterm_writes_the_checkpoint_and_waits_for_the_kill_before_it_puts_the_job_back(
-    performs: Callable[[Perform], None], tmp_path: Path, requeued: list[int], monkeypatch: pytest.MonkeyPatch
+    performs: Callable[[Perform], None],
+    tmp_path: Path,
+    requeued: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(slurm_job, "KILL_WAIT", 0.5)
     performs(told_to_stop)
@@ -196,7 +211,11 @@ def test_a_job_that_may_not_go_back_again_records_a_timeout(
     with pytest.raises(RuntimeError, match="too many times"):
         Share(UNITS, str(tmp_path), 30.0)()
     thread.join()
-    assert (tmp_path / "reason").read_text().startswith("timeout: Job not requeued because: timed-out too many times.")
+    assert (
+        (tmp_path / "reason")
+        .read_text()
+        .startswith("timeout: Job not requeued because: timed-out too many times.")
+    )
 
 
 def test_signal_handlers_are_given_back() -> None:
@@ -206,7 +225,9 @@ def test_signal_handlers_are_given_back() -> None:
     assert [signal.getsignal(number) for number in (signal.SIGUSR2, signal.SIGTERM)] == before
 
 
-def test_a_left_over_of_a_killed_checkpoint_does_not_stop_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_left_over_of_a_killed_checkpoint_does_not_stop_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submitit = pytest.importorskip("submitit")
     monkeypatch.setenv("SUBMITIT_EXECUTOR", "slurm")
     monkeypatch.setenv("SLURM_JOB_ID", "7")

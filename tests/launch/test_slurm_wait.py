@@ -17,7 +17,8 @@ from gclbench.launch.unit import Unit
 
 
 class Cluster:
-    """A Slurm of a test: each job's states in the order in which the queue is looked at, and which units have records."""
+    """A Slurm of a test: each job's states in the order in which the queue is looked at, and which
+    units have records."""
 
     def __init__(self) -> None:
         self.histories: dict[str, list[str]] = {}
@@ -48,7 +49,10 @@ class Cluster:
         self.handed_over.append(places)
         packs = slurm.packed(places, launcher.units_per_job, 1000)
         master = len(self.handed_over)
-        return [{"id": f"{master}_{index}", "units": pack, "log": f"/logs/{master}_{index}"} for index, pack in enumerate(packs)]
+        return [
+            {"id": f"{master}_{index}", "units": pack, "log": f"/logs/{master}_{index}"}
+            for index, pack in enumerate(packs)
+        ]
 
 
 @pytest.fixture
@@ -56,8 +60,12 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     cluster = Cluster()
     monkeypatch.setattr(slurm, "_FIRST_LOOK", 0.0)
     monkeypatch.setattr(slurm_queue, "states", cluster.states)
-    monkeypatch.setattr(Slurm, "_submit", lambda self, sweep, places: cluster.submit(self, sweep, places))
-    monkeypatch.setattr(unit, "missing", lambda unit, store: () if unit.seed in cluster.recorded else (0,))
+    monkeypatch.setattr(
+        Slurm, "_submit", lambda self, sweep, places: cluster.submit(self, sweep, places)
+    )
+    monkeypatch.setattr(
+        unit, "missing", lambda unit, store: () if unit.seed in cluster.recorded else (0,)
+    )
 
     def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> list[tuple[str, str]]:
         cluster.recorded.add(unit.seed)
@@ -71,7 +79,10 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.fixture
 def run(cluster: Cluster, tmp_path: Path) -> Callable[..., Sweep]:
     def go(units: int, **settings: Any) -> Sweep:
-        made = tuple(Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",)) for seed in range(units))
+        made = tuple(
+            Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",))
+            for seed in range(units)
+        )
         sweep = Sweep(str(tmp_path), made, "slurm", {})
         cluster.folder = tmp_path
         Slurm(**settings).run(sweep, None, cluster.notes.append)  # type: ignore[arg-type]
@@ -81,7 +92,10 @@ def run(cluster: Cluster, tmp_path: Path) -> Callable[..., Sweep]:
 
 
 def test_a_sweep_without_trouble(cluster: Cluster, run: Callable[..., Sweep]) -> None:
-    cluster.histories = {"1_0": ["PENDING", "RUNNING", "COMPLETED"], "1_1": ["PENDING", "PENDING", "RUNNING", ""]}
+    cluster.histories = {
+        "1_0": ["PENDING", "RUNNING", "COMPLETED"],
+        "1_1": ["PENDING", "PENDING", "RUNNING", ""],
+    }
     cluster.records_on_end = {"1_0": {0, 1}, "1_1": {2}}
     sweep = run(3, units_per_job=2)
     assert cluster.handed_over == [[0, 1, 2]] and cluster.given_up == []
@@ -96,18 +110,37 @@ def test_a_sweep_without_trouble(cluster: Cluster, run: Callable[..., Sweep]) ->
     assert [job["id"] for job in Sweep.read(sweep.folder).jobs] == ["1_0", "1_1"]
 
 
-def test_what_a_dead_job_left_is_done_once_more_and_then_recorded(cluster: Cluster, run: Callable[..., Sweep]) -> None:
-    cluster.histories = {"1_0": ["RUNNING", "FAILED"], "2_0": ["OUT_OF_MEMORY"], "3_0": ["COMPLETED"]}
+def test_what_a_dead_job_left_is_done_once_more_and_then_recorded(
+    cluster: Cluster, run: Callable[..., Sweep]
+) -> None:
+    cluster.histories = {
+        "1_0": ["RUNNING", "FAILED"],
+        "2_0": ["OUT_OF_MEMORY"],
+        "3_0": ["COMPLETED"],
+    }
     cluster.records_on_end = {"1_0": {0}, "3_0": {2}}
     sweep = run(3, units_per_job=3)
     assert cluster.handed_over == [[0, 1, 2], [1, 2], [2]]
-    assert cluster.given_up == [(1, "oom", "its Slurm job 2_0 ended twice during this run, last as OUT_OF_MEMORY; log: /logs/2_0")]
-    assert any("job 1_0 ended (FAILED) during dmat · cora · seed 1 · clustering; once more" in note for note in cluster.notes)
+    assert cluster.given_up == [
+        (
+            1,
+            "oom",
+            "its Slurm job 2_0 ended twice during this run, last as OUT_OF_MEMORY; log: /logs/2_0",
+        )
+    ]
+    assert any(
+        "job 1_0 ended (FAILED) during dmat · cora · seed 1 · clustering; once more" in note
+        for note in cluster.notes
+    )
     assert [job["id"] for job in Sweep.read(sweep.folder).jobs] == ["1_0", "2_0", "3_0"]
 
 
-@pytest.mark.parametrize("word,status", [("TIMEOUT", "timeout"), ("NODE_FAIL", "failed"), ("", "failed")])
-def test_the_status_of_what_is_given_up(word: str, status: str, cluster: Cluster, run: Callable[..., Sweep]) -> None:
+@pytest.mark.parametrize(
+    "word,status", [("TIMEOUT", "timeout"), ("NODE_FAIL", "failed"), ("", "failed")]
+)
+def test_the_status_of_what_is_given_up(
+    word: str, status: str, cluster: Cluster, run: Callable[..., Sweep]
+) -> None:
     cluster.histories = {"1_0": [word], "2_0": [word]}
     run(1)
     assert [entry[:2] for entry in cluster.given_up] == [(0, status)]
@@ -117,10 +150,15 @@ def test_a_cancelled_job_is_not_started_again(cluster: Cluster, run: Callable[..
     cluster.histories = {"1_0": ["CANCELLED"]}
     run(1)
     assert cluster.handed_over == [[0]] and cluster.given_up == []
-    assert "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them" in cluster.notes
+    assert (
+        "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them"
+        in cluster.notes
+    )
 
 
-def test_a_sweep_that_was_cancelled_elsewhere_is_not_handed_over_again(cluster: Cluster, run: Callable[..., Sweep]) -> None:
+def test_a_sweep_that_was_cancelled_elsewhere_is_not_handed_over_again(
+    cluster: Cluster, run: Callable[..., Sweep]
+) -> None:
     """However its jobs ended: some end by themselves at that moment."""
 
     def cancelled_meanwhile() -> set[int]:
@@ -133,11 +171,20 @@ def test_a_sweep_that_was_cancelled_elsewhere_is_not_handed_over_again(cluster: 
     cluster.histories = {"1_0": ["RUNNING", "FAILED"], "1_1": ["COMPLETED"]}
     cluster.on_end = cancelled_meanwhile
     sweep = run(2)
-    assert cluster.handed_over == [[0, 1]] and cluster.given_up == [] and Sweep.read(sweep.folder).cancelled
-    assert "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them" in cluster.notes
+    assert (
+        cluster.handed_over == [[0, 1]]
+        and cluster.given_up == []
+        and Sweep.read(sweep.folder).cancelled
+    )
+    assert (
+        "job 1_0 was cancelled before 1 of its units were done; the same command goes on with them"
+        in cluster.notes
+    )
 
 
-def test_a_controller_that_is_away_for_a_while_ends_nothing(cluster: Cluster, run: Callable[..., Sweep]) -> None:
+def test_a_controller_that_is_away_for_a_while_ends_nothing(
+    cluster: Cluster, run: Callable[..., Sweep]
+) -> None:
     cluster.histories = {"1_0": ["RUNNING", "COMPLETED"]}
     cluster.records_on_end = {"1_0": {0}}
     cluster.silent = 3
@@ -147,15 +194,26 @@ def test_a_controller_that_is_away_for_a_while_ends_nothing(cluster: Cluster, ru
 
 
 def test_held_jobs_are_named_with_what_lets_them_go(cluster: Cluster) -> None:
-    text = slurm._summary([{"id": "1_0"}], {"1_0": JobState("PENDING", "launch failed requeued held")})
-    assert text == "Slurm: 0 jobs running, 1 queued (launch failed requeued held); held: `scontrol release 1_0` lets them go on"
+    text = slurm._summary(
+        [{"id": "1_0"}], {"1_0": JobState("PENDING", "launch failed requeued held")}
+    )
+    assert (
+        text
+        == "Slurm: 0 jobs running, 1 queued (launch failed requeued held); held: `scontrol release"
+        " 1_0` lets them go on"
+    )
 
 
-def test_ctrl_c_leaves_the_jobs_and_says_so(cluster: Cluster, run: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_leaves_the_jobs_and_says_so(
+    cluster: Cluster, run: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(ids: Any) -> dict[str, JobState]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(slurm_queue, "states", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run(1)
-    assert "the jobs go on in Slurm: `gclbench status " in cluster.notes[-1] and "`gclbench cancel " in cluster.notes[-1]
+    assert (
+        "the jobs go on in Slurm: `gclbench status " in cluster.notes[-1]
+        and "`gclbench cancel " in cluster.notes[-1]
+    )

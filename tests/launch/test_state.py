@@ -17,13 +17,20 @@ from gclbench.launch.state import SweepState, state_of
 from gclbench.launch.sweep import Sweep
 from gclbench.launch.unit import Unit
 
-UNITS = tuple(Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",)) for seed in range(3))
+UNITS = tuple(
+    Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",))
+    for seed in range(3)
+)
 
 
-def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without `submit`: the process that was started is the sweep's job."""
     task = SimpleNamespace(remote=lambda *arguments: object())
-    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(remote=lambda **options: lambda function: task))
+    monkeypatch.setitem(
+        sys.modules, "ray", SimpleNamespace(remote=lambda **options: lambda function: task)
+    )
     monkeypatch.setattr(Ray, "_connected", lambda self, ray, note: contextlib.nullcontext())
     seen: list[SweepState] = []
 
@@ -38,7 +45,9 @@ def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(tmp_path
     assert [(state.queued, state.lost, state.over) for state in seen] == [(3, 0, False)]
     (job,) = Sweep.read(sweep.folder).jobs
     assert job["pid"] == os.getpid() and background.state(job) == "running"
-    assert background.state({**job, "begun": "1"}) == "ended", "another process of that number is not it"
+    assert background.state({**job, "begun": "1"}) == "ended", (
+        "another process of that number is not it"
+    )
 
 
 def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:

@@ -12,15 +12,22 @@ from pathlib import Path
 import pytest
 import torch
 
-from gclbench import runner
-from gclbench.config import load
+from gclbench.config.validation import load
 from gclbench.launch.plan import expand
-from gclbench.launch.presence import announced, present
+from gclbench.launch.running import announced, present
 from gclbench.launch.unit import PREEMPTED, Unit, give_up, missing, perform
 from gclbench.records import Record, Store
+from gclbench.run import runner
 
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8", "device=cpu")
-QUICK = (*SMALL, "method=dmat_i", "method.epochs=20", "method.batch_size=32", "filter=none", "task.clustering.n_init=1")
+QUICK = (
+    *SMALL,
+    "method=dmat_i",
+    "method.epochs=20",
+    "method.batch_size=32",
+    "filter=none",
+    "task.clustering.n_init=1",
+)
 TWO_TASKS = "task=[clustering,classification]"
 
 
@@ -34,7 +41,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def units(*overrides: str) -> list[Unit]:
-    command = [*QUICK, *(() if any(text.startswith("task=") for text in overrides) else (TWO_TASKS,)), *overrides]
+    command = [
+        *QUICK,
+        *(() if any(text.startswith("task=") for text in overrides) else (TWO_TASKS,)),
+        *overrides,
+    ]
     return expand([load(command)], Store("runs")).units
 
 
@@ -63,7 +74,12 @@ def test_it_travels_as_json() -> None:
     text = json.dumps(unit.plain())
     assert Unit.from_plain({**json.loads(text), "of a newer version": 1}) == unit
     assert len(text) < 1000
-    assert (unit.time_limit, unit.memory_limit, unit.checkpoint_every, unit.tasks) == (7, 50, 3, ("clustering", "classification"))
+    assert (unit.time_limit, unit.memory_limit, unit.checkpoint_every, unit.tasks) == (
+        7,
+        50,
+        3,
+        ("clustering", "classification"),
+    )
     with pytest.raises(ValueError, match="not a unit of work: .*'ids'"):
         Unit.from_plain({key: value for key, value in unit.plain().items() if key != "ids"})
 
@@ -75,8 +91,13 @@ def test_it_is_done_once() -> None:
     assert missing(unit, Store("runs")) == ()
     assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
     assert written(unit) == before
-    assert sorted(path.name for path in Path("runs").iterdir()) == sorted(unit.ids), "no other file stays"
-    assert all([path.name for path in folder.iterdir()] == ["record.json"] for folder in Path("runs").iterdir())
+    assert sorted(path.name for path in Path("runs").iterdir()) == sorted(unit.ids), (
+        "no other file stays"
+    )
+    assert all(
+        [path.name for path in folder.iterdir()] == ["record.json"]
+        for folder in Path("runs").iterdir()
+    )
 
 
 def test_only_what_is_missing_is_done_and_comes_out_the_same() -> None:
@@ -99,7 +120,9 @@ def test_a_repetition_that_was_asked_for_is_done_once_too() -> None:
     before = written(first)
     perform(again, "runs")
     between = written(first)
-    assert all(between[run_id] != before[run_id] for run_id in first.ids), "the seconds differ at least"
+    assert all(between[run_id] != before[run_id] for run_id in first.ids), (
+        "the seconds differ at least"
+    )
     perform(again, "runs")
     assert written(first) == between, "a requeued job must not repeat it once more"
 
@@ -119,11 +142,15 @@ def test_told_to_stop_it_leaves_a_checkpoint_and_goes_on_to_the_same_numbers() -
     for run_id in unit.ids:
         Store("runs").path(run_id).unlink()
     stopper = Stopper(after=7)
-    assert perform(unit, "runs", stopper, stopper.flag) == [(run_id, PREEMPTED) for run_id in unit.ids]
+    assert perform(unit, "runs", stopper, stopper.flag) == [
+        (run_id, PREEMPTED) for run_id in unit.ids
+    ]
     assert not any(Store("runs").path(run_id).exists() for run_id in unit.ids)
     checkpoint = Store("runs").path(unit.ids[0]).with_name("checkpoint.pt")
     assert checkpoint.exists()
-    assert perform(unit, "runs", None, stopper.flag) == [(run_id, PREEMPTED) for run_id in unit.ids], "still told to stop"
+    assert perform(unit, "runs", None, stopper.flag) == [
+        (run_id, PREEMPTED) for run_id in unit.ids
+    ], "still told to stop"
     torch.manual_seed(5)
     assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
     resumed = [record_of(unit, place) for place in (0, 1)]
@@ -136,7 +163,7 @@ def test_seconds_of_earlier_attempts_count(monkeypatch: pytest.MonkeyPatch) -> N
     (unit,) = units("task=clustering", "checkpoint_every=1000")
     stopper = Stopper(after=7)
     perform(unit, "runs", stopper, stopper.flag)
-    from gclbench.checkpoint import Checkpoint, Progress
+    from gclbench.training.checkpoint import Checkpoint, Progress
 
     plain = Checkpoint.read
 
@@ -160,7 +187,9 @@ def test_without_checkpoints_a_stopped_run_starts_anew() -> None:
     assert "resumed" not in record_of(unit).fit
 
 
-def test_between_two_evaluations_the_checkpoint_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_between_two_evaluations_the_checkpoint_is_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An interrupt in the second task's evaluation must not cost the training."""
     from gclbench.tasks.classification import Classification
 
@@ -179,7 +208,10 @@ def test_between_two_evaluations_the_checkpoint_is_handed_on(monkeypatch: pytest
     (left,) = units()
     assert left.tasks == ("classification",)
     assert perform(left, "runs") == [(unit.ids[1], "ok")]
-    assert record_of(unit, 1).fit["resumed"] == 1 and record_of(unit, 1).fit["loss"] == record_of(unit, 0).fit["loss"]
+    assert (
+        record_of(unit, 1).fit["resumed"] == 1
+        and record_of(unit, 1).fit["loss"] == record_of(unit, 0).fit["loss"]
+    )
 
 
 def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptureFixture) -> None:
@@ -188,9 +220,14 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
     perform(unit, "runs", stopper, stopper.flag)
     (other,) = units("task=clustering", "checkpoint_every=1000", "method.lr=0.5")
     Store("runs").path(other.ids[0]).parent.mkdir()
-    Store("runs").path(unit.ids[0]).with_name("checkpoint.pt").rename(Store("runs").path(other.ids[0]).with_name("checkpoint.pt"))
+    Store("runs").path(unit.ids[0]).with_name("checkpoint.pt").rename(
+        Store("runs").path(other.ids[0]).with_name("checkpoint.pt")
+    )
     perform(other, "runs")
-    assert "resumed" not in record_of(other).fit and "is of another run or version; the training starts anew" in caplog.text
+    assert (
+        "resumed" not in record_of(other).fit
+        and "is of another run or version; the training starts anew" in caplog.text
+    )
 
 
 def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
@@ -203,14 +240,22 @@ def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
     other = replace(other, ids=(spec.id,))
     assert perform(other, "runs") == [(spec.id, "failed")]
     reason = record_of(other).reason
-    assert reason.startswith("dataset 'sbm' has content ") and "and had abababababababab when the sweep was handed over" in reason
+    assert (
+        reason.startswith("dataset 'sbm' has content ")
+        and "and had abababababababab when the sweep was handed over" in reason
+    )
 
 
-def test_changed_code_or_configs_are_told_and_nothing_is_recorded(caplog: pytest.LogCaptureFixture) -> None:
+def test_changed_code_or_configs_are_told_and_nothing_is_recorded(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     (unit,) = units("task=clustering")
     with caplog.at_level(logging.ERROR):
         assert perform(replace(unit, ids=("0" * 16,)), "runs") == [("0" * 16, "failed")]
-    assert f"clustering is run {unit.ids[0]} here and was {'0' * 16} when the sweep was handed over" in caplog.text
+    assert (
+        f"clustering is run {unit.ids[0]} here and was {'0' * 16} when the sweep was handed over"
+        in caplog.text
+    )
     assert not Path("runs").exists()
 
 
@@ -219,23 +264,42 @@ def test_a_device_that_is_not_here_is_a_failed_run() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
     perform(replace(unit, device="cuda:3"), "runs")
-    assert record_of(unit).status == "failed" and "device=cuda:3: no GPU is visible to torch" in record_of(unit).reason
+    assert (
+        record_of(unit).status == "failed"
+        and "device=cuda:3: no GPU is visible to torch" in record_of(unit).reason
+    )
 
 
 def test_giving_up_records_what_is_known_and_keeps_what_is_done() -> None:
     (unit,) = units("time_limit=9")
-    perform(replace(unit, tasks=unit.tasks[:1], ids=unit.ids[:1], replaces=unit.replaces[:1]), "runs")
-    assert give_up(unit, "runs", "oom", "its worker was killed") == [(unit.ids[0], "ok"), (unit.ids[1], "oom")]
+    perform(
+        replace(unit, tasks=unit.tasks[:1], ids=unit.ids[:1], replaces=unit.replaces[:1]), "runs"
+    )
+    assert give_up(unit, "runs", "oom", "its worker was killed") == [
+        (unit.ids[0], "ok"),
+        (unit.ids[1], "oom"),
+    ]
     record = record_of(unit, 1)
-    assert (record.reason, record.limits, record.metrics) == ("its worker was killed", {"time": 9.0}, {})
+    assert (record.reason, record.limits, record.metrics) == (
+        "its worker was killed",
+        {"time": 9.0},
+        {},
+    )
     assert record.command.endswith("task=classification 'seeds=[0]'") and record.seed == 0
 
 
-def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     (unit,) = units("task=clustering")
     with caplog.at_level(logging.ERROR):
-        assert give_up(replace(unit, ids=("0" * 16,)), "runs", "oom", "its worker was killed") == [("0" * 16, "oom")]
-    assert "its worker was killed; oom is not recorded: clustering is run" in caplog.text and not Path("runs").exists()
+        assert give_up(replace(unit, ids=("0" * 16,)), "runs", "oom", "its worker was killed") == [
+            ("0" * 16, "oom")
+        ]
+    assert (
+        "its worker was killed; oom is not recorded: clustering is run" in caplog.text
+        and not Path("runs").exists()
+    )
 
 
 def test_threads_are_set_where_the_launcher_says_so() -> None:
@@ -247,7 +311,9 @@ def test_threads_are_set_where_the_launcher_says_so() -> None:
 def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:
     (unit,) = units("task=clustering")
     seen = []
-    perform(unit, "runs", lambda done, total, loss: seen.append(present(Store("runs"), unit.ids[0])))
+    perform(
+        unit, "runs", lambda done, total, loss: seen.append(present(Store("runs"), unit.ids[0]))
+    )
     found = [presence for presence in seen if presence is not None]
     assert found and found[-1].title == unit.title == "dmat_i · sbm · seed 0 · clustering"
     assert present(Store("runs"), unit.ids[0]) is None

@@ -11,8 +11,8 @@ from gclbench.methods import adaptive_smoothing
 from gclbench.methods.agc import Agc
 from gclbench.methods.clusters import Partition
 from gclbench.methods.ssgc import Ssgc
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES, K = 60, 3
 
@@ -35,7 +35,8 @@ def adjacency(graph: Graph, loops: bool) -> np.ndarray:
 
 
 def halves(z: np.ndarray) -> np.ndarray:
-    """A clustering that depends on products of rows only, as singular vectors have no sign, and on no chance."""
+    """A clustering that depends on products of rows only, as singular vectors have no sign, and on
+    no chance."""
     near = z @ z[0]
     return (near > np.sort(near)[NODES // 2 - 1]).astype(np.int64)
 
@@ -50,7 +51,14 @@ def no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tightness(x: np.ndarray, of: np.ndarray) -> float:
-    return float(np.mean([((x[of == c] - x[of == c].mean(axis=0)) ** 2).sum(axis=1).mean() for c in np.unique(of)]))
+    return float(
+        np.mean(
+            [
+                ((x[of == c] - x[of == c].mean(axis=0)) ** 2).sum(axis=1).mean()
+                for c in np.unique(of)
+            ]
+        )
+    )
 
 
 def by_hand(graph: Graph, name: str, most: int) -> tuple[np.ndarray, list[float]]:
@@ -90,7 +98,11 @@ def test_the_order_at_which_the_spread_rises(graph: Graph, name: str, most: int)
 
 def test_ssgc_gives_the_smoothed_features_too(graph: Graph) -> None:
     s, x = adjacency(graph, False), graph.x.double().numpy()
-    found = Ssgc(max_order=2, n_init=7, dimensions=4, output="filtered").fit(graph, torch.full((NODES,), -1), Streams(0), Watch()).z
+    found = (
+        Ssgc(max_order=2, n_init=7, dimensions=4, output="filtered")
+        .fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
+        .z
+    )
     _, curve = by_hand(graph, "ssgc", 2)
     assert curve[1] < curve[0], "else order 1 would be returned"
     np.testing.assert_allclose(found, (s @ x + s @ s @ x) / 2, atol=1e-5)

@@ -9,13 +9,14 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
-from gclbench.graph import Embedding, Unsupported, make_graph
-from gclbench.hyperparameters import identity_of
+from gclbench.component.settings import identity_of
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported, make_graph
 from gclbench.methods import age
 from gclbench.methods.age import Age, Best, PairProducts, ScaledLinear
 from gclbench.methods.pair_ranking import least_similar
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES = 20
 NONE = torch.full((NODES,), -1)
@@ -24,8 +25,12 @@ NONE = torch.full((NODES,), -1)
 @pytest.fixture
 def graph():
     generator = torch.Generator().manual_seed(0)
-    x = torch.rand(NODES, 6, generator=generator) + 2 * torch.nn.functional.one_hot(torch.arange(NODES) % 2, 6)
-    return make_graph(x, torch.tensor([[0, 1], [2, 3]]), torch.arange(NODES) % 2, "small", undirected=True)
+    x = torch.rand(NODES, 6, generator=generator) + 2 * torch.nn.functional.one_hot(
+        torch.arange(NODES) % 2, 6
+    )
+    return make_graph(
+        x, torch.tensor([[0, 1], [2, 3]]), torch.arange(NODES) % 2, "small", undirected=True
+    )
 
 
 def scaled(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
@@ -36,7 +41,15 @@ def scaled(layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
 
 def test_four_epochs_by_hand(graph):
     method = Age(
-        epochs=4, update_every=2, hidden=5, lr=0.05, batch_size=25, upper_start=0.2, upper_end=0.1, lower_start=0.2, lower_end=0.6
+        epochs=4,
+        update_every=2,
+        hidden=5,
+        lr=0.05,
+        batch_size=25,
+        upper_start=0.2,
+        upper_end=0.1,
+        lower_start=0.2,
+        lower_end=0.6,
     )
     watch = Watch()
     found = method.fit(graph, NONE, Streams(1), watch)
@@ -61,7 +74,9 @@ def test_four_epochs_by_hand(graph):
             pairs = torch.cat([batch, negatives])
             encoded = scaled(layer, graph.x)
             logits = (encoded @ encoded.T).flatten()[pairs]
-            loss = binary_cross_entropy_with_logits(logits, (torch.arange(len(pairs)) < len(batch)).float())
+            loss = binary_cross_entropy_with_logits(
+                logits, (torch.arange(len(pairs)) < len(batch)).float()
+            )
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -72,12 +87,19 @@ def test_four_epochs_by_hand(graph):
             at_updates.append(z)
     assert [loss for _, loss in watch.curve] == pytest.approx(losses, rel=1e-4)
     assert min(float((found.z - candidate).abs().max()) for candidate in at_updates) < 1e-4
-    assert found.geometry == "cosine" and found.clusters is not None and len(found.clusters.unique()) == 2
+    assert (
+        found.geometry == "cosine"
+        and found.clusters is not None
+        and len(found.clusters.unique()) == 2
+    )
 
 
 def test_products_of_pairs_have_the_gradient_of_the_dense_matrix():
     z = torch.rand(5, 3, dtype=torch.float64, requires_grad=True)
-    one, other = torch.tensor([0, 1, 1, 4, 0]), torch.tensor([2, 1, 3, 0, 2])  # a pair twice, a node with itself
+    one, other = (
+        torch.tensor([0, 1, 1, 4, 0]),
+        torch.tensor([2, 1, 3, 0, 2]),
+    )  # a pair twice, a node with itself
     assert torch.autograd.gradcheck(lambda rows: PairProducts.apply(rows, one, other), z)
     torch.testing.assert_close(PairProducts.apply(z, one, other), (z @ z.T)[one, other])
 
@@ -101,8 +123,12 @@ def test_the_epoch_by_the_index_of_its_clusters(graph, monkeypatch):
     monkeypatch.setattr(age, "davies_bouldin", lambda z, clusters: next(indices))
     embeddings: list[torch.Tensor] = []
     encoded = age.encoded
-    monkeypatch.setattr(age, "encoded", lambda encoder, x: embeddings.append(encoded(encoder, x)) or embeddings[-1])
-    kept = Age(epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2).fit(graph, NONE, Streams(1), Watch())
+    monkeypatch.setattr(
+        age, "encoded", lambda encoder, x: embeddings.append(encoded(encoder, x)) or embeddings[-1]
+    )
+    kept = Age(epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2).fit(
+        graph, NONE, Streams(1), Watch()
+    )
     assert kept.clusters is not None and kept.clusters.shape == (NODES,) and len(embeddings) == 3
     assert torch.equal(kept.z, embeddings[1]) and not torch.equal(kept.z, embeddings[2])
 
@@ -116,7 +142,9 @@ def test_the_epoch_by_validation_pairs(graph):
         return [1.2, 1.7, 1.5][len(seen) - 1]
 
     graph.validation = validation
-    method = Age(epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2, epoch_by="validation")
+    method = Age(
+        epochs=6, update_every=2, hidden=5, lr=0.05, upper_start=0.2, epoch_by="validation"
+    )
     found = method.fit(graph, NONE, Streams(1), Watch())
     assert len(seen) == 3 and found.clusters is None
     assert torch.equal(found.z, seen[1]) and not torch.equal(found.z, seen[2])
@@ -124,16 +152,32 @@ def test_the_epoch_by_validation_pairs(graph):
 
 def test_a_task_without_validation_pairs(graph):
     with pytest.raises(
-        Unsupported, match=r"holds none out; method.epoch_by=clusters needs none, and task=link_prediction has some"
+        Unsupported,
+        match=(
+            r"holds none out; method.epoch_by=clusters needs none, and task=link_prediction has"
+            r" some"
+        ),
     ):
         Age(epoch_by="validation").fit(graph, NONE, Streams(1), Watch())
-    assert "epoch_by" not in identity_of(Age()) and identity_of(Age(epoch_by="validation"))["epoch_by"] == "validation"
+    assert (
+        "epoch_by" not in identity_of(Age())
+        and identity_of(Age(epoch_by="validation"))["epoch_by"] == "validation"
+    )
 
 
 def test_constant_features_end(graph):
-    # Their cosines, summed in another order, are above the threshold by more than the usual rounding.
-    flat = make_graph(torch.ones(40, 3000), torch.tensor([[0, 1], [2, 3]]), torch.arange(40) % 2, "flat", undirected=True)
-    found = Age(epochs=1, update_every=1, hidden=4).fit(flat, torch.full((40,), -1), Streams(0), Watch())
+    # Their cosines, summed in another order, are above the threshold by more than the usual
+    # rounding.
+    flat = make_graph(
+        torch.ones(40, 3000),
+        torch.tensor([[0, 1], [2, 3]]),
+        torch.arange(40) % 2,
+        "flat",
+        undirected=True,
+    )
+    found = Age(epochs=1, update_every=1, hidden=4).fit(
+        flat, torch.full((40,), -1), Streams(0), Watch()
+    )
     assert bool(torch.isfinite(found.z).all())
 
 

@@ -1,4 +1,5 @@
-"""What GCA, DGI, MVGRL, BGRL and CCA-SSG have in common: reruns, streams, checkpoints, and that they learn."""
+"""What GCA, DGI, MVGRL, BGRL and CCA-SSG have in common: reruns, streams, checkpoints, and that
+they learn."""
 
 from __future__ import annotations
 
@@ -12,17 +13,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.checkpoint import Checkpoint
-from gclbench.contrast.uniform import Uniform
-from gclbench.graph import Embedding, Unsupported, make_graph
+from gclbench.component.registry import METHODS
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported, make_graph
 from gclbench.methods.bgrl import Bgrl
 from gclbench.methods.cca_ssg import CcaSsg
 from gclbench.methods.dgi import Dgi
 from gclbench.methods.gca import Gca
 from gclbench.methods.mvgrl import Mvgrl
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Preempted, Watch
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Preempted, Watch
 
 NODES, INPUTS, WIDTH = 24, 12, 4
 
@@ -43,12 +45,16 @@ every_base = pytest.mark.parametrize("base", BASES.values(), ids=BASES)
 def graph() -> Data:
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(NODES) % 3
-    x = (torch.rand(NODES, INPUTS, generator=generator) < 0.2).float() + torch.nn.functional.one_hot(y, INPUTS)
+    x = (
+        torch.rand(NODES, INPUTS, generator=generator) < 0.2
+    ).float() + torch.nn.functional.one_hot(y, INPUTS)
     near = torch.rand(NODES, NODES, generator=generator) < torch.where(y[:, None] == y, 0.4, 0.05)
     return make_graph(x, near.triu(1).nonzero().T, None, "small", undirected=True)
 
 
-def fit(base: Any, graph: Data, seed: int = 0, watch: Watch | None = None, labels: Tensor | None = None) -> Embedding:
+def fit(
+    base: Any, graph: Data, seed: int = 0, watch: Watch | None = None, labels: Tensor | None = None
+) -> Embedding:
     negatives = {"negatives": Uniform()} if base.takes_negatives else {}
     seen = torch.full((NODES,), -1) if labels is None else labels
     return base.fit(graph, seen, Streams(seed), watch or Watch(), **negatives)
@@ -58,7 +64,9 @@ def fit(base: Any, graph: Data, seed: int = 0, watch: Watch | None = None, label
 def test_reruns_are_the_same_bits_and_seeds_are_not(base, graph):
     before = torch.random.get_rng_state()
     first = fit(base, graph)
-    assert torch.equal(torch.random.get_rng_state(), before), "the global random state is left alone"
+    assert torch.equal(torch.random.get_rng_state(), before), (
+        "the global random state is left alone"
+    )
     torch.rand(17)
     assert torch.equal(fit(base, graph).z, first.z)
     assert not torch.equal(fit(base, graph, seed=1).z, first.z)
@@ -90,9 +98,16 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(base, graph, tmp_pa
             stop.set()
 
     with pytest.raises(Preempted, match="stopped at iteration 3 of 7"):
-        fit(base, graph, watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop))
+        fit(
+            base,
+            graph,
+            watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop),
+        )
     heard: list[int] = []
-    watch = Watch(lambda done, total, loss: heard.append(done), checkpoint=Checkpoint(tmp_path / "state", "key", 1e9))
+    watch = Watch(
+        lambda done, total, loss: heard.append(done),
+        checkpoint=Checkpoint(tmp_path / "state", "key", 1e9),
+    )
     resumed = fit(base, graph, watch=watch)
     assert heard == [4, 5, 6, 7]
     assert torch.equal(resumed.z, straight.z)
@@ -146,7 +161,11 @@ def test_who_takes_negatives_and_why_the_others_do_not():
 @pytest.mark.parametrize("field", ["edge_drop", "feature_drop"])
 def test_a_wrong_number_of_probabilities(method, field):
     with pytest.raises(
-        ValueError, match=rf"{field} needs two probabilities, one per view, for example method.{field}=\[0.2,0.4\]; got \[0.5\]"
+        ValueError,
+        match=(
+            rf"{field} needs two probabilities, one per view, for example"
+            rf" method.{field}=\[0.2,0.4\]; got \[0.5\]"
+        ),
     ):
         method(**{field: (0.5,)})
 

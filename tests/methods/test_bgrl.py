@@ -14,18 +14,23 @@ from gclbench.graph import make_graph
 from gclbench.methods.bgrl import Bgrl, bootstrap, follow
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES = 16
 
 
 def test_the_loss_against_a_plain_loop():
-    p, t = (torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in (0, 1))
+    p, t = (
+        torch.randn(6, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        for seed in (0, 1)
+    )
     total = 0.0
     for i in range(6):
         dot = sum(float(p[i, k] * t[i, k]) for k in range(4))
-        total += 1 - dot / math.sqrt(sum(float(a * a) for a in p[i])) / math.sqrt(sum(float(a * a) for a in t[i]))
+        total += 1 - dot / math.sqrt(sum(float(a * a) for a in p[i])) / math.sqrt(
+            sum(float(a * a) for a in t[i])
+        )
     assert float(bootstrap(p, t)) == pytest.approx(total / 6, rel=1e-12)
     assert torch.autograd.gradcheck(lambda prediction: bootstrap(prediction, t), p.requires_grad_())
 
@@ -52,7 +57,9 @@ def test_the_average_takes_parameters_and_leaves_buffers():
     before = copy.deepcopy(target.state_dict())
     follow(target, online, 0.75)
     for name, slow in target.named_parameters():
-        torch.testing.assert_close(slow, 0.75 * before[name] + 0.25 * dict(online.named_parameters())[name])
+        torch.testing.assert_close(
+            slow, 0.75 * before[name] + 0.25 * dict(online.named_parameters())[name]
+        )
     assert target.norms[0].running_mean.tolist() == [5.0] * 4
 
 
@@ -60,10 +67,18 @@ def test_three_steps_by_hand():
     """Plain modules, an average of its own weights, both directions, AdamW with a scheduled rate."""
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(NODES, 6, generator=generator)
-    graph = make_graph(x, (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T, None, "small", undirected=True)
+    graph = make_graph(
+        x,
+        (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T,
+        None,
+        "small",
+        undirected=True,
+    )
     watch = Watch()
     settings = {"edge_drop": (0.3, 0.5), "feature_drop": (0.2, 0.4)}
-    method = Bgrl(epochs=3, warmup=0.4, lr=0.05, architecture=(5, 4), predictor=6, momentum=0.8, **settings)  # type: ignore[arg-type]
+    method = Bgrl(
+        epochs=3, warmup=0.4, lr=0.05, architecture=(5, 4), predictor=6, momentum=0.8, **settings
+    )  # type: ignore[arg-type]
     found = method.fit(graph, torch.full((NODES,), -1), Streams(3), watch).z
 
     rng = Streams(3)
@@ -74,11 +89,15 @@ def test_three_steps_by_hand():
     with rng.seeded("target"):
         target = Gcn(6, (5, 4), "prelu", batch_norm=True)
     assert not torch.equal(target.weights[0], encoder.weights[0])
-    optimiser = torch.optim.AdamW([*encoder.parameters(), *predictor.parameters()], lr=0.05, weight_decay=1e-5, fused=False)
+    optimiser = torch.optim.AdamW(
+        [*encoder.parameters(), *predictor.parameters()], lr=0.05, weight_decay=1e-5, fused=False
+    )
     views = rng.torch("views")
     losses = []
     for step in range(3):
-        optimiser.param_groups[0]["lr"] = 0.05 * (step / 1.2 if step < 1.2 else 0.5 * (1 + math.cos(math.pi * (step - 1.2) / 1.8)))
+        optimiser.param_groups[0]["lr"] = 0.05 * (
+            step / 1.2 if step < 1.2 else 0.5 * (1 + math.cos(math.pi * (step - 1.2) / 1.8))
+        )
         drawn = []
         for edge, column in ((0.3, 0.2), (0.5, 0.4)):
             keep = torch.rand(graph.edge_index.shape[1], generator=views) >= edge
@@ -95,4 +114,6 @@ def test_three_steps_by_hand():
             slow.data = keeping * slow.data + (1 - keeping) * fast.data
     assert [loss for _, loss in watch.curve] == pytest.approx(losses, rel=1e-4)
     encoder.eval()
-    torch.testing.assert_close(found, encoder(features, adjacency.normalised()).detach(), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(
+        found, encoder(features, adjacency.normalised()).detach(), rtol=1e-3, atol=1e-4
+    )

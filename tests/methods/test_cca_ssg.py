@@ -12,8 +12,8 @@ from gclbench.graph import make_graph
 from gclbench.methods.cca_ssg import CcaSsg, FeatureMlp, canonical_correlation, standardised
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
@@ -34,7 +34,12 @@ def test_both_terms_against_a_plain_loop():
         return sum(p * q for p, q in zip(column(a, k), column(b, m), strict=True)) / 7
 
     alignment = -sum(correlation(u, v, k, k) for k in range(3))
-    apart = sum(((k == m) - correlation(h, h, k, m)) ** 2 for h in (u, v) for k in range(3) for m in range(3))
+    apart = sum(
+        ((k == m) - correlation(h, h, k, m)) ** 2
+        for h in (u, v)
+        for k in range(3)
+        for m in range(3)
+    )
     terms = canonical_correlation(u, v)
     assert float(terms["alignment"]) == pytest.approx(alignment)
     assert float(terms["decorrelation"]) == pytest.approx(apart)
@@ -45,7 +50,9 @@ def test_gradients():
         terms = canonical_correlation(u, v)
         return terms["alignment"] + 0.1 * terms["decorrelation"]
 
-    assert torch.autograd.gradcheck(loss, (random(6, 3).requires_grad_(), random(6, 3, seed=1).requires_grad_()))
+    assert torch.autograd.gradcheck(
+        loss, (random(6, 3).requires_grad_(), random(6, 3, seed=1).requires_grad_())
+    )
 
 
 def test_a_constant_column_becomes_zero_and_has_a_gradient():
@@ -62,7 +69,13 @@ def test_a_constant_column_becomes_zero_and_has_a_gradient():
 def test_three_steps_by_hand(encoder):
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(15, 6, generator=generator)
-    graph = make_graph(x, (torch.rand(15, 15, generator=generator) < 0.2).triu(1).nonzero().T, None, "small", undirected=True)
+    graph = make_graph(
+        x,
+        (torch.rand(15, 15, generator=generator) < 0.2).triu(1).nonzero().T,
+        None,
+        "small",
+        undirected=True,
+    )
     watch = Watch()
     method = CcaSsg(
         epochs=3,
@@ -109,7 +122,9 @@ def test_three_steps_by_hand(encoder):
     network.eval()
     # Their last bias wanders with the rounding of a gradient that is zero; ours stays.
     expected = encoded(rows, None).detach()
-    torch.testing.assert_close(found - found.mean(dim=0), expected - expected.mean(dim=0), rtol=1e-2, atol=1e-4)
+    torch.testing.assert_close(
+        found - found.mean(dim=0), expected - expected.mean(dim=0), rtol=1e-2, atol=1e-4
+    )
 
 
 def test_the_mlp_is_a_product_with_the_kept_features():
@@ -119,5 +134,6 @@ def test_the_mlp_is_a_product_with_the_kept_features():
     network = FeatureMlp(4, (3,))
     torch.testing.assert_close(network(features), x @ network.weight)
     torch.testing.assert_close(
-        network(features, torch.tensor([True, False, True, True])), x[:, [0, 2, 3]] @ network.weight[[0, 2, 3]]
+        network(features, torch.tensor([True, False, True, True])),
+        x[:, [0, 2, 3]] @ network.weight[[0, 2, 3]],
     )

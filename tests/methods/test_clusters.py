@@ -16,25 +16,40 @@ def test_the_number_of_clusters_is_the_setting_or_the_datasets_number_of_classes
     seen = without_labels(graph)
     assert seen.y is None and number_of_clusters(seen, None, "agc") == 3
     assert number_of_clusters(seen, 5, "agc") == 5
-    with pytest.raises(Unsupported, match="age was asked for 6 clusters, and 'five' has 5 nodes; .* method.clusters=K"):
+    with pytest.raises(
+        Unsupported,
+        match="age was asked for 6 clusters, and 'five' has 5 nodes; .* method.clusters=K",
+    ):
         number_of_clusters(seen, 6, "age")
-    with pytest.raises(Unsupported, match="agc needs a number of clusters, and 'none' has no labels .* method.clusters=K"):
-        number_of_clusters(make_graph(np.eye(2, dtype=np.float32), NO_EDGES, None, "none"), None, "agc")
+    with pytest.raises(
+        Unsupported,
+        match="agc needs a number of clusters, and 'none' has no labels .* method.clusters=K",
+    ):
+        number_of_clusters(
+            make_graph(np.eye(2, dtype=np.float32), NO_EDGES, None, "none"), None, "agc"
+        )
 
 
 def test_spread_against_a_double_loop() -> None:
     rng = np.random.default_rng(0)
-    x, of = rng.normal(size=(20, 4)) + 3, rng.integers(0, 3, 20) * 2  # names 0, 2, 4: gaps are no clusters
+    x, of = (
+        rng.normal(size=(20, 4)) + 3,
+        rng.integers(0, 3, 20) * 2,
+    )  # names 0, 2, 4: gaps are no clusters
     per_cluster = []
     for name in (0, 2, 4):
         rows = x[of == name]
         pairs = [((a - b) ** 2).sum() for a in rows for b in rows]
         per_cluster.append(np.mean(pairs) / 2)
-    assert spread(torch.from_numpy(x).float(), torch.from_numpy(of)) == pytest.approx(np.mean(per_cluster), rel=1e-5)
+    assert spread(torch.from_numpy(x).float(), torch.from_numpy(of)) == pytest.approx(
+        np.mean(per_cluster), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("dense_up_to", [2, 128])
-def test_leading_directions_are_the_singular_vectors(monkeypatch: pytest.MonkeyPatch, dense_up_to: int) -> None:
+def test_leading_directions_are_the_singular_vectors(
+    monkeypatch: pytest.MonkeyPatch, dense_up_to: int
+) -> None:
     monkeypatch.setattr(clusters, "DENSE_UP_TO", dense_up_to)
     x = torch.from_numpy(np.random.default_rng(1).normal(size=(40, 15))).float()
     left, values = leading_directions(x, 4, np.random.default_rng(0))
@@ -44,12 +59,19 @@ def test_leading_directions_are_the_singular_vectors(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("dense_up_to", [2, 128])
-def test_directions_that_are_not_there_are_zero(monkeypatch: pytest.MonkeyPatch, dense_up_to: int) -> None:
+def test_directions_that_are_not_there_are_zero(
+    monkeypatch: pytest.MonkeyPatch, dense_up_to: int
+) -> None:
     monkeypatch.setattr(clusters, "DENSE_UP_TO", dense_up_to)
     rng = np.random.default_rng(1)
     x = torch.from_numpy(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 15))).float()
     left, values = leading_directions(x, 5, np.random.default_rng(0))
-    assert left.shape == (40, 5) and (values[:2] > 1).all() and not values[2:].any() and not left[:, 2:].any()
+    assert (
+        left.shape == (40, 5)
+        and (values[:2] > 1).all()
+        and not values[2:].any()
+        and not left[:, 2:].any()
+    )
     torch.testing.assert_close(left[:, :2].T @ left[:, :2], torch.eye(2), rtol=1e-4, atol=1e-5)
     zero, none = leading_directions(torch.zeros(6, 9), 3, np.random.default_rng(0))
     assert zero.shape == (6, 3) and not zero.any() and not none.any()

@@ -4,13 +4,19 @@ import torch
 
 from gclbench.graph import Unsupported, make_graph
 from gclbench.methods.deepwalk import DeepWalk, random_walks
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 
 def ring(nodes: int, extra: int = 0):
     ids = np.arange(nodes)
-    return make_graph(np.eye(nodes + extra, dtype=np.float32), np.stack([ids, (ids + 1) % nodes]), None, "ring", undirected=True)
+    return make_graph(
+        np.eye(nodes + extra, dtype=np.float32),
+        np.stack([ids, (ids + 1) % nodes]),
+        None,
+        "ring",
+        undirected=True,
+    )
 
 
 def test_walks_follow_edges_and_start_everywhere():
@@ -19,12 +25,20 @@ def test_walks_follow_edges_and_start_everywhere():
     walks = random_walks(edges, 8, 3, 5, np.random.default_rng(0))
     assert walks.shape == (21, 5)
     known = set(map(tuple, edges.T.tolist()))
-    assert all((a, b) in known for walk in walks.tolist() for a, b in zip(walk[:-1], walk[1:], strict=True))
+    assert all(
+        (a, b) in known for walk in walks.tolist() for a, b in zip(walk[:-1], walk[1:], strict=True)
+    )
     assert sorted(np.bincount(walks[:, 0], minlength=8).tolist()) == [0, *[3] * 7]
 
 
 def test_neighbours_of_a_walk_are_uniform():
-    star = make_graph(np.eye(5, dtype=np.float32), np.array([[0, 0, 0, 0], [1, 2, 3, 4]]), None, "star", undirected=True)
+    star = make_graph(
+        np.eye(5, dtype=np.float32),
+        np.array([[0, 0, 0, 0], [1, 2, 3, 4]]),
+        None,
+        "star",
+        undirected=True,
+    )
     walks = random_walks(star.edge_index.numpy(), 5, 2000, 2, np.random.default_rng(1))
     counts = np.bincount(walks[walks[:, 0] == 0][:, 1], minlength=5)[1:]
     assert counts.sum() == 2000 and counts.min() > 420

@@ -11,8 +11,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from gclbench.graph import make_graph
 from gclbench.methods.dgi import Dgi
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES, INPUTS, WIDTH = 14, 7, 5
 
@@ -28,12 +28,22 @@ def normalised_adjacency(edge_index: Tensor, nodes: int) -> Tensor:
 def graph():
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(NODES, INPUTS, generator=generator)
-    return make_graph(x, (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T, None, "small", undirected=True)
+    return make_graph(
+        x,
+        (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T,
+        None,
+        "small",
+        undirected=True,
+    )
 
 
 def test_five_steps_by_hand(graph):
     watch = Watch()
-    found = Dgi(epochs=5, hidden=WIDTH, lr=0.05, patience=0).fit(graph, torch.full((NODES,), -1), Streams(2), watch).z
+    found = (
+        Dgi(epochs=5, hidden=WIDTH, lr=0.05, patience=0)
+        .fit(graph, torch.full((NODES,), -1), Streams(2), watch)
+        .z
+    )
 
     rng = Streams(2)
     x = graph.x / graph.x.sum(dim=1, keepdim=True)
@@ -49,8 +59,12 @@ def test_five_steps_by_hand(graph):
         order = torch.randperm(NODES, generator=shuffles)
         true, false = (act(s @ rows @ weight + bias) for rows in (x, x[order]))
         c = torch.sigmoid(true.mean(dim=0)).expand(NODES, WIDTH)
-        scores = [torch.nn.functional.bilinear(h, c, bilinear)[:, 0] + offset for h in (true, false)]
-        loss = binary_cross_entropy_with_logits(torch.cat(scores), torch.cat([torch.ones(NODES), torch.zeros(NODES)]))
+        scores = [
+            torch.nn.functional.bilinear(h, c, bilinear)[:, 0] + offset for h in (true, false)
+        ]
+        loss = binary_cross_entropy_with_logits(
+            torch.cat(scores), torch.cat([torch.ones(NODES), torch.zeros(NODES)])
+        )
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -63,13 +77,25 @@ def test_it_stops_when_the_loss_stops_falling_and_embeds_with_its_lowest(graph):
     """A rate this large makes the loss jump up and down."""
     told: list[float] = []
     method = Dgi(epochs=500, hidden=WIDTH, lr=0.5, patience=4)
-    found = method.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(lambda done, total, loss: told.append(loss)))
+    found = method.fit(
+        graph,
+        torch.full((NODES,), -1),
+        Streams(0),
+        Watch(lambda done, total, loss: told.append(loss)),
+    )
     best = told.index(min(told))
     assert len(told) == best + 1 + 4 < 500
     assert all(math.isfinite(loss) for loss in told)
-    # The state of the lowest loss is the one before that step: what as many steps without patience leave.
-    plain = Dgi(epochs=best, hidden=WIDTH, lr=0.5, patience=0).fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
-    assert torch.equal(found.z, plain.z) and found.findings == {"steps_kept": best} and not plain.findings
+    # The state of the lowest loss is the one before that step: what as many steps without patience
+    # leave.
+    plain = Dgi(epochs=best, hidden=WIDTH, lr=0.5, patience=0).fit(
+        graph, torch.full((NODES,), -1), Streams(0), Watch()
+    )
+    assert (
+        torch.equal(found.z, plain.z)
+        and found.findings == {"steps_kept": best}
+        and not plain.findings
+    )
 
 
 def test_randomised_slopes_are_drawn_in_training_only(graph):

@@ -13,10 +13,18 @@ from gclbench.methods.dmat import Dmat
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.dmt import Dmt
 from gclbench.nn.mlp import Mlp
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
-SETTINGS = {"epochs": 5, "architecture": (6, 4), "batch_size": 8, "tau": 0.7, "lr": 0.01, "weight_decay": 0.1, "activation": "selu"}
+SETTINGS = {
+    "epochs": 5,
+    "architecture": (6, 4),
+    "batch_size": 8,
+    "tau": 0.7,
+    "lr": 0.01,
+    "weight_decay": 0.1,
+    "activation": "selu",
+}
 NODES, WIDTH = 20, 9
 
 
@@ -55,7 +63,9 @@ def test_five_steps_by_hand(method, unit_input):
     y = torch.arange(NODES) % 3
     graph = make_graph(x, torch.empty(2, 0, dtype=torch.long), y, "toy")
     settings = {**SETTINGS, "unit_input": unit_input}
-    component = method(**settings) if method is Dmt else method(**settings, mask_fraction=0.3, views=2)
+    component = (
+        method(**settings) if method is Dmt else method(**settings, mask_fraction=0.3, views=2)
+    )
     watch = Watch()
     found = component.fit(graph, y, Streams(4), watch).z
     x = x / x.norm(dim=1, keepdim=True) if unit_input else x
@@ -63,7 +73,9 @@ def test_five_steps_by_hand(method, unit_input):
     rng = Streams(4)
     with rng.seeded("init"):
         encoder = Mlp(WIDTH, (6, 4), "selu")
-    optimiser = torch.optim.AdamW(encoder.parameters(), lr=0.01, weight_decay=0.1, foreach=False, fused=False)
+    optimiser = torch.optim.AdamW(
+        encoder.parameters(), lr=0.01, weight_decay=0.1, foreach=False, fused=False
+    )
     views, batches = rng.torch("views"), rng.torch("batches")
     queue: list[Tensor] = []
     losses = []
@@ -81,7 +93,9 @@ def test_five_steps_by_hand(method, unit_input):
                 masked = rows.clone()
                 masked[:, columns] = 0.0
                 pair = encoder(rows), encoder(masked)
-                parts.append(label_free(*pair, 0.7) if method is DmatI else labelled(*pair, y[batch], 0.7))
+                parts.append(
+                    label_free(*pair, 0.7) if method is DmatI else labelled(*pair, y[batch], 0.7)
+                )
             loss = (parts[0] + parts[1]) / 2
         optimiser.zero_grad()
         loss.backward()

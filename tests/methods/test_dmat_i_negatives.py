@@ -1,4 +1,5 @@
-"""DMAT-i against a strategy for negatives: what the strategy is handed, and that every one of them runs."""
+"""DMAT-i against a strategy for negatives: what the strategy is handed, and that every one of them
+runs."""
 
 from __future__ import annotations
 
@@ -11,16 +12,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gclbench.checkpoint import Checkpoint
-from gclbench.contrast.negatives import Negatives, Pair, RowMixture, WeightRows
-from gclbench.contrast.uniform import Uniform, UniformNegatives
+from gclbench.component.registry import NEGATIVES
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Embedding, Graph, make_graph
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, make_graph
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.subgraphs import edges_among
-from gclbench.registry import NEGATIVES
-from gclbench.streams import Streams
-from gclbench.watch import Preempted, Watch
+from gclbench.negatives.strategy import Negatives, Pair, RowMixture, WeightRows
+from gclbench.negatives.uniform import Uniform, UniformNegatives
+from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Preempted, Watch
 
 NODES, INPUTS, WIDTH = 30, 8, 4
 
@@ -81,11 +83,15 @@ class Spying:
 
 
 def method(**settings: Any) -> DmatI:
-    return DmatI(**{"epochs": 8, "architecture": (6, WIDTH), "batch_size": 8, "lr": 0.01, **settings})
+    return DmatI(
+        **{"epochs": 8, "architecture": (6, WIDTH), "batch_size": 8, "lr": 0.01, **settings}
+    )
 
 
 def fit(graph: Graph, negatives: Any, watch: Watch | None = None, **settings: Any) -> Embedding:
-    return method(**settings).fit(graph, torch.full((NODES,), -1), Streams(0), watch or Watch(), negatives)
+    return method(**settings).fit(
+        graph, torch.full((NODES,), -1), Streams(0), watch or Watch(), negatives
+    )
 
 
 def test_uniform_is_the_method_s_own_loss_to_the_bit(graph):
@@ -98,7 +104,9 @@ def test_the_plain_loss_of_pairs_averaged_over_views_is_that_of_all_views(graph)
     """The same training through the strategy's path."""
     direct, through = Watch(), Watch()
     z = fit(graph, Uniform(), direct).z
-    assert torch.allclose(fit(graph, Spying(UniformNegatives()), through).z, z, rtol=1e-3, atol=1e-4)
+    assert torch.allclose(
+        fit(graph, Spying(UniformNegatives()), through).z, z, rtol=1e-3, atol=1e-4
+    )
     for (_, a), (_, b) in zip(direct.curve, through.curve, strict=True):
         assert a == pytest.approx(b, rel=1e-4)
 
@@ -110,9 +118,17 @@ def test_what_the_strategy_is_handed(graph):
     assert [len(pair.u) for pair in spy.seen[:-1:2]] == [8, 8, 8, 6]
     for first, second, told in zip(spy.seen[:-1:2], spy.seen[1:-1:2], spy.updated, strict=True):
         assert first.u is second.u and not torch.equal(first.v, second.v)
-        assert torch.equal(told.u, first.u) and torch.equal(told.v, first.v), "it learns from the first view"
+        assert torch.equal(told.u, first.u) and torch.equal(told.v, first.v), (
+            "it learns from the first view"
+        )
         for pair in (first, second):
-            assert (pair.total, pair.tau, pair.intra, pair.nodes, pair.is_batch) == (4, 0.7, True, NODES, True)
+            assert (pair.total, pair.tau, pair.intra, pair.nodes, pair.is_batch) == (
+                4,
+                0.7,
+                True,
+                NODES,
+                True,
+            )
     last = spy.seen[-1]
     assert len(last.u) == NODES and last.is_batch, "what reports look at"
     assert torch.equal(last.edge_index, graph.edge_index)
@@ -123,7 +139,15 @@ def test_edges_and_order_of_a_batch(graph, batch_size):
     """A frozen encoder, whose rows say which node they are."""
     spy = Spy()
     z = fit(graph, Uniform(), epochs=0).z
-    fit(graph, Spying(spy), batch_size=batch_size, epochs=4, lr=1e-30, weight_decay=0.0, mask_fraction=0.0)
+    fit(
+        graph,
+        Spying(spy),
+        batch_size=batch_size,
+        epochs=4,
+        lr=1e-30,
+        weight_decay=0.0,
+        mask_fraction=0.0,
+    )
     edges = set(map(tuple, graph.edge_index.T.tolist()))
     for pair in spy.seen[:-1]:
         ids = torch.cdist(pair.u.detach(), z).argmin(dim=1).tolist()
@@ -143,7 +167,9 @@ def test_edges_among_a_batch_by_hand():
 
 def test_a_mixture_mixes_the_inputs_of_the_unmasked_batch_only(graph):
     generator = torch.Generator().manual_seed(1)
-    mixture = RowMixture(torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator))
+    mixture = RowMixture(
+        torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator)
+    )
     mixed = make_graph(mixture.apply(graph.x), graph.edge_index, None, "mixed")
     spies = [Spy() for _ in range(3)]
     spies[0].mixing = mixture
@@ -156,7 +182,9 @@ def test_a_mixture_mixes_the_inputs_of_the_unmasked_batch_only(graph):
 
 def test_mixtures_are_of_unit_rows_in_training_and_in_reports(graph):
     generator = torch.Generator().manual_seed(1)
-    mixture = RowMixture(torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator))
+    mixture = RowMixture(
+        torch.rand(NODES, 1, generator=generator), torch.randperm(NODES, generator=generator)
+    )
     unit = make_graph(unit_rows(graph.x), graph.edge_index, None, "unit")
     assert not torch.allclose(unit.x, graph.x)
     found = []
@@ -173,7 +201,9 @@ def test_joint_parameters_learn_and_embed_is_asked(graph):
     spy = Spy()
     found = fit(graph, Spying(spy), epochs=60, lr=0.05, views=1, weight_decay=0.0)
     torch.testing.assert_close(spy.weight.detach(), torch.ones(3), rtol=0, atol=0.2)
-    assert found.z.shape == (NODES, 2 * WIDTH) and torch.equal(found.z[:, :WIDTH], found.z[:, WIDTH:])
+    assert found.z.shape == (NODES, 2 * WIDTH) and torch.equal(
+        found.z[:, :WIDTH], found.z[:, WIDTH:]
+    )
 
 
 def test_the_strategy_is_in_training_until_the_last_step_and_not_after(graph):
@@ -200,7 +230,9 @@ def test_what_reports_look_at(graph):
 
 @pytest.mark.parametrize("batch_size", [8, 10_000])
 @pytest.mark.parametrize("name", [name for name in NEGATIVES.names() if name != "uniform"])
-def test_every_strategy_runs_reruns_and_goes_on_after_a_stop(graph, name, batch_size, tmp_path: Path):
+def test_every_strategy_runs_reruns_and_goes_on_after_a_stop(
+    graph, name, batch_size, tmp_path: Path
+):
     strategy = NEGATIVES.load(name)()
     straight = fit(graph, strategy, batch_size=batch_size)
     assert bool(torch.isfinite(straight.z).all()) and len(straight.z) == NODES
@@ -217,15 +249,26 @@ def test_every_strategy_runs_reruns_and_goes_on_after_a_stop(graph, name, batch_
             stop.set()
 
     with pytest.raises(Preempted, match="stopped at iteration 6 of 8"):
-        fit(graph, strategy, Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop), batch_size=batch_size)
-    resumed = fit(graph, strategy, Watch(checkpoint=Checkpoint(tmp_path / "state", "key", 1e9)), batch_size=batch_size)
+        fit(
+            graph,
+            strategy,
+            Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop),
+            batch_size=batch_size,
+        )
+    resumed = fit(
+        graph,
+        strategy,
+        Watch(checkpoint=Checkpoint(tmp_path / "state", "key", 1e9)),
+        batch_size=batch_size,
+    )
     assert torch.equal(resumed.z, straight.z)
 
 
 @pytest.mark.parametrize("nodes", [25, 26, 27])
 @pytest.mark.parametrize("name", NEGATIVES.names())
 def test_a_small_last_batch_does_not_spoil_the_weights(name, nodes):
-    """25 nodes in batches of 4 leave one, which has nothing to be told from; a pair and a triple are hardly more."""
+    """25 nodes in batches of 4 leave one, which has nothing to be told from; a pair and a triple
+    are hardly more."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(nodes, INPUTS, generator=generator)
     near = (torch.rand(nodes, nodes, generator=generator) < 0.2).triu(1)

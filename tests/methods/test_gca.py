@@ -8,13 +8,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, edge_dropping
-from gclbench.contrast.uniform import Uniform
 from gclbench.graph import make_graph, with_features
 from gclbench.methods.gca import Gca
 from gclbench.methods.grace import Grace
 from gclbench.methods.two_view import Drops
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES = 16
 
@@ -67,7 +67,13 @@ def test_on_a_regular_graph_without_feature_dropping_it_is_grace():
     ring = torch.stack([torch.arange(NODES), (torch.arange(NODES) + 1) % NODES])
     x = torch.rand(NODES, 5, generator=torch.Generator().manual_seed(0))
     graph = make_graph(x, ring, None, "ring", undirected=True)
-    settings = {"epochs": 3, "architecture": (6, 4), "projector": 4, "edge_drop": (0.2, 0.4), "feature_drop": (0.0, 0.0)}
+    settings = {
+        "epochs": 3,
+        "architecture": (6, 4),
+        "projector": 4,
+        "edge_drop": (0.2, 0.4),
+        "feature_drop": (0.0, 0.0),
+    }
     nothing = torch.full((NODES,), -1)
     found = Gca(**settings).fit(graph, nothing, Streams(0), Watch(), Uniform())  # type: ignore[arg-type]
     plain = Grace(**settings).fit(graph, nothing, Streams(0), Watch(), Uniform())  # type: ignore[arg-type]

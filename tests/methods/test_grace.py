@@ -9,16 +9,23 @@ from torch.nn.functional import normalize
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
-from gclbench.config import load
-from gclbench.contrast.uniform import Uniform
+from gclbench.component.registry import METHODS
+from gclbench.config.validation import load
 from gclbench.graph import make_graph
 from gclbench.methods.grace import Grace
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES, INPUTS = 26, 12
-SETTINGS = {"epochs": 6, "architecture": (8, 5), "projector": 7, "lr": 0.01, "weight_decay": 0.02, "tau": 0.6}
+SETTINGS = {
+    "epochs": 6,
+    "architecture": (8, 5),
+    "projector": 7,
+    "lr": 0.01,
+    "weight_decay": 0.02,
+    "tau": 0.6,
+}
 
 
 def small_graph() -> Data:
@@ -30,11 +37,16 @@ def small_graph() -> Data:
 
 
 def plain_loss(h1: Tensor, h2: Tensor, tau: float) -> Tensor:
-    """Both directions with whole N×N matrices: e^{θ_ii/τ} over all inter-view pairs and the intra-view ones of others."""
+    """Both directions with whole N×N matrices: e^{θ_ii/τ} over all inter-view pairs and the
+    intra-view ones of others."""
     u, v = normalize(h1, dim=1), normalize(h2, dim=1)
     across, among_u, among_v = (u @ v.T / tau).exp(), (u @ u.T / tau).exp(), (v @ v.T / tau).exp()
-    forth = -torch.log(across.diagonal() / (across.sum(dim=1) + among_u.sum(dim=1) - among_u.diagonal()))
-    back = -torch.log(across.diagonal() / (across.sum(dim=0) + among_v.sum(dim=1) - among_v.diagonal()))
+    forth = -torch.log(
+        across.diagonal() / (across.sum(dim=1) + among_u.sum(dim=1) - among_u.diagonal())
+    )
+    back = -torch.log(
+        across.diagonal() / (across.sum(dim=0) + among_v.sum(dim=1) - among_v.diagonal())
+    )
     return (0.5 * (forth + back)).mean()
 
 
@@ -44,9 +56,14 @@ def plain_training(graph: Data, method: Grace, seed: int) -> tuple[list[float], 
     activation = {"relu": nn.ReLU, "prelu": nn.PReLU}[method.activation]
     with rng.seeded("init"):
         widths = [INPUTS, *method.architecture]
-        drawn = [nn.init.xavier_uniform_(torch.empty(before, after)) for before, after in zip(widths, widths[1:])]
+        drawn = [
+            nn.init.xavier_uniform_(torch.empty(before, after))
+            for before, after in zip(widths, widths[1:])
+        ]
         last = method.architecture[-1]
-        projector = nn.Sequential(nn.Linear(last, method.projector), nn.ELU(), nn.Linear(method.projector, last))
+        projector = nn.Sequential(
+            nn.Linear(last, method.projector), nn.ELU(), nn.Linear(method.projector, last)
+        )
     layers = nn.ModuleList(GCNConv(before, after) for before, after in zip(widths, widths[1:]))
     activations = nn.ModuleList(activation() for _ in layers)
     with torch.no_grad():
@@ -61,7 +78,9 @@ def plain_training(graph: Data, method: Grace, seed: int) -> tuple[list[float], 
 
     x = graph.x / graph.x.sum(dim=1, keepdim=True)
     optimiser = torch.optim.Adam(
-        [*layers.parameters(), *activations.parameters(), *projector.parameters()], lr=method.lr, weight_decay=method.weight_decay
+        [*layers.parameters(), *activations.parameters(), *projector.parameters()],
+        lr=method.lr,
+        weight_decay=method.weight_decay,
     )
     views = rng.torch("views")
     losses = []
@@ -86,7 +105,11 @@ def test_a_training_equals_a_plain_whole_matrix_one(activation: str) -> None:
     method = Grace(**SETTINGS, activation=activation)
     heard: list[float] = []
     embedding = method.fit(
-        graph, torch.full((NODES,), -1), Streams(4), Watch(lambda done, total, loss: heard.append(loss)), negatives=Uniform()
+        graph,
+        torch.full((NODES,), -1),
+        Streams(4),
+        Watch(lambda done, total, loss: heard.append(loss)),
+        negatives=Uniform(),
     )
     losses, z = plain_training(graph, method, seed=4)
     assert heard == pytest.approx(losses, rel=1e-5)
@@ -109,10 +132,34 @@ def test_the_loss_falls() -> None:
 @pytest.mark.parametrize(
     ("dataset", "expected"),
     [
-        ("cora", {"lr": 5e-4, "architecture": (256, 128), "tau": 0.4, "epochs": 200, "activation": "relu"}),
-        ("citeseer", {"lr": 1e-3, "architecture": (512, 256), "tau": 0.9, "epochs": 200, "activation": "prelu"}),
-        ("pubmed", {"edge_drop": (0.4, 0.1), "feature_drop": (0.0, 0.2), "tau": 0.7, "epochs": 1500}),
-        ("dblp_citation", {"edge_drop": (0.1, 0.4), "feature_drop": (0.1, 0.0), "epochs": 1000, "projector": 256}),
+        (
+            "cora",
+            {
+                "lr": 5e-4,
+                "architecture": (256, 128),
+                "tau": 0.4,
+                "epochs": 200,
+                "activation": "relu",
+            },
+        ),
+        (
+            "citeseer",
+            {
+                "lr": 1e-3,
+                "architecture": (512, 256),
+                "tau": 0.9,
+                "epochs": 200,
+                "activation": "prelu",
+            },
+        ),
+        (
+            "pubmed",
+            {"edge_drop": (0.4, 0.1), "feature_drop": (0.0, 0.2), "tau": 0.7, "epochs": 1500},
+        ),
+        (
+            "dblp_citation",
+            {"edge_drop": (0.1, 0.4), "feature_drop": (0.1, 0.0), "epochs": 1000, "projector": 256},
+        ),
         ("amazon_photo", {"lr": 5e-4, "architecture": (256, 128), "projector": 128}),
     ],
 )

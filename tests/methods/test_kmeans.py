@@ -9,10 +9,10 @@ import torch
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.methods import kmeans
 from gclbench.methods.kmeans import Features
-from gclbench.streams import Streams
 from gclbench.tasks.clustering import Clustering
 from gclbench.tasks.contrast import ContrastAnalysis
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 CLASSES = np.arange(12) % 3
 RING = np.stack([np.arange(12), (np.arange(12) + 1) % 12])
@@ -52,18 +52,26 @@ def test_more_clusters_than_dimensions() -> None:
 
 
 def test_one_cluster_is_refused() -> None:
-    graph = make_graph(np.eye(12, dtype=np.float32), RING, np.zeros(12, dtype=np.int64), "one", undirected=True)
-    with pytest.raises(Unsupported, match="'one' has one class only; give it with task.clustering.clusters=K"):
+    graph = make_graph(
+        np.eye(12, dtype=np.float32), RING, np.zeros(12, dtype=np.int64), "one", undirected=True
+    )
+    with pytest.raises(
+        Unsupported, match="'one' has one class only; give it with task.clustering.clusters=K"
+    ):
         Clustering().split(graph, Streams(0))
 
 
-def test_features_stand_in_for_views_so_that_their_hardness_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_stand_in_for_views_so_that_their_hardness_can_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x = np.random.default_rng(0).normal(size=(12, 3)).astype(np.float32)
     graph = make_graph(x, RING, CLASSES, "toy", undirected=True)
     metrics = ContrastAnalysis(tuple_size=6).evaluate(embedded(graph), graph, None, Streams(0))
     rows = x / np.linalg.norm(x, axis=1, keepdims=True)
     other = CLASSES[:, None] != CLASSES
     shares, _ = np.histogram((rows @ rows.T)[other], bins=20, range=(-1, 1))
-    assert [metrics[f"hardness_{number:02d}"] for number in range(1, 21)] == pytest.approx((shares / other.sum()).tolist())
+    assert [metrics[f"hardness_{number:02d}"] for number in range(1, 21)] == pytest.approx(
+        (shares / other.sum()).tolist()
+    )
     monkeypatch.setattr(kmeans, "ENTRIES_FOR_ANALYSES", 35)
     assert embedded(graph).contrast is None

@@ -1,4 +1,5 @@
-"""DMT, DMAT and DMAT-i: the training loop they share, what they may see, and that reruns are the same bits."""
+"""DMT, DMAT and DMAT-i: the training loop they share, what they may see, and that reruns are the
+same bits."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import METHODS
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Graph, Unsupported, make_graph, with_features
 from gclbench.methods import metric_learning
@@ -18,9 +20,8 @@ from gclbench.methods.dmt import Dmt
 from gclbench.methods.kmeans import Features
 from gclbench.methods.metric_learning import MetricLearning
 from gclbench.nn.mlp import Mlp
-from gclbench.registry import METHODS
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES = 30
 METHODS_HERE = [Dmt, Dmat, DmatI]
@@ -47,7 +48,13 @@ def small(method: type[MetricLearning], **settings: object) -> MetricLearning:
     return method(**{"epochs": 6, "architecture": (6, 4), "batch_size": 8, **settings})  # type: ignore[arg-type]
 
 
-def fitted(method: MetricLearning | Features, graph: Graph, labels: Tensor, seed: int = 0, watch: Watch | None = None) -> Tensor:
+def fitted(
+    method: MetricLearning | Features,
+    graph: Graph,
+    labels: Tensor,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Tensor:
     return method.fit(graph, labels, Streams(seed), watch or Watch()).z
 
 
@@ -100,7 +107,9 @@ def test_no_epochs_leave_the_encoder_untrained(method, graph, labels):
 
 @pytest.mark.parametrize("method", METHODS_HERE)
 def test_the_length_of_a_features_row_does_not_matter_unless_asked_for(method, graph, labels):
-    lengths = torch.logspace(-1, 2, NODES)[torch.randperm(NODES, generator=torch.Generator().manual_seed(0))]
+    lengths = torch.logspace(-1, 2, NODES)[
+        torch.randperm(NODES, generator=torch.Generator().manual_seed(0))
+    ]
     longer = with_features(graph, graph.x * lengths[:, None])
     for unit_input in (True, False):
         asked = small(method, unit_input=unit_input, lr=0.01)
@@ -163,7 +172,8 @@ def test_a_pass_shows_every_node_once_and_passes_differ(graph, labels, epoch_is)
 @pytest.mark.parametrize("tau", [1.0, 0.01])
 @pytest.mark.parametrize("method", METHODS_HERE)
 def test_a_last_batch_of_one_node(method, graph, tau):
-    """29 nodes in batches of 4 leave one; it has nothing to be told from, and must not spoil the weights."""
+    """29 nodes in batches of 4 leave one; it has nothing to be told from, and must not spoil the
+    weights."""
     labels = graph.y.clone()
     if method is DmatI:
         graph = make_graph(graph.x[:29], torch.empty(2, 0, dtype=torch.long), None, "29")
@@ -171,7 +181,9 @@ def test_a_last_batch_of_one_node(method, graph, tau):
     else:
         labels[29] = -1
     watch = Watch()
-    z = fitted(small(method, batch_size=4, epoch_is="pass", epochs=2, tau=tau), graph, labels, watch=watch)
+    z = fitted(
+        small(method, batch_size=4, epoch_is="pass", epochs=2, tau=tau), graph, labels, watch=watch
+    )
     assert watch.reached == 16
     assert all(math.isfinite(loss) for _, loss in watch.curve)
     assert watch.curve[7][1] == pytest.approx(0.0, abs=1e-4 / tau)
@@ -193,7 +205,9 @@ def test_dmat_i_on_labelled_nodes_reads_which_not_what(graph, labels):
     wanted = fitted(method, graph, labels)
     relabelled = torch.where(labels >= 0, (labels + 1) % 3, labels)
     assert torch.equal(fitted(method, graph, relabelled), wanted)
-    assert not torch.equal(fitted(method, graph, graph.y), wanted), "more labelled nodes are more training nodes"
+    assert not torch.equal(fitted(method, graph, graph.y), wanted), (
+        "more labelled nodes are more training nodes"
+    )
 
 
 @pytest.mark.parametrize("method", [small(Dmt), small(Dmat), small(DmatI, train_on="labelled")])
@@ -203,29 +217,39 @@ def test_unlabelled_nodes_are_never_seen_in_training(method, graph, labels):
     x[12:] = 100 * torch.randn(18, 8, generator=torch.Generator().manual_seed(3))
     changed = make_graph(x, graph.edge_index, graph.y, "toy", undirected=True)
     found = fitted(method, changed, labels)
-    assert torch.equal(found[:12], wanted[:12]), "same weights, so the same embedding of the labelled"
-    assert not torch.allclose(found[12:], wanted[12:])
-    assert torch.equal(fitted(method, make_graph(graph.x, graph.edge_index, None, "toy", undirected=True), labels), wanted), (
-        "only the labels argument, never graph.y"
+    assert torch.equal(found[:12], wanted[:12]), (
+        "same weights, so the same embedding of the labelled"
     )
+    assert not torch.allclose(found[12:], wanted[12:])
+    assert torch.equal(
+        fitted(method, make_graph(graph.x, graph.edge_index, None, "toy", undirected=True), labels),
+        wanted,
+    ), "only the labels argument, never graph.y"
 
 
 @pytest.mark.parametrize("method", [Dmt, Dmat])
 def test_labels_matter_to_semi_supervised_methods(method, graph, labels):
     other = labels.clone()
     other[:12] = labels[:12].roll(1) * (torch.arange(12) % 2)
-    assert not torch.equal(fitted(small(method), graph, other), fitted(small(method), graph, labels))
+    assert not torch.equal(
+        fitted(small(method), graph, other), fitted(small(method), graph, labels)
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "method"), [("Dmt", small(Dmt)), ("Dmat", small(Dmat)), ("DmatI", small(DmatI, train_on="labelled"))]
+    ("name", "method"),
+    [("Dmt", small(Dmt)), ("Dmat", small(Dmat)), ("DmatI", small(DmatI, train_on="labelled"))],
 )
 @pytest.mark.parametrize("seen", [0, 1])
 def test_too_few_labels(graph, labels, name, method, seen):
     few = torch.full_like(labels, -1)
     few[:seen] = 0
     with pytest.raises(
-        Unsupported, match=f"{name} learns from labelled nodes and sees {seen}; only task=classification reveals labels"
+        Unsupported,
+        match=(
+            f"{name} learns from labelled nodes and sees {seen}; only task=classification reveals"
+            " labels"
+        ),
     ):
         fitted(method, graph, few)
 
@@ -252,7 +276,9 @@ def test_masking_and_views_matter(method, graph, labels):
     ],
 )
 def test_every_shared_setting_matters(setting, graph, labels):
-    assert not torch.equal(fitted(small(Dmt, **setting), graph, labels), fitted(small(Dmt), graph, labels))
+    assert not torch.equal(
+        fitted(small(Dmt, **setting), graph, labels), fitted(small(Dmt), graph, labels)
+    )
 
 
 def test_one_feature_one_view(graph):
@@ -261,7 +287,10 @@ def test_one_feature_one_view(graph):
 
 
 def test_an_encoder_needs_a_layer():
-    with pytest.raises(ValueError, match=r"architecture needs at least one width, for example method.architecture=\[256,128\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"architecture needs at least one width, for example method.architecture=\[256,128\]",
+    ):
         replace(small(Dmt), architecture=())
 
 
@@ -297,5 +326,7 @@ def test_rows_without_direction_become_zero_and_pass_no_gradient():
     torch.testing.assert_close(unit, torch.tensor([[0.6, 0.8], [0.0, 0.0], [0.0, 0.0]]))
     (unit * torch.tensor([[1.0, 2.0]])).sum().backward()
     assert z.grad is not None
-    torch.testing.assert_close(z.grad[0], torch.tensor([1.0 / 5 - 0.6 * 2.2 / 5, 2.0 / 5 - 0.8 * 2.2 / 5]))
+    torch.testing.assert_close(
+        z.grad[0], torch.tensor([1.0 / 5 - 0.6 * 2.2 / 5, 2.0 / 5 - 0.8 * 2.2 / 5])
+    )
     assert not bool(z.grad[1:].any())

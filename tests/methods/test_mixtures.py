@@ -1,4 +1,5 @@
-"""Strategies for negatives in trainings: named methods, reruns, resumed runs, what is embedded, graphs with gaps."""
+"""Strategies for negatives in trainings: named methods, reruns, resumed runs, what is embedded,
+graphs with gaps."""
 
 from __future__ import annotations
 
@@ -12,27 +13,30 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.checkpoint import Checkpoint
-from gclbench.config import load
-from gclbench.contrast.augcl import Augcl
-from gclbench.contrast.imix import Imix
-from gclbench.contrast.mmix import Mmix
-from gclbench.contrast.nml import Nml
-from gclbench.contrast.progcl import ProgclMix, ProgclWeight
-from gclbench.contrast.uniform import Uniform
-from gclbench.graph import Embedding, make_graph
+from gclbench.config.validation import load
+from gclbench.embedding import Embedding
+from gclbench.graph import make_graph
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.grace import Grace
 from gclbench.methods.mvgrl import Mvgrl
-from gclbench.streams import Streams
-from gclbench.watch import Preempted, Watch
+from gclbench.negatives.augcl import Augcl
+from gclbench.negatives.imix import Imix
+from gclbench.negatives.mmix import Mmix
+from gclbench.negatives.nml import Nml
+from gclbench.negatives.progcl import ProgclMix, ProgclWeight
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Preempted, Watch
 
 NODES, INPUTS, WIDTH = 24, 12, 4
 
 BASES: dict[str, Any] = {
     "grace": Grace(epochs=8, architecture=(6, WIDTH), projector=0, lr=0.01),
     "mvgrl": Mvgrl(epochs=8, hidden=WIDTH, lr=0.01, objective="nodes"),
-    "mvgrl_subgraphs": Mvgrl(epochs=8, hidden=WIDTH, lr=0.01, objective="nodes", subgraphs=2, subgraph_nodes=16),
+    "mvgrl_subgraphs": Mvgrl(
+        epochs=8, hidden=WIDTH, lr=0.01, objective="nodes", subgraphs=2, subgraph_nodes=16
+    ),
 }
 STRATEGIES: dict[str, Any] = {
     "mp": Mmix(),
@@ -64,17 +68,29 @@ every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=ST
 def graph() -> Data:
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(NODES) % 3
-    x = (torch.rand(NODES, INPUTS, generator=generator) < 0.2).float() + torch.nn.functional.one_hot(y, INPUTS)
+    x = (
+        torch.rand(NODES, INPUTS, generator=generator) < 0.2
+    ).float() + torch.nn.functional.one_hot(y, INPUTS)
     near = torch.rand(NODES, NODES, generator=generator) < torch.where(y[:, None] == y, 0.4, 0.05)
     return make_graph(x, near.triu(1).nonzero().T, None, "small", undirected=True)
 
 
-def fit(base: Any, strategy: Any, graph: Data, seed: int = 0, watch: Watch | None = None) -> Embedding:
-    return base.fit(graph, torch.full((graph.num_nodes,), -1), Streams(seed), watch or Watch(), negatives=strategy)
+def fit(
+    base: Any, strategy: Any, graph: Data, seed: int = 0, watch: Watch | None = None
+) -> Embedding:
+    return base.fit(
+        graph,
+        torch.full((graph.num_nodes,), -1),
+        Streams(seed),
+        watch or Watch(),
+        negatives=strategy,
+    )
 
 
 @every_pair
-def test_reruns_are_the_same_bits_and_differ_from_uniform(base: Any, strategy: Any, graph: Data) -> None:
+def test_reruns_are_the_same_bits_and_differ_from_uniform(
+    base: Any, strategy: Any, graph: Data
+) -> None:
     before = torch.random.get_rng_state()
     first = fit(base, strategy, graph)
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -86,7 +102,9 @@ def test_reruns_are_the_same_bits_and_differ_from_uniform(base: Any, strategy: A
 
 
 @every_pair
-def test_a_training_that_is_stopped_goes_on_to_the_same_bits(base: Any, strategy: Any, graph: Data, tmp_path: Path) -> None:
+def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
+    base: Any, strategy: Any, graph: Data, tmp_path: Path
+) -> None:
     """At iteration 6 of 8: in AUGCL's weighted half, between two scorings."""
     straight = fit(base, strategy, graph)
     stop = threading.Event()
@@ -96,9 +114,17 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(base: Any, strategy
             stop.set()
 
     with pytest.raises(Preempted, match="stopped at iteration 6 of 8"):
-        fit(base, strategy, graph, watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop))
+        fit(
+            base,
+            strategy,
+            graph,
+            watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop),
+        )
     heard: list[int] = []
-    watch = Watch(lambda done, total, loss: heard.append(done), checkpoint=Checkpoint(tmp_path / "state", "key", 1e9))
+    watch = Watch(
+        lambda done, total, loss: heard.append(done),
+        checkpoint=Checkpoint(tmp_path / "state", "key", 1e9),
+    )
     resumed = fit(base, strategy, graph, watch=watch)
     assert heard == [7, 8]
     assert torch.equal(resumed.z, straight.z)
@@ -120,7 +146,13 @@ def test_an_isolated_node_and_a_node_without_features(strategy: Any, graph: Data
     gaps = make_graph(x, graph.edge_index[:, (graph.edge_index != 7).all(dim=0)], None, "with gaps")
     for base in BASES.values():
         assert bool(torch.isfinite(fit(base, strategy, gaps).z).all())
-        assert bool(torch.isfinite(fit(base, strategy, make_graph(x, torch.empty(2, 0, dtype=torch.long), None, "bare")).z).all())
+        assert bool(
+            torch.isfinite(
+                fit(
+                    base, strategy, make_graph(x, torch.empty(2, 0, dtype=torch.long), None, "bare")
+                ).z
+            ).all()
+        )
 
 
 @every_strategy
@@ -143,7 +175,8 @@ def test_reports_get_weights_or_shares(graph: Data) -> None:
 
 
 def test_mixtures_are_embedded_unless_a_projector_stands_between(graph: Data) -> None:
-    """A sum of two unit rows is at most 2 long; the encoder's own embedding is what a projector leaves to evaluate."""
+    """A sum of two unit rows is at most 2 long; the encoder's own embedding is what a projector
+    leaves to evaluate."""
     mixed = fit(BASES["grace"], Mmix(), graph).z
     assert float(mixed.norm(dim=1).max()) <= 2 + 1e-5
     trained = {}
@@ -154,7 +187,10 @@ def test_mixtures_are_embedded_unless_a_projector_stands_between(graph: Data) ->
     assert not torch.allclose(*trained[0])
 
 
-@pytest.mark.parametrize("strategy", [Mmix(), Mmix(scope="all"), Mmix(variant="mo", scope="op"), Imix(), STRATEGIES["augcl"]])
+@pytest.mark.parametrize(
+    "strategy",
+    [Mmix(), Mmix(scope="all"), Mmix(variant="mo", scope="op"), Imix(), STRATEGIES["augcl"]],
+)
 def test_batches_of_dmat_i(strategy: Any, graph: Data) -> None:
     base = DmatI(architecture=(6, WIDTH), epochs=4, batch_size=10)
     first, second = fit(base, strategy, graph).z, fit(base, Uniform(), graph).z
@@ -170,21 +206,51 @@ def settings(*command: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_the_papers_m_mix_is_mvgrl_with_a_mixed_view(method: str, variant: str) -> None:
     for dataset in ("cora", "citeseer", "pubmed"):
         base, strategy = settings(f"method={method}", f"dataset={dataset}")
-        own = {"name": method, "objective": "nodes", "epochs": 2000, "patience": 30, "subgraphs": 2, "lr": 3e-4, "hidden": 256}
+        own = {
+            "name": method,
+            "objective": "nodes",
+            "epochs": 2000,
+            "patience": 30,
+            "subgraphs": 2,
+            "lr": 3e-4,
+            "hidden": 256,
+        }
         assert base == {**settings("method=mvgrl", f"dataset={dataset}")[0], **own}
-        assert (strategy["name"], strategy["variant"], strategy["scope"], strategy["self_share"]) == ("mmix", variant, "wp", 0.2)
+        assert (
+            strategy["name"],
+            strategy["variant"],
+            strategy["scope"],
+            strategy["self_share"],
+        ) == ("mmix", variant, "wp", 0.2)
         assert strategy["diversity"] and strategy["gradient"] and strategy["threshold"] == 0.9
-    assert settings(f"method={method}", "dataset=cora", "negatives.variant=random")[1]["variant"] == "random"
-    assert settings(f"method={method}", "dataset=cora", "negatives=uniform")[1] == {"name": "uniform"}
+    assert (
+        settings(f"method={method}", "dataset=cora", "negatives.variant=random")[1]["variant"]
+        == "random"
+    )
+    assert settings(f"method={method}", "dataset=cora", "negatives=uniform")[1] == {
+        "name": "uniform"
+    }
 
 
 def test_m_mix_on_grace_has_its_own_encoder_and_graces_corruption() -> None:
     for dataset in ("cora", "citeseer", "pubmed", "dblp_citation", "acm"):
         base, strategy = settings("method=mmix_grace", f"dataset={dataset}")
         grace = settings("method=grace", f"dataset={dataset}")[0]
-        own = {"name": "mmix_grace", "epochs": 2000, "lr": 3e-4, "architecture": [256], "projector": 0, "tau": 1.0}
+        own = {
+            "name": "mmix_grace",
+            "epochs": 2000,
+            "lr": 3e-4,
+            "architecture": [256],
+            "projector": 0,
+            "tau": 1.0,
+        }
         assert base == {**grace, **own, "weight_decay": 0.0, "activation": "prelu"}
-        assert (strategy["name"], strategy["variant"], strategy["scope"], strategy["diversity"]) == ("mmix", "mp", "wp", True)
+        assert (
+            strategy["name"],
+            strategy["variant"],
+            strategy["scope"],
+            strategy["diversity"],
+        ) == ("mmix", "mp", "wp", True)
 
 
 def test_augcl_has_the_settings_of_grace_and_of_the_official_code() -> None:
@@ -192,7 +258,12 @@ def test_augcl_has_the_settings_of_grace_and_of_the_official_code() -> None:
         base, strategy = settings("method=augcl", f"dataset={dataset}")
         assert base == {**settings("method=grace", f"dataset={dataset}")[0], "name": "augcl"}
         assert strategy["name"] == "augcl"
-        assert (strategy["reward"], strategy["lr"], strategy["passes"], strategy["batch_size"]) == (1.9, 0.01, 10, 2048)
+        assert (strategy["reward"], strategy["lr"], strategy["passes"], strategy["batch_size"]) == (
+            1.9,
+            0.01,
+            10,
+            2048,
+        )
         assert (strategy["estimator"], strategy["base"]) == ("gambler", 0.5)
         # docs/choices.md
         assert (strategy["pairs"], strategy["hardest"], strategy["refresh"]) == (32, 256, 5)

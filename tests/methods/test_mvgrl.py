@@ -1,4 +1,5 @@
-"""MVGRL's steps under both objectives written out with dense matrices, and the two ways to its diffusion."""
+"""MVGRL's steps under both objectives written out with dense matrices, and the two ways to its
+diffusion."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
 from gclbench.cli import main
-from gclbench.contrast.augcl import Augcl
-from gclbench.contrast.imix import Imix
-from gclbench.contrast.negatives import Negatives, Pair
-from gclbench.contrast.progcl import ProgclWeight
-from gclbench.contrast.uniform import Uniform, UniformNegatives
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import make_graph
 from gclbench.methods import mvgrl
 from gclbench.methods.mvgrl import Mvgrl, Views
+from gclbench.negatives.augcl import Augcl
+from gclbench.negatives.imix import Imix
+from gclbench.negatives.progcl import ProgclWeight
+from gclbench.negatives.strategy import Negatives, Pair
+from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.convolution import Convolution
-from gclbench.streams import Streams
-from gclbench.watch import Diverged, Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Diverged, Watch
 
 NODES, INPUTS, WIDTH = 14, 7, 5
 
@@ -31,7 +32,13 @@ NODES, INPUTS, WIDTH = 14, 7, 5
 def graph():
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(NODES, INPUTS, generator=generator)
-    return make_graph(x, (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T, None, "small", undirected=True)
+    return make_graph(
+        x,
+        (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T,
+        None,
+        "small",
+        undirected=True,
+    )
 
 
 @pytest.fixture(params=["features", "products"])
@@ -67,20 +74,32 @@ def test_the_views_are_the_dense_ones(graph, way, normalise):
     first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
     u, v = Views(graph, 0.2, normalise).nodes(first, second)
     torch.testing.assert_close(u, first.activation(s @ x @ first.weight), rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(v, second.activation(diffusion @ x @ second.weight), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(
+        v, second.activation(diffusion @ x @ second.weight), rtol=1e-3, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("objective", ["summary", "nodes", "nodes, inter only"])
 def test_five_steps_by_hand(graph, way, objective):
     intra = objective == "nodes"
-    method = Mvgrl(objective=objective.partition(",")[0], epochs=5, hidden=WIDTH, lr=0.02, patience=0, tau=0.5, intra=intra)
+    method = Mvgrl(
+        objective=objective.partition(",")[0],
+        epochs=5,
+        hidden=WIDTH,
+        lr=0.02,
+        patience=0,
+        tau=0.5,
+        intra=intra,
+    )
     watch = Watch()
     found = method.fit(graph, torch.full((NODES,), -1), Streams(2), watch, Uniform()).z
 
     rng = Streams(2)
     s, diffusion = views_of(graph.edge_index)
     with rng.seeded("init"):
-        weights = [nn.Parameter(nn.init.xavier_uniform_(torch.empty(INPUTS, WIDTH))) for _ in range(2)]
+        weights = [
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(INPUTS, WIDTH))) for _ in range(2)
+        ]
         bilinear = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, WIDTH, WIDTH)))
     biases, acts = [nn.Parameter(torch.zeros(WIDTH)) for _ in range(2)], [nn.PReLU(), nn.PReLU()]
     offset = nn.Parameter(torch.zeros(()))
@@ -97,7 +116,12 @@ def test_five_steps_by_hand(graph, way, objective):
             order = torch.randperm(NODES, generator=shuffles)
             u, v = encoded(0, graph.x), encoded(1, graph.x)
             scores = []
-            for nodes, other in ((v, u), (u, v), (encoded(1, graph.x[order]), u), (encoded(0, graph.x[order]), v)):
+            for nodes, other in (
+                (v, u),
+                (u, v),
+                (encoded(1, graph.x[order]), u),
+                (encoded(0, graph.x[order]), v),
+            ):
                 c = torch.sigmoid(other.mean(dim=0)).expand(NODES, WIDTH).contiguous()
                 scores.append(torch.nn.functional.bilinear(nodes, c, bilinear)[:, 0] + offset)
             truth = torch.cat([torch.ones(2 * NODES), torch.zeros(2 * NODES)])
@@ -114,16 +138,22 @@ def test_five_steps_by_hand(graph, way, objective):
         optimiser.step()
         losses.append(loss.item())
     assert [loss for _, loss in watch.curve] == pytest.approx(losses, rel=1e-3)
-    torch.testing.assert_close(found, (encoded(0, graph.x) + encoded(1, graph.x)).detach(), rtol=1e-2, atol=1e-3)
+    torch.testing.assert_close(
+        found, (encoded(0, graph.x) + encoded(1, graph.x)).detach(), rtol=1e-2, atol=1e-3
+    )
 
 
 def test_nodes_without_a_strategy(graph):
-    with pytest.raises(ValueError, match=r"objective=nodes needs a strategy for negatives; Uniform\(\) is the plain one"):
+    with pytest.raises(
+        ValueError,
+        match=r"objective=nodes needs a strategy for negatives; Uniform\(\) is the plain one",
+    ):
         Mvgrl(objective="nodes").fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
 
 
 class Waiting(UniformNegatives):
-    """The plain loss for three iterations, a larger one from then on; notes of the pairs that reports ask about."""
+    """The plain loss for three iterations, a larger one from then on; notes of the pairs that
+    reports ask about."""
 
     def __init__(self):
         super().__init__()
@@ -149,13 +179,16 @@ class Waits:
 
 def test_reports_see_the_iteration_at_which_patience_ran_out(graph):
     strategy, watch = Waits(), Watch()
-    Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4).fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
+    Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4).fit(
+        graph, torch.full((NODES,), -1), Streams(0), watch, strategy
+    )
     assert watch.reached == 7
     assert [(pair.iteration, pair.total) for pair in strategy.made.asked] == [(7, 50)]
 
 
 def test_patience_waits_for_a_strategy_to_begin(graph):
-    """Else the training ends in the strategy's first phase, or goes back to it, and the strategy has no part in what is embedded."""
+    """Else the training ends in the strategy's first phase, or goes back to it, and the strategy
+    has no part in what is embedded."""
 
     class Late(Waiting):
         def begun(self, iteration, total):
@@ -164,10 +197,18 @@ def test_patience_waits_for_a_strategy_to_begin(graph):
     watch = Watch()
     base = Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4, lr=1e-9)
     base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, Waits(Late()))
-    assert watch.reached >= 8, "at a loss that does not fall, four iterations after the first that counts"
-    for strategy in (ProgclWeight(start_epoch=20, sampled_columns=8), Augcl(base=0.5, passes=1, pairs=4, batch_size=32)):
+    assert watch.reached >= 8, (
+        "at a loss that does not fall, four iterations after the first that counts"
+    )
+    for strategy in (
+        ProgclWeight(start_epoch=20, sampled_columns=8),
+        Augcl(base=0.5, passes=1, pairs=4, batch_size=32),
+    ):
         base = Mvgrl(objective="nodes", epochs=40, hidden=WIDTH, patience=2, lr=0.05)
-        plain, weighted = (base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), each) for each in (Uniform(), strategy))
+        plain, weighted = (
+            base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), each)
+            for each in (Uniform(), strategy)
+        )
         assert not torch.equal(plain.z, weighted.z)
         watch = Watch()
         found = base.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy).findings
@@ -179,7 +220,10 @@ def test_patience_waits_for_a_strategy_to_begin(graph):
 def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(graph):
     """The shares that are told are those of the view that is told."""
     base = Mvgrl(objective="nodes", epochs=0, hidden=WIDTH)
-    plain, mixed = (base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), negatives) for negatives in (Uniform(), Imix()))
+    plain, mixed = (
+        base.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), negatives)
+        for negatives in (Uniform(), Imix())
+    )
     assert torch.equal(mixed.z, plain.z) and torch.equal(mixed.contrast.v, plain.contrast.v)
     shares = mixed.contrast.mixture(0, NODES)
     s, _ = views_of(graph.edge_index)
@@ -199,8 +243,12 @@ def test_the_views_of_a_sub_graph_are_the_dense_sub_matrices(graph, way):
     first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
     u, v = Views(graph, 0.2, False).nodes(first, second, among=AMONG)
     x, inside = graph.x[AMONG], (AMONG[:, None], AMONG)
-    torch.testing.assert_close(u, first.activation(s[inside] @ x @ first.weight), rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(v, second.activation(diffusion[inside] @ x @ second.weight), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(
+        u, first.activation(s[inside] @ x @ first.weight), rtol=1e-3, atol=1e-4
+    )
+    torch.testing.assert_close(
+        v, second.activation(diffusion[inside] @ x @ second.weight), rtol=1e-3, atol=1e-4
+    )
 
 
 def test_the_summary_of_a_sub_graph_is_of_its_own_nodes(graph, way):
@@ -219,11 +267,17 @@ def test_the_summary_of_a_sub_graph_is_of_its_own_nodes(graph, way):
     x = graph.x[AMONG]
     u, v = dense(first, s, x), dense(second, diffusion, x)
     of_u, of_v = torch.sigmoid(u.mean(dim=0)), torch.sigmoid(v.mean(dim=0))
-    shuffled = torch.cat([dense(second, diffusion, x[order]) @ of_u, dense(first, s, x[order]) @ of_v])
+    shuffled = torch.cat(
+        [dense(second, diffusion, x[order]) @ of_u, dense(first, s, x[order]) @ of_v]
+    )
     scores = torch.cat([v @ of_u, u @ of_v, shuffled])
     truth = torch.cat([torch.ones(2 * len(AMONG)), torch.zeros(2 * len(AMONG))])
-    loss = Views(graph, 0.2, False).local_global(first, second, score, torch.Generator().manual_seed(3), AMONG)
-    torch.testing.assert_close(loss, binary_cross_entropy_with_logits(scores, truth), rtol=1e-3, atol=1e-4)
+    loss = Views(graph, 0.2, False).local_global(
+        first, second, score, torch.Generator().manual_seed(3), AMONG
+    )
+    torch.testing.assert_close(
+        loss, binary_cross_entropy_with_logits(scores, truth), rtol=1e-3, atol=1e-4
+    )
 
 
 class Seen(UniformNegatives):
@@ -249,14 +303,23 @@ class Seen(UniformNegatives):
 
 def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_first(graph):
     strategy, watch = Waits(Seen()), Watch()
-    method = Mvgrl(objective="nodes", epochs=2, hidden=WIDTH, patience=0, subgraphs=3, subgraph_nodes=6)
+    method = Mvgrl(
+        objective="nodes", epochs=2, hidden=WIDTH, patience=0, subgraphs=3, subgraph_nodes=6
+    )
     method.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
     given, learned_from = strategy.made.given, strategy.made.learned_from
     assert [pair.iteration for pair in given] == [1, 1, 1, 2, 2, 2]
-    assert [pair.u.data_ptr() for pair in learned_from] == [given[0].u.data_ptr(), given[3].u.data_ptr()]
-    assert {pair.u.shape for pair in given} == {(6, WIDTH)} and all(pair.is_batch and pair.nodes == NODES for pair in given)
+    assert [pair.u.data_ptr() for pair in learned_from] == [
+        given[0].u.data_ptr(),
+        given[3].u.data_ptr(),
+    ]
+    assert {pair.u.shape for pair in given} == {(6, WIDTH)} and all(
+        pair.is_batch and pair.nodes == NODES for pair in given
+    )
     (last,) = strategy.made.asked
-    assert len(last.u) == NODES and last.is_batch, "reports are on the whole graph, by a strategy that has seen sub-graphs"
+    assert len(last.u) == NODES and last.is_batch, (
+        "reports are on the whole graph, by a strategy that has seen sub-graphs"
+    )
     generator, adjacency = Streams(0).torch("subgraphs"), torch.zeros(NODES, NODES)
     adjacency[graph.edge_index[0], graph.edge_index[1]] = 1
     for pair in given:
@@ -265,7 +328,9 @@ def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_fi
         found[pair.edge_index[0], pair.edge_index[1]] = 1
         assert torch.equal(found, adjacency[among[:, None], among])
     losses = [UniformNegatives()(pair).item() for pair in given]
-    assert [loss for _, loss in watch.curve] == pytest.approx([sum(losses[:3]) / 3, sum(losses[3:]) / 3], rel=1e-5)
+    assert [loss for _, loss in watch.curve] == pytest.approx(
+        [sum(losses[:3]) / 3, sum(losses[3:]) / 3], rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("objective", ["summary", "nodes"])
@@ -274,7 +339,11 @@ def test_sub_graphs_of_all_nodes_are_the_whole_graph(graph, objective):
         Mvgrl(objective=objective, epochs=4, hidden=WIDTH, **settings).fit(
             graph, torch.full((NODES,), -1), Streams(0), Watch(), Uniform()
         )
-        for settings in ({}, {"subgraphs": 3, "subgraph_nodes": NODES}, {"subgraphs": 3, "subgraph_nodes": NODES - 1})
+        for settings in (
+            {},
+            {"subgraphs": 3, "subgraph_nodes": NODES},
+            {"subgraphs": 3, "subgraph_nodes": NODES - 1},
+        )
     ]
     assert torch.equal(fits[0].z, fits[1].z)
     assert not torch.equal(fits[0].z, fits[2].z)
@@ -301,18 +370,29 @@ def test_a_term_that_breaks_on_any_sub_graph_is_named(graph):
 
 
 def test_a_sub_graph_of_one_node_is_refused(capsys):
-    assert main(["method=mvgrl", "dataset=cora", "method.subgraphs=2", "method.subgraph_nodes=1"]) == 2
-    assert capsys.readouterr().err == "gclbench: method.subgraph_nodes=1 is out of range: it must be ≥ 2\n"
+    assert (
+        main(["method=mvgrl", "dataset=cora", "method.subgraphs=2", "method.subgraph_nodes=1"]) == 2
+    )
+    assert (
+        capsys.readouterr().err
+        == "gclbench: method.subgraph_nodes=1 is out of range: it must be ≥ 2\n"
+    )
 
 
 @pytest.mark.parametrize("objective", ["summary", "nodes"])
 def test_randomised_slopes_are_drawn_in_training_only(graph, objective):
-    """`rrelu_mean` has the mean slope throughout: without a step the two are the same, in reports too."""
+    """`rrelu_mean` has the mean slope throughout: without a step the two are the same, in reports
+    too."""
 
     def fit(activation, epochs):
-        method = Mvgrl(objective=objective, epochs=epochs, hidden=WIDTH, activation=activation, patience=0)
+        method = Mvgrl(
+            objective=objective, epochs=epochs, hidden=WIDTH, activation=activation, patience=0
+        )
         found = method.fit(graph, torch.full((NODES,), -1), Streams(0), Watch(), Uniform())
-        return torch.cat([found.z, *([] if found.contrast is None else [found.contrast.u, found.contrast.v])], dim=1)
+        return torch.cat(
+            [found.z, *([] if found.contrast is None else [found.contrast.u, found.contrast.v])],
+            dim=1,
+        )
 
     assert torch.equal(fit("rrelu", 3), fit("rrelu", 3))
     assert torch.equal(fit("rrelu", 0), fit("rrelu_mean", 0))

@@ -1,19 +1,20 @@
-"""NML-GCL and ProGCL: the papers' settings land where they belong, and a small training goes through."""
+"""NML-GCL and ProGCL: the papers' settings land where they belong, and a small training goes
+through."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from gclbench.config import load
-from gclbench.contrast.nml import Nml
-from gclbench.contrast.progcl import ProgclMix, ProgclWeight
-from gclbench.contrast.uniform import Uniform
+from gclbench.config.validation import load
 from gclbench.graph import Graph, make_graph
 from gclbench.methods.nml_gcl import NmlGcl
 from gclbench.methods.progcl import Progcl
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.negatives.nml import Nml
+from gclbench.negatives.progcl import ProgclMix, ProgclWeight
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 # METHODS 6: lr, weight decay, tau, epochs, T_M, alpha, edge and feature drop of both views.
 NML_SETTINGS = {
@@ -25,7 +26,8 @@ NML_SETTINGS = {
     "wiki_cs": (5e-4, 0.0, 0.5, 50, 6, 0.2, 0.2, 0.1),
 }
 
-# METHODS 3.8: lr, architecture, projector, activation, edge drops, feature drops, tau, epochs. Coauthor Physics has GCA's row (3.7).
+# METHODS 3.8: lr, architecture, projector, activation, edge drops, feature drops, tau, epochs.
+# Coauthor Physics has GCA's row (3.7).
 PROGCL_SETTINGS = {
     "amazon_photo": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2500),
     "amazon_computers": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2000),
@@ -40,11 +42,24 @@ def test_the_settings_of_nml_gcl(dataset):
     settings = load(["method=nml_gcl", f"dataset={dataset}"]).settings
     lr, weight_decay, tau, epochs, inner_steps, alpha, edges, columns = NML_SETTINGS[dataset]
     method, negatives = settings["method"], settings["negatives"]
-    assert (method["lr"], method["weight_decay"], method["tau"], method["epochs"]) == (lr, weight_decay, tau, epochs)
+    assert (method["lr"], method["weight_decay"], method["tau"], method["epochs"]) == (
+        lr,
+        weight_decay,
+        tau,
+        epochs,
+    )
     assert (method["edge_drop"], method["feature_drop"]) == ([edges] * 2, [columns] * 2)
-    assert (method["architecture"], method["activation"], method["last_activation"]) == ([512, 512], "rrelu", False)
+    assert (method["architecture"], method["activation"], method["last_activation"]) == (
+        [512, 512],
+        "rrelu",
+        False,
+    )
     assert (method["projector"], method["normalize_features"], method["intra"]) == (0, False, False)
-    assert (negatives["name"], negatives["metric"], negatives["hidden"]) == ("nml", "separable", 512)
+    assert (negatives["name"], negatives["metric"], negatives["hidden"]) == (
+        "nml",
+        "separable",
+        512,
+    )
     assert (negatives["inner_steps"], negatives["alpha"]) == (inner_steps, alpha)
     # One Adam in the official code: the metric's rate and weight decay are the encoder's.
     assert (negatives["lr"], negatives["weight_decay"]) == (lr, weight_decay)
@@ -52,7 +67,9 @@ def test_the_settings_of_nml_gcl(dataset):
 
 def test_nml_keeps_its_rows_on_another_base_and_a_filters_alpha_is_not_its_own():
     settings = load(["method=grace", "negatives=nml", "filter=gnnbp", "dataset=citeseer"]).settings
-    assert settings["negatives"]["inner_steps"] == 3 and settings["negatives"]["weight_decay"] == 5e-3
+    assert (
+        settings["negatives"]["inner_steps"] == 3 and settings["negatives"]["weight_decay"] == 5e-3
+    )
     assert settings["filter"]["alpha"] == 0.4 and settings["negatives"]["alpha"] == 0.1
 
 
@@ -60,9 +77,22 @@ def test_nml_keeps_its_rows_on_another_base_and_a_filters_alpha_is_not_its_own()
 def test_the_settings_of_progcl(dataset):
     settings = load(["method=progcl", f"dataset={dataset}"]).settings
     method = settings["method"]
-    names = ("lr", "architecture", "projector", "activation", "edge_drop", "feature_drop", "tau", "epochs")
+    names = (
+        "lr",
+        "architecture",
+        "projector",
+        "activation",
+        "edge_drop",
+        "feature_drop",
+        "tau",
+        "epochs",
+    )
     assert tuple(method[name] for name in names) == PROGCL_SETTINGS[dataset]
-    assert (method["centrality"], method["weight_decay"], method["normalize_features"]) == ("eigenvector", 1e-5, True)
+    assert (method["centrality"], method["weight_decay"], method["normalize_features"]) == (
+        "eigenvector",
+        1e-5,
+        True,
+    )
     assert method["intra"] and method["last_activation"]
     assert settings["negatives"] == {
         "name": "progcl_weight",
@@ -75,7 +105,10 @@ def test_the_settings_of_progcl(dataset):
 
 def test_progcl_on_a_citation_graph_has_graces_row():
     for dataset in ("cora", "citeseer", "pubmed", "dblp_citation", "acm"):
-        progcl, grace = (load([f"method={name}", f"dataset={dataset}"]).settings["method"] for name in ("progcl", "grace"))
+        progcl, grace = (
+            load([f"method={name}", f"dataset={dataset}"]).settings["method"]
+            for name in ("progcl", "grace")
+        )
         assert {**progcl, "name": "grace"} == {**grace, "centrality": "eigenvector"}
 
 
@@ -83,9 +116,16 @@ def test_a_named_pair_takes_another_strategy():
     mix = load(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]
     assert mix.pop("selected") == 1000, "METHODS 3.8"
     assert mix == {**load(["method=progcl"]).settings["negatives"], "name": "progcl_mix"}
-    assert load(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {"name": "imix", "alpha": 1.0}
-    assert load(["method=nml_gcl"]).settings["negatives"]["detach"] is False, "the official code's weights carry gradients"
-    assert load(["method=nml_gcl", "negatives=uniform"]).settings["negatives"] == {"name": "uniform"}
+    assert load(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {
+        "name": "imix",
+        "alpha": 1.0,
+    }
+    assert load(["method=nml_gcl"]).settings["negatives"]["detach"] is False, (
+        "the official code's weights carry gradients"
+    )
+    assert load(["method=nml_gcl", "negatives=uniform"]).settings["negatives"] == {
+        "name": "uniform"
+    }
 
 
 def ring(count: int = 24) -> Graph:
@@ -95,7 +135,9 @@ def ring(count: int = 24) -> Graph:
     x[: count // 2, :2], x[count // 2 :, 2:4] = 1, 1
     half = torch.arange(count // 2)
     edges = torch.stack([half, (half + 1) % (count // 2)])
-    return make_graph(x, torch.cat([edges, edges + count // 2], dim=1), None, "rings", undirected=True)
+    return make_graph(
+        x, torch.cat([edges, edges + count // 2], dim=1), None, "rings", undirected=True
+    )
 
 
 STRATEGIES = [
@@ -111,7 +153,13 @@ STRATEGIES = [
 
 @pytest.mark.parametrize("method,strategy", STRATEGIES)
 def test_a_training_repeats_itself_to_the_bit_and_is_not_the_uniform_one(method, strategy):
-    settings = {"epochs": 6, "lr": 0.01, "architecture": (8, 6), "projector": 4, "activation": "rrelu"}
+    settings = {
+        "epochs": 6,
+        "lr": 0.01,
+        "architecture": (8, 6),
+        "projector": 4,
+        "activation": "rrelu",
+    }
     graph, labels = ring(), torch.full((24,), -1)
 
     def embedded(negatives):

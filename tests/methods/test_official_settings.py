@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from gclbench.config import load
+from gclbench.config.validation import load
 
-GCA_COLUMNS = ("lr", "architecture", "projector", "activation", "edge_drop", "feature_drop", "tau", "epochs")
+GCA_COLUMNS = (
+    "lr",
+    "architecture",
+    "projector",
+    "activation",
+    "edge_drop",
+    "feature_drop",
+    "tau",
+    "epochs",
+)
 # METHODS 3.7; the first layer is twice as wide as `hidden`, and its RReLU has the mean slope.
 GCA_SETTINGS = {
     "amazon_photo": (0.1, [512, 256], 64, "relu", [0.3, 0.5], [0.1, 0.1], 0.3, 2000),
@@ -36,8 +45,17 @@ BGRL_SETTINGS = {
     "cora": ([512, 256], 5e-4, [0.2, 0.3], [0.2, 0.1], 1000),
 }
 
-CCA_SSG_COLUMNS = ("epochs", "encoder", "architecture", "decorrelation", "feature_drop", "edge_drop", "normalize_features")
-# METHODS 5.2; both λ of Coauthor and the drops of Coauthor CS, which it leaves out, are those of the official README and main.py.
+CCA_SSG_COLUMNS = (
+    "epochs",
+    "encoder",
+    "architecture",
+    "decorrelation",
+    "feature_drop",
+    "edge_drop",
+    "normalize_features",
+)
+# METHODS 5.2; both λ of Coauthor and the drops of Coauthor CS, which it leaves out, are those of
+# the official README and main.py.
 CCA_SSG_SETTINGS = {
     "cora": (50, "gcn", [512, 512], 1e-3, 0.1, 0.4, True),
     "citeseer": (20, "gcn", [512], 5e-4, 0.0, 0.4, True),
@@ -85,15 +103,23 @@ def composed(method: str, dataset: str) -> dict[str, Any]:
 @pytest.mark.parametrize("dataset", GCA_SETTINGS)
 def test_the_settings_of_gca(dataset: str) -> None:
     found = composed("gca", dataset)
-    assert {name: found[name] for name in GCA_COLUMNS} == dict(zip(GCA_COLUMNS, GCA_SETTINGS[dataset], strict=True))
-    assert (found["centrality"], found["weight_decay"], found["normalize_features"]) == ("degree", 1e-5, True)
+    assert {name: found[name] for name in GCA_COLUMNS} == dict(
+        zip(GCA_COLUMNS, GCA_SETTINGS[dataset], strict=True)
+    )
+    assert (found["centrality"], found["weight_decay"], found["normalize_features"]) == (
+        "degree",
+        1e-5,
+        True,
+    )
     assert found["intra"] and found["last_activation"]
 
 
 @pytest.mark.parametrize("dataset", BGRL_SETTINGS)
 def test_the_settings_of_bgrl(dataset: str) -> None:
     found = composed("bgrl", dataset)
-    assert {name: found[name] for name in BGRL_COLUMNS} == dict(zip(BGRL_COLUMNS, BGRL_SETTINGS[dataset], strict=True))
+    assert {name: found[name] for name in BGRL_COLUMNS} == dict(
+        zip(BGRL_COLUMNS, BGRL_SETTINGS[dataset], strict=True)
+    )
     assert (found["predictor"], found["momentum"], found["warmup"]) == (512, 0.99, 0.1)
     assert (found["weight_decay"], found["normalize_features"]) == (1e-5, True)
 
@@ -101,7 +127,9 @@ def test_the_settings_of_bgrl(dataset: str) -> None:
 @pytest.mark.parametrize("dataset", CCA_SSG_SETTINGS)
 def test_the_settings_of_cca_ssg(dataset: str) -> None:
     found = composed("cca_ssg", dataset)
-    assert {name: found[name] for name in CCA_SSG_COLUMNS} == dict(zip(CCA_SSG_COLUMNS, CCA_SSG_SETTINGS[dataset], strict=True))
+    assert {name: found[name] for name in CCA_SSG_COLUMNS} == dict(
+        zip(CCA_SSG_COLUMNS, CCA_SSG_SETTINGS[dataset], strict=True)
+    )
     assert (found["lr"], found["weight_decay"]) == (1e-3, 0.0)
 
 

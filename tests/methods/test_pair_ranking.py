@@ -12,17 +12,23 @@ from gclbench.methods.pair_ranking import CACHED_ENTRIES, least_similar, pair_pr
 
 
 def rows(nodes: int, width: int) -> torch.Tensor:
-    return normalize(torch.randn(nodes, width, generator=torch.Generator().manual_seed(nodes)), dim=1)
+    return normalize(
+        torch.randn(nodes, width, generator=torch.Generator().manual_seed(nodes)), dim=1
+    )
 
 
 @pytest.mark.parametrize("tile", [1 << 22, 100])
 @pytest.mark.parametrize("most,least", [(1, 1), (37, 400), (600, 1000), (1296, 1296)])
-def test_both_ends_of_the_ranking(monkeypatch: pytest.MonkeyPatch, tile: int, most: int, least: int) -> None:
+def test_both_ends_of_the_ranking(
+    monkeypatch: pytest.MonkeyPatch, tile: int, most: int, least: int
+) -> None:
     monkeypatch.setattr(pair_ranking, "TILE_ENTRIES", tile)
     z = rows(36, 5)  # cosines of both signs
     cosines = torch.cat([piece @ z.T for piece in z.split(max(1, tile // 36))]).flatten()
     found = ranked(z, most, least)
-    assert len(found.most) == most == len(found.most.unique()) and bool((found.most[1:] > found.most[:-1]).all())
+    assert len(found.most) == most == len(found.most.unique()) and bool(
+        (found.most[1:] > found.most[:-1]).all()
+    )
     in_order = cosines.sort().values
     assert torch.equal(cosines[found.most].sort().values, in_order[len(in_order) - most :])
     assert found.threshold == in_order[least - 1]
@@ -60,13 +66,20 @@ def test_a_threshold_below_every_product_ends(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(pair_ranking, "pair_products", above)
     assert len(least_similar(rows(6, 2), 1.0, 9, torch.Generator().manual_seed(0))) == 9
-    assert len(calls) == 3 * pair_ranking.EMPTY + 1  # slack of 1, 2 and 4 times the rounding were too little
+    assert (
+        len(calls) == 3 * pair_ranking.EMPTY + 1
+    )  # slack of 1, 2 and 4 times the rounding were too little
 
 
 def test_products_in_pieces_are_those_of_whole_rows() -> None:
     z = rows(50, 900)
-    one, other = torch.randint(50, (2, 3 * (CACHED_ENTRIES // 900) + 7), generator=torch.Generator().manual_seed(1))
+    one, other = torch.randint(
+        50, (2, 3 * (CACHED_ENTRIES // 900) + 7), generator=torch.Generator().manual_seed(1)
+    )
     assert torch.equal(pair_products(z, one, other), (z[one] * z[other]).sum(dim=1))
     wide = torch.ones(2, CACHED_ENTRIES + 1)  # a piece is one pair where a row is larger than it
-    assert pair_products(wide, torch.tensor([0, 1]), torch.tensor([1, 1])).tolist() == [CACHED_ENTRIES + 1] * 2
+    assert (
+        pair_products(wide, torch.tensor([0, 1]), torch.tensor([1, 1])).tolist()
+        == [CACHED_ENTRIES + 1] * 2
+    )
     assert pair_products(z, one[:0], other[:0]).shape == (0,)

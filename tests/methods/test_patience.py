@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gclbench.methods.patience import Patience
+from gclbench.training.patience import Patience
 
 
 def walked(losses: list[float], patience: Patience, module: nn.Linear) -> int:
@@ -29,7 +29,10 @@ def test_it_ends_after_so_many_steps_without_a_new_lowest_and_goes_back():
 def test_a_training_that_ends_where_it_started_says_so():
     patience = Patience(2, nn.Linear(1, 1))
     assert walked([4, 4, 5], patience, nn.Linear(1, 1)) == 2
-    said = "the loss never fell below its first value, so early stopping kept the untrained state (method.patience=2)"
+    said = (
+        "the loss never fell below its first value, so early stopping kept the untrained state"
+        " (method.patience=2)"
+    )
     assert patience.told() == {"findings": {"steps_kept": 0}, "remarks": [said]}
 
 

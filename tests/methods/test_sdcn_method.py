@@ -10,8 +10,8 @@ from torch import nn
 from gclbench.graph import make_graph
 from gclbench.methods.sdcn import Sdcn, row_normalised, soft_assignment, target_distribution
 from gclbench.nn.autoencoder import Autoencoder
-from gclbench.streams import Streams
-from gclbench.watch import Watch
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
 
 NODES, F, K = 15, 8, 3
 NONE = torch.full((NODES,), -1)
@@ -46,14 +46,26 @@ def test_assignments_against_loops():
     code, centres = rng.normal(size=(6, 2)), rng.normal(size=(3, 2))
     kernel = np.array([[1 / (1 + ((z - c) ** 2).sum()) for c in centres] for z in code])
     q = kernel / kernel.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(soft_assignment(torch.from_numpy(code), torch.from_numpy(centres)), q)
+    np.testing.assert_allclose(
+        soft_assignment(torch.from_numpy(code), torch.from_numpy(centres)), q
+    )
     p = np.array([[q[i, j] ** 2 / q[:, j].sum() for j in range(3)] for i in range(6)])
-    np.testing.assert_allclose(target_distribution(torch.from_numpy(q)), p / p.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        target_distribution(torch.from_numpy(q)), p / p.sum(axis=1, keepdims=True)
+    )
 
 
 def test_the_main_training_by_hand(graph):
     """Without pre-training, so that what is trained starts from the initial weights."""
-    method = Sdcn(**{**SMALL.__dict__, "pretrain_epochs": 0, "self_supervision": 0.3, "gcn_weight": 0.2, "protocol": "oracle"})
+    method = Sdcn(
+        **{
+            **SMALL.__dict__,
+            "pretrain_epochs": 0,
+            "self_supervision": 0.3,
+            "gcn_weight": 0.2,
+            "protocol": "oracle",
+        }
+    )
     watch = Watch()
     found = method.fit(graph, NONE, Streams(2), watch)
 
@@ -61,7 +73,10 @@ def test_the_main_training_by_hand(graph):
     with rng.seeded("init"):
         ae = Autoencoder(F, (6, 7), 4)
         sizes = [F, 6, 7, 4, K]
-        weights = [nn.Parameter(nn.init.xavier_uniform_(torch.empty(a, b))) for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+        weights = [
+            nn.Parameter(nn.init.xavier_uniform_(torch.empty(a, b)))
+            for a, b in zip(sizes[:-1], sizes[1:], strict=True)
+        ]
     x, p_matrix = graph.x, dense_propagation(graph)
 
     def forward() -> tuple[torch.Tensor, torch.Tensor]:
@@ -107,7 +122,8 @@ def test_pre_training_lowers_the_reconstruction_error(graph):
 
 def test_the_protocol_changes_nothing_but_the_history(graph):
     last, oracle = (
-        Sdcn(**{**SMALL.__dict__, "protocol": name}).fit(graph, NONE, Streams(0), Watch()) for name in ("last", "oracle")
+        Sdcn(**{**SMALL.__dict__, "protocol": name}).fit(graph, NONE, Streams(0), Watch())
+        for name in ("last", "oracle")
     )
     assert torch.equal(last.z, oracle.z) and torch.equal(last.clusters, oracle.clusters)
     assert last.history is None and oracle.history.shape == (4, NODES)

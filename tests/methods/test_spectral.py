@@ -40,7 +40,9 @@ def test_the_map_is_that_of_the_dense_matrix(monkeypatch: pytest.MonkeyPatch) ->
 def test_clusters_are_scikit_learns() -> None:
     z, y = blobs()
     found = spectral_clusters(z, 3, 10, 0).numpy()
-    theirs = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict((z @ z.T).numpy())
+    theirs = SpectralClustering(3, affinity="precomputed", random_state=0).fit_predict(
+        (z @ z.T).numpy()
+    )
     assert adjusted_rand_score(found, theirs) == 1 == adjusted_rand_score(found, y)
 
 
@@ -57,4 +59,6 @@ def test_degenerate_rows() -> None:
 def test_the_index_is_scikit_learns_where_there_is_one() -> None:
     z, y = blobs()
     assert davies_bouldin(z, torch.from_numpy(y)) == davies_bouldin_score(z.numpy(), y)
-    assert davies_bouldin(z, torch.zeros(60)) == float("inf") == davies_bouldin(z[:3], torch.arange(3))
+    assert (
+        davies_bouldin(z, torch.zeros(60)) == float("inf") == davies_bouldin(z[:3], torch.arange(3))
+    )

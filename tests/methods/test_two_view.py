@@ -1,4 +1,5 @@
-"""The shared loop of two-view methods: views, the strategy's hooks, reruns, checkpoints, divergence."""
+"""The shared loop of two-view methods: views, the strategy's hooks, reruns, checkpoints,
+divergence."""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from gclbench.checkpoint import Checkpoint
-from gclbench.contrast.negatives import Negatives, Pair, RowMixture, WeightRows
-from gclbench.contrast.uniform import Uniform, UniformNegatives
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Embedding, Unsupported, make_graph, with_features
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported, make_graph, with_features
 from gclbench.methods.two_view import TwoView
-from gclbench.streams import Streams
-from gclbench.watch import Diverged, Preempted, Watch
+from gclbench.negatives.strategy import Negatives, Pair, RowMixture, WeightRows
+from gclbench.negatives.uniform import Uniform, UniformNegatives
+from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Diverged, Preempted, Watch
 
 NODES, INPUTS, WIDTH = 22, 10, 4
 SETTINGS: dict[str, Any] = {"epochs": 4, "architecture": (6, WIDTH), "projector": 5, "lr": 0.01}
@@ -79,8 +81,20 @@ class Spying:
         return self.spy
 
 
-def fit(method: TwoView, negatives: Any = None, seed: int = 0, graph: Data | None = None, watch: Watch | None = None) -> Embedding:
-    return method.fit(graph or small_graph(), torch.full((NODES,), -1), Streams(seed), watch or Watch(), negatives or Uniform())
+def fit(
+    method: TwoView,
+    negatives: Any = None,
+    seed: int = 0,
+    graph: Data | None = None,
+    watch: Watch | None = None,
+) -> Embedding:
+    return method.fit(
+        graph or small_graph(),
+        torch.full((NODES,), -1),
+        Streams(seed),
+        watch or Watch(),
+        negatives or Uniform(),
+    )
 
 
 def test_reruns_are_the_same_to_the_bit_whatever_the_global_random_state() -> None:
@@ -91,7 +105,9 @@ def test_reruns_are_the_same_to_the_bit_whatever_the_global_random_state() -> No
     second = fit(method)
     assert torch.equal(first.z, second.z)
     assert first.contrast is not None and second.contrast is not None
-    assert torch.equal(first.contrast.u, second.contrast.u) and torch.equal(first.contrast.v, second.contrast.v)
+    assert torch.equal(first.contrast.u, second.contrast.u) and torch.equal(
+        first.contrast.v, second.contrast.v
+    )
     assert not torch.equal(first.z, fit(method, seed=1).z)
 
 
@@ -103,10 +119,16 @@ def test_the_global_random_state_is_not_read_and_not_moved() -> None:
 
 def test_each_view_has_drops_of_its_own() -> None:
     spy = Spy()
-    fit(TwoView(**{**SETTINGS, "epochs": 1}, edge_drop=(0.0, 0.0), feature_drop=(0.0, 0.0)), Spying(spy=spy))
+    fit(
+        TwoView(**{**SETTINGS, "epochs": 1}, edge_drop=(0.0, 0.0), feature_drop=(0.0, 0.0)),
+        Spying(spy=spy),
+    )
     torch.testing.assert_close(spy.seen[0].u, spy.seen[0].v)
     whole = spy.seen[0].u
-    for drops in ({"edge_drop": (0.0, 0.6), "feature_drop": (0.0, 0.0)}, {"edge_drop": (0.0, 0.0), "feature_drop": (0.0, 0.6)}):
+    for drops in (
+        {"edge_drop": (0.0, 0.6), "feature_drop": (0.0, 0.0)},
+        {"edge_drop": (0.0, 0.0), "feature_drop": (0.0, 0.6)},
+    ):
         one = Spy()
         fit(TwoView(**{**SETTINGS, "epochs": 1}, **drops), Spying(spy=one))
         torch.testing.assert_close(one.seen[0].u, whole)
@@ -115,7 +137,14 @@ def test_each_view_has_drops_of_its_own() -> None:
 
 def test_views_are_drawn_anew_in_every_iteration() -> None:
     spy = Spy()
-    fit(TwoView(**{**SETTINGS, "lr": 1e-30, "weight_decay": 0.0}, edge_drop=(0.5, 0.5), feature_drop=(0.5, 0.5)), Spying(spy=spy))
+    fit(
+        TwoView(
+            **{**SETTINGS, "lr": 1e-30, "weight_decay": 0.0},
+            edge_drop=(0.5, 0.5),
+            feature_drop=(0.5, 0.5),
+        ),
+        Spying(spy=spy),
+    )
     assert not torch.allclose(spy.seen[0].u, spy.seen[1].u)
 
 
@@ -161,9 +190,12 @@ def test_a_mixture_mixes_the_features_of_the_first_view_only() -> None:
 
 
 def test_what_is_returned() -> None:
-    """The strategy's embedding of the whole graph, and the last views for reports, without gradients."""
+    """The strategy's embedding of the whole graph, and the last views for reports, without
+    gradients."""
     behind_projector = TwoView(**SETTINGS, tau=0.7)
-    assert torch.equal(fit(behind_projector, Spying()).z, fit(behind_projector).z), "the projector's side is not evaluated"
+    assert torch.equal(fit(behind_projector, Spying()).z, fit(behind_projector).z), (
+        "the projector's side is not evaluated"
+    )
     method = TwoView(**{**SETTINGS, "projector": 0}, tau=0.7)
     embedding, plain = fit(method, Spying()), fit(method)
     assert embedding.z.shape == (NODES, 2 * WIDTH) and not embedding.z.requires_grad
@@ -188,14 +220,19 @@ def test_normalised_features_know_no_scale() -> None:
     graph = small_graph()
     scaled = with_features(graph, graph.x * torch.arange(1, NODES + 1)[:, None])
     torch.testing.assert_close(
-        fit(TwoView(**SETTINGS), graph=scaled).z, fit(TwoView(**SETTINGS), graph=graph).z, rtol=1e-4, atol=1e-6
+        fit(TwoView(**SETTINGS), graph=scaled).z,
+        fit(TwoView(**SETTINGS), graph=graph).z,
+        rtol=1e-4,
+        atol=1e-6,
     )
     raw = TwoView(**SETTINGS, normalize_features=False)
     assert not torch.allclose(fit(raw, graph=scaled).z, fit(raw, graph=graph).z)
 
 
 @pytest.mark.parametrize("activation", ["relu", "rrelu", "prelu"])
-def test_a_training_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, activation: str) -> None:
+def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
+    tmp_path: Path, activation: str
+) -> None:
     """Encoder, projector, strategy, optimiser and both streams are in the checkpoint."""
 
     class Wandering(UniformNegatives):
@@ -206,7 +243,9 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, act
             self.generators["negatives"] = rng.torch("negatives")
 
         def forward(self, pair: Pair) -> Tensor:
-            return super().forward(pair) * (1 + torch.rand((), generator=self.generators["negatives"]))
+            return super().forward(pair) * (
+                1 + torch.rand((), generator=self.generators["negatives"])
+            )
 
     @dataclass(frozen=True)
     class Wanders:
@@ -224,9 +263,16 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, act
             stop.set()
 
     with pytest.raises(Preempted, match="stopped at iteration 3 of 7"):
-        fit(method, Wanders(), watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop))
+        fit(
+            method,
+            Wanders(),
+            watch=Watch(until, checkpoint=Checkpoint(tmp_path / "state", "key", 1e9), stop=stop),
+        )
     heard: list[int] = []
-    watch = Watch(lambda done, total, loss: heard.append(done), checkpoint=Checkpoint(tmp_path / "state", "key", 1e9))
+    watch = Watch(
+        lambda done, total, loss: heard.append(done),
+        checkpoint=Checkpoint(tmp_path / "state", "key", 1e9),
+    )
     resumed = fit(method, Wanders(), watch=watch)
     assert heard == [4, 5, 6, 7]
     assert torch.equal(resumed.z, straight.z)
@@ -248,11 +294,16 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(tmp_path: Path, act
         ),
         (
             {"contrast": 3e38, "regulariser": 3e38},
-            "the loss became nan at iteration 2 of 4 (its terms contrast, regulariser are finite, their sum is not)",
+            (
+                "the loss became nan at iteration 2 of 4 (its terms contrast, regulariser are"
+                " finite, their sum is not)"
+            ),
         ),
     ],
 )
-def test_a_loss_that_is_not_finite_stops_with_the_epoch_and_the_term(terms: dict[str, float], said: str) -> None:
+def test_a_loss_that_is_not_finite_stops_with_the_epoch_and_the_term(
+    terms: dict[str, float], said: str
+) -> None:
     spy = Spy()
 
     def loss(pair: Pair) -> Tensor:
@@ -284,10 +335,17 @@ def test_a_graph_that_does_not_suit_the_strategy() -> None:
 
 
 def test_settings_that_make_no_sense() -> None:
-    with pytest.raises(ValueError, match=r"architecture needs at least one width, for example method.architecture=\[256,128\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"architecture needs at least one width, for example method.architecture=\[256,128\]",
+    ):
         TwoView(architecture=())
     with pytest.raises(
-        ValueError, match=r"edge_drop needs two probabilities, one per view, for example method.edge_drop=\[0.2,0.4\]; got \[0.1\]"
+        ValueError,
+        match=(
+            r"edge_drop needs two probabilities, one per view, for example"
+            r" method.edge_drop=\[0.2,0.4\]; got \[0.1\]"
+        ),
     ):
         TwoView(edge_drop=(0.1,))
     with pytest.raises(ValueError, match="feature_drop needs two probabilities"):

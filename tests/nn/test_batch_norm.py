@@ -10,7 +10,9 @@ from gclbench.nn.batch_norm import DebiasedBatchNorm
 
 def test_running_averages_weight_batches_by_powers_of_the_decay():
     norm = DebiasedBatchNorm(3, decay=0.9)
-    batches = [torch.randn(8, 3, generator=torch.Generator().manual_seed(seed)) + seed for seed in range(5)]
+    batches = [
+        torch.randn(8, 3, generator=torch.Generator().manual_seed(seed)) + seed for seed in range(5)
+    ]
     for batch in batches:
         norm(batch)
     shares = torch.tensor([0.9 ** (4 - index) for index in range(5)])
@@ -27,13 +29,17 @@ def test_training_uses_the_batch_and_evaluation_the_averages():
     torch.testing.assert_close(norm(batch), plain(batch))
     norm.eval()
     before = norm.running_mean.clone()
-    torch.testing.assert_close(norm(batch), (batch - batch.mean(dim=0)) / (batch.var(dim=0) + norm.eps).sqrt())
+    torch.testing.assert_close(
+        norm(batch), (batch - batch.mean(dim=0)) / (batch.var(dim=0) + norm.eps).sqrt()
+    )
     assert torch.equal(norm.running_mean, before)
 
 
 def test_the_average_goes_on_after_its_state_was_loaded():
     first = DebiasedBatchNorm(2, decay=0.5)
-    batches = [torch.full((4, 2), float(value)) + torch.arange(4.0)[:, None] for value in (0, 10, 20)]
+    batches = [
+        torch.full((4, 2), float(value)) + torch.arange(4.0)[:, None] for value in (0, 10, 20)
+    ]
     for batch in batches:
         first(batch)
     second = DebiasedBatchNorm(2, decay=0.5)

@@ -45,7 +45,9 @@ def test_the_gradient_is_that_of_the_dense_matrix(propagation):
     x = torch.randn(NODES, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
     pull = torch.randn(NODES, 3, generator=torch.Generator().manual_seed(2))
     ((Diffusion(propagation, 0.2, 1e-6) @ x) * pull).sum().backward()
-    torch.testing.assert_close(x.grad, (dense(propagation, 0.2).T @ pull.double()).float(), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        x.grad, (dense(propagation, 0.2).T @ pull.double()).float(), rtol=1e-4, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize(("alpha", "tolerance"), [(0.0, 0.1), (1.1, 0.1), (0.2, 0.0), (0.2, 1.0)])

@@ -15,7 +15,9 @@ NODES, INPUTS = 9, 7
 
 def features(seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return torch.rand(NODES, INPUTS, generator=generator) * (torch.rand(NODES, INPUTS, generator=generator) < 0.5)
+    return torch.rand(NODES, INPUTS, generator=generator) * (
+        torch.rand(NODES, INPUTS, generator=generator) < 0.5
+    )
 
 
 def edges() -> Tensor:
@@ -48,15 +50,20 @@ def test_equals_pyg_under_masked_columns_and_dropped_directions(last: bool, drop
     assert 0 < int(entries.sum()) < len(entries)
     masked, kept = (x * columns, edge_index[:, entries]) if dropped else (x, edge_index)
     found = encoder(
-        Features(x), Adjacency(edge_index, NODES).normalised(entries if dropped else None), columns if dropped else None
+        Features(x),
+        Adjacency(edge_index, NODES).normalised(entries if dropped else None),
+        columns if dropped else None,
     )
-    wanted = reference(encoder, masked, kept, [nn.ELU(), nn.ELU(), nn.ELU() if last else nn.Identity()])
+    wanted = reference(
+        encoder, masked, kept, [nn.ELU(), nn.ELU(), nn.ELU() if last else nn.Identity()]
+    )
     torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-6)
     pull = torch.randn(found.shape, generator=torch.Generator().manual_seed(2))
     parameters = [*encoder.weights, *encoder.biases]
     gradients = torch.autograd.grad((found * pull).sum(), parameters)
 
-    # The reference holds transposed copies of the weights, so it is differentiated with respect to those of the encoder anew.
+    # The reference holds transposed copies of the weights, so it is differentiated with respect to
+    # those of the encoder anew.
     def dense(*values: Tensor) -> Tensor:
         propagation = Adjacency(kept, NODES).normalised().matrix.to_dense()
         h = masked
@@ -66,7 +73,12 @@ def test_equals_pyg_under_masked_columns_and_dropped_directions(last: bool, drop
         return h
 
     torch.testing.assert_close(dense(*parameters), wanted, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(torch.autograd.grad((dense(*parameters) * pull).sum(), parameters), gradients, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        torch.autograd.grad((dense(*parameters) * pull).sum(), parameters),
+        gradients,
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 def test_mixing_after_the_first_product_is_mixing_the_features() -> None:
@@ -81,16 +93,24 @@ def test_mixing_after_the_first_product_is_mixing_the_features() -> None:
         return share * rows + (1 - share) * rows[partner]
 
     found = encoder(Features(x), propagation, columns, mix)
-    torch.testing.assert_close(found, encoder(Features(mix(x)), propagation, columns), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(
+        found, encoder(Features(mix(x)), propagation, columns), rtol=1e-5, atol=1e-6
+    )
     assert not torch.allclose(found, encoder(Features(x), propagation, columns))
 
 
 def test_batch_normalisation_stands_before_the_activation() -> None:
     torch.manual_seed(0)
     encoder = Gcn(INPUTS, (4,), "relu", batch_norm=True)
-    before = Adjacency(edges(), NODES).normalised() @ Features(features()).product(encoder.weights[0])
-    wanted = torch.relu((before - before.mean(dim=0)) / (before.var(dim=0, unbiased=False) + 1e-5).sqrt())
-    torch.testing.assert_close(encoder(Features(features()), Adjacency(edges(), NODES).normalised()), wanted)
+    before = Adjacency(edges(), NODES).normalised() @ Features(features()).product(
+        encoder.weights[0]
+    )
+    wanted = torch.relu(
+        (before - before.mean(dim=0)) / (before.var(dim=0, unbiased=False) + 1e-5).sqrt()
+    )
+    torch.testing.assert_close(
+        encoder(Features(features()), Adjacency(edges(), NODES).normalised()), wanted
+    )
 
 
 def test_random_slopes_come_from_the_generator_alone() -> None:
@@ -123,7 +143,9 @@ def test_the_encoder_hands_its_stream_to_every_random_activation() -> None:
     encoder.use(torch.Generator().manual_seed(0))
     assert torch.equal(encoder(x, propagation), first)
     encoder.eval()
-    assert torch.equal(encoder(x, propagation), encoder(x, propagation)), "nothing is random outside training (METHODS 6)"
+    assert torch.equal(encoder(x, propagation), encoder(x, propagation)), (
+        "nothing is random outside training (METHODS 6)"
+    )
 
 
 def test_initial_weights_follow_torch_s_seed_and_biases_are_zero() -> None:
@@ -133,7 +155,9 @@ def test_initial_weights_follow_torch_s_seed_and_biases_are_zero() -> None:
     assert torch.equal(Gcn(50, (40,), "relu").weights[0], first.weights[0])
     assert not bool(first.biases[0].any())
     limit = (6 / 90) ** 0.5
-    assert 0.95 * limit < float(first.weights[0].detach().abs().max()) <= limit, "Glorot's uniform interval"
+    assert 0.95 * limit < float(first.weights[0].detach().abs().max()) <= limit, (
+        "Glorot's uniform interval"
+    )
 
 
 def test_projector() -> None:

@@ -35,11 +35,15 @@ def test_values_and_gradients_equal_those_of_masked_copies(names):
     sets = [DROPPED[name] for name in names]
     x, weight = inputs()
     found_weight, wanted_weight = weight.clone().requires_grad_(), weight.clone().requires_grad_()
-    found = masked_products(x, found_weight, [torch.tensor(columns, dtype=torch.int64) for columns in sets])
+    found = masked_products(
+        x, found_weight, [torch.tensor(columns, dtype=torch.int64) for columns in sets]
+    )
     wanted = [x @ wanted_weight, *(masked_copy(x, columns) @ wanted_weight for columns in sets)]
     assert len(found) == len(wanted) == 1 + len(sets)
     torch.testing.assert_close(list(found), wanted)
-    pull = torch.randn(len(wanted), 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    pull = torch.randn(
+        len(wanted), 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1)
+    )
     sum((factor * output).sum() for factor, output in zip(pull, found)).backward()
     sum((factor * output).sum() for factor, output in zip(pull, wanted)).backward()
     torch.testing.assert_close(found_weight.grad, wanted_weight.grad)
@@ -51,7 +55,9 @@ def test_gradient_when_only_one_product_is_used(used):
     sets = [[0, 3], DROPPED["more than half"], []]
     x, weight = inputs()
     found_weight, wanted_weight = weight.clone().requires_grad_(), weight.clone().requires_grad_()
-    masked_products(x, found_weight, [torch.tensor(columns, dtype=torch.int64) for columns in sets])[used].square().sum().backward()
+    masked_products(
+        x, found_weight, [torch.tensor(columns, dtype=torch.int64) for columns in sets]
+    )[used].square().sum().backward()
     (masked_copy(x, [[], *sets][used]) @ wanted_weight).square().sum().backward()
     torch.testing.assert_close(found_weight.grad, wanted_weight.grad)
 
@@ -59,14 +65,18 @@ def test_gradient_when_only_one_product_is_used(used):
 def test_gradient_equals_finite_differences():
     x, weight = inputs()
     sets = [torch.tensor(columns, dtype=torch.int64) for columns in DROPPED.values()]
-    assert torch.autograd.gradcheck(lambda w: masked_products(x, w, sets), (weight.requires_grad_(),))
+    assert torch.autograd.gradcheck(
+        lambda w: masked_products(x, w, sets), (weight.requires_grad_(),)
+    )
 
 
 def test_input_and_weight_are_left_alone():
     x, weight = inputs()
     before = x.clone(), weight.clone()
     learner = weight.requires_grad_()
-    outputs = masked_products(x, learner, [torch.tensor([1, 2]), torch.tensor(DROPPED["more than half"])])
+    outputs = masked_products(
+        x, learner, [torch.tensor([1, 2]), torch.tensor(DROPPED["more than half"])]
+    )
     sum(output.sum() for output in outputs).backward()
     assert torch.equal(x, before[0])
     assert torch.equal(weight.detach(), before[1])

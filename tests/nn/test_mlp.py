@@ -11,7 +11,9 @@ from torch.nn import functional
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 
 
-def encoder(widths: tuple[int, ...] = (7, 4), activation: str = "gelu", inputs: int = 10, seed: int = 0) -> Mlp:
+def encoder(
+    widths: tuple[int, ...] = (7, 4), activation: str = "gelu", inputs: int = 10, seed: int = 0
+) -> Mlp:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return Mlp(inputs, widths, activation)
@@ -78,4 +80,7 @@ def test_views_without_any_view_is_forward():
 
 
 def test_every_parameter_is_registered():
-    assert sum(parameter.numel() for parameter in Mlp(10, (7, 4), "gelu").parameters()) == 10 * 7 + 7 * 4
+    assert (
+        sum(parameter.numel() for parameter in Mlp(10, (7, 4), "gelu").parameters())
+        == 10 * 7 + 7 * 4
+    )

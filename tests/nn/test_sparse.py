@@ -1,4 +1,5 @@
-"""Sparse products inside a network against dense ones, their gradients, and the views' propagation matrices."""
+"""Sparse products inside a network against dense ones, their gradients, and the views' propagation
+matrices."""
 
 from __future__ import annotations
 
@@ -8,10 +9,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from gclbench.nn.sparse import DENSE_FROM, Adjacency, Features, SparseMatrix, compressed, normalised_rows
+from gclbench.nn.sparse import (
+    DENSE_FROM,
+    Adjacency,
+    Features,
+    SparseMatrix,
+    compressed,
+    normalised_rows,
+)
 
 
-def few(rows: int, columns: int, seed: int = 0, share: float = 0.15, dtype: torch.dtype = torch.float64) -> Tensor:
+def few(
+    rows: int, columns: int, seed: int = 0, share: float = 0.15, dtype: torch.dtype = torch.float64
+) -> Tensor:
     """A matrix of which that share is not zero, negative entries and an empty row among them."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(rows, columns, generator=generator, dtype=dtype)
@@ -27,7 +37,8 @@ def path_and_star() -> Tensor:
 
 
 def dense_propagation(edge_index: Tensor, nodes: int, keep: Tensor | None = None) -> Tensor:
-    """D^(−½)(A + I)D^(−½), entry by entry: row i receives from column j; D counts what a node receives."""
+    """D^(−½)(A + I)D^(−½), entry by entry: row i receives from column j; D counts what a node
+    receives."""
     entries = {(node, node) for node in range(nodes)}
     for position, (sender, receiver) in enumerate(edge_index.T.tolist()):
         if keep is None or keep[position]:
@@ -41,7 +52,9 @@ def dense_propagation(edge_index: Tensor, nodes: int, keep: Tensor | None = None
 
 def test_product_and_gradient_equal_the_dense_ones() -> None:
     x = few(6, 5)
-    dense = torch.randn(5, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
+    dense = torch.randn(
+        5, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True
+    )
     sparse = SparseMatrix(x.to_sparse_csr(), x.T.contiguous().to_sparse_csr())
     assert sparse.shape == (6, 5)
     torch.testing.assert_close(sparse @ dense, x @ dense)
@@ -55,19 +68,28 @@ def test_second_derivatives_are_refused() -> None:
     x = few(4, 4)
     w = torch.ones(4, 1, dtype=torch.float64, requires_grad=True)
     (slope,) = torch.autograd.grad(
-        (SparseMatrix(x.to_sparse_csr(), x.T.contiguous().to_sparse_csr()) @ w).square().sum(), w, create_graph=True
+        (SparseMatrix(x.to_sparse_csr(), x.T.contiguous().to_sparse_csr()) @ w).square().sum(),
+        w,
+        create_graph=True,
     )
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
 
 
 def test_compressed_rows_with_empty_ones_at_both_ends() -> None:
-    matrix = compressed(torch.tensor([1, 1, 3]), torch.tensor([0, 2, 1]), torch.tensor([5.0, 6.0, 7.0]), (5, 3))
+    matrix = compressed(
+        torch.tensor([1, 1, 3]), torch.tensor([0, 2, 1]), torch.tensor([5.0, 6.0, 7.0]), (5, 3)
+    )
     wanted = torch.zeros(5, 3)
     wanted[1, 0], wanted[1, 2], wanted[3, 1] = 5, 6, 7
     assert torch.equal(matrix.to_dense(), wanted)
     assert (
-        compressed(torch.tensor([], dtype=torch.long), torch.tensor([], dtype=torch.long), torch.tensor([]), (2, 2))
+        compressed(
+            torch.tensor([], dtype=torch.long),
+            torch.tensor([], dtype=torch.long),
+            torch.tensor([]),
+            (2, 2),
+        )
         .to_dense()
         .sum()
         == 0
@@ -90,7 +112,9 @@ def test_features_product_with_columns_masked(share: float, normalise: bool) -> 
         for i, row in enumerate(x.tolist()):
             total = sum(abs(value) for value in row)
             x[i] = torch.tensor([value / total if total else 0.0 for value in row])
-    weight = torch.randn(6, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(
+        6, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64, requires_grad=True
+    )
     keep = torch.tensor([True, False, True, True, False, True])
     torch.testing.assert_close(features.product(weight), x @ weight)
     masked = x.clone()
@@ -109,9 +133,12 @@ def test_features_of_zeros_and_the_caller_s_matrix_is_not_changed() -> None:
     assert torch.equal(x, before)
 
 
-@pytest.mark.parametrize("keep", [None, [True] * 8, [False] * 8, [True, False, True, True, False, False, True, False]])
+@pytest.mark.parametrize(
+    "keep", [None, [True] * 8, [False] * 8, [True, False, True, True, False, False, True, False]]
+)
 def test_propagation_and_its_transpose_under_dropped_directions(keep: list[bool] | None) -> None:
-    """Dropping (j, i) leaves (i, j): the matrix is not symmetric then, and the transpose must follow."""
+    """Dropping (j, i) leaves (i, j): the matrix is not symmetric then, and the transpose must
+    follow."""
     edges = path_and_star()
     mask = None if keep is None else torch.tensor(keep)
     wanted = dense_propagation(edges, 6, mask)
@@ -123,5 +150,7 @@ def test_propagation_and_its_transpose_under_dropped_directions(keep: list[bool]
 
 
 def test_a_graph_without_edges_propagates_nothing() -> None:
-    alone = Adjacency(torch.zeros(2, 0, dtype=torch.long), 3).normalised(torch.zeros(0, dtype=torch.bool))
+    alone = Adjacency(torch.zeros(2, 0, dtype=torch.long), 3).normalised(
+        torch.zeros(0, dtype=torch.bool)
+    )
     assert torch.equal(alone.matrix.to_dense(), torch.eye(3))

@@ -44,7 +44,8 @@ def make_record(
     task_settings: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Record:
-    """A record of a made-up run; `dmat_i` has the paper's settings for cora unless `settings` says otherwise."""
+    """A record of a made-up run; `dmat_i` has the paper's settings for cora unless `settings` says
+    otherwise."""
     ours = method in ("dmt", "dmat", "dmat_i")
     if filter is None:
         filter = GNNBP_CORA if ours else "none"
@@ -59,7 +60,15 @@ def make_record(
         dataset_hash="f" * 64,
     )
     values = {"acc": 0.7 + 0.01 * seed} if metrics is None and status == "ok" else metrics or {}
-    return Record(spec.id, asdict(spec), status, values, reason=reason, environment={"commit": commit}, created=created)
+    return Record(
+        spec.id,
+        asdict(spec),
+        status,
+        values,
+        reason=reason,
+        environment={"commit": commit},
+        created=created,
+    )
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ from typing import Any
 from gclbench.paper.sources import Collection
 from gclbench.records import Record, RunSpec
 
-FILTERS: dict[str, dict[str, Any]] = {"none": {"name": "none"}, "gnnbp": {"name": "gnnbp", "alpha": 0.1}}
+FILTERS: dict[str, dict[str, Any]] = {
+    "none": {"name": "none"},
+    "gnnbp": {"name": "gnnbp", "alpha": 0.1},
+}
 
 
 def run(
@@ -29,8 +32,13 @@ def run(
     **settings: Any,
 ) -> Record:
     """A run with the settings that figures look at."""
-    own: dict[str, Any] = {"dmat_i": {"epochs": 300, "train_on": "all"}, "kmeans": {}}.get(method, {"epochs": 200})
-    tasks: dict[str, dict[str, Any]] = {"clustering": {"clusters": None}, "classification": {"protocol": protocol}}
+    own: dict[str, Any] = {"dmat_i": {"epochs": 300, "train_on": "all"}, "kmeans": {}}.get(
+        method, {"epochs": 200}
+    )
+    tasks: dict[str, dict[str, Any]] = {
+        "clustering": {"clusters": None},
+        "classification": {"protocol": protocol},
+    }
     spec = RunSpec(
         dataset={"name": dataset, **(shape or {})},
         filter=FILTERS[filter or ("gnnbp" if method == "dmat_i" else "none")],
@@ -53,7 +61,12 @@ def run(
     )
 
 
-def mapped(x: list[Any] | None = None, y: list[Any] | None = None, classes: list[Any] | None = None, **settings: Any) -> Record:
+def mapped(
+    x: list[Any] | None = None,
+    y: list[Any] | None = None,
+    classes: list[Any] | None = None,
+    **settings: Any,
+) -> Record:
     """A run of task=tsne."""
     data = {
         "x": [0.0, 1.5, -2.25] if x is None else x,
@@ -76,5 +89,7 @@ def hard(seed: int = 0, peak: int = 12, **settings: Any) -> Record:
 def together(*records: Record, stores: Iterable[str] = ()) -> Collection:
     """A collection of them."""
     return Collection(
-        tuple(sorted(records, key=lambda record: record.id)), {record.id: "runs" for record in records}, tuple(stores)
+        tuple(sorted(records, key=lambda record: record.id)),
+        {record.id: "runs" for record in records},
+        tuple(stores),
     )

@@ -9,10 +9,14 @@ from gclbench.paper.aggregate import Cell, differences, group_records
 
 
 def test_mean_and_sample_deviation(record) -> None:
-    (group,) = group_records([record(seed=seed, metrics={"acc": value}) for seed, value in enumerate([0.5, 0.7, 0.6])])
+    (group,) = group_records(
+        [record(seed=seed, metrics={"acc": value}) for seed, value in enumerate([0.5, 0.7, 0.6])]
+    )
     cell = group.cell("acc")
     assert cell.values == {0: 0.5, 1: 0.7, 2: 0.6}
-    assert cell.mean == pytest.approx(0.6) and cell.std == pytest.approx(np.std([0.5, 0.7, 0.6], ddof=1))
+    assert cell.mean == pytest.approx(0.6) and cell.std == pytest.approx(
+        np.std([0.5, 0.7, 0.6], ddof=1)
+    )
     assert cell.show() == "60.00 ± 10.00 (3)"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from gclbench.paper.closing import closing_table, print_closing_table
+from gclbench.paper.run_summary import closing_table, print_closing_table
 
 
 class Terminal(io.StringIO):
@@ -14,12 +14,20 @@ class Terminal(io.StringIO):
 
 
 def test_plain_text(record) -> None:
-    runs = [record(seed=seed, metrics={"acc": 0.70 + 0.01 * seed, "inertia": 12.0}) for seed in range(2)]
+    runs = [
+        record(seed=seed, metrics={"acc": 0.70 + 0.01 * seed, "inertia": 12.0}) for seed in range(2)
+    ]
     file = io.StringIO()
     print_closing_table(runs, file)
     heading, row, units = file.getvalue().splitlines()
-    assert " ".join(heading.split()) == "dataset method task metric ours (n) paper difference printed in"
-    assert " ".join(row.split()) == "cora dmat_i clustering acc 70.50 ± 0.71 (2) 70.57 ± 1.28 -0.07 dmat Table 1"
+    assert (
+        " ".join(heading.split())
+        == "dataset method task metric ours (n) paper difference printed in"
+    )
+    assert (
+        " ".join(row.split())
+        == "cora dmat_i clustering acc 70.50 ± 0.71 (2) 70.57 ± 1.28 -0.07 dmat Table 1"
+    )
     assert heading.index("printed in") == row.index("dmat Table 1")
     assert units == "in percent, mean ± standard deviation over n seeds"
 
@@ -28,21 +36,34 @@ def test_what_is_no_percentage_is_named(record) -> None:
     run = record(task="contrast", metrics={"mix_self": 0.0718, "mix_entropy": 2.66, "tau0_q1": 1.2})
     table = closing_table([run])
     assert table.rows[-1].cells()[-4:] == ("1.20 (1)", "1.06", "+0.14", "dmat Table 5")
-    assert [row.ours.show(1 if row.metric != "mix_self" else 100) for row in table.rows] == ["7.18 (1)", "2.66 (1)", "1.20 (1)"]
-    assert "in percent, mean ± standard deviation over n seeds; mix_entropy, tau0_q1: no percentages\n" in table.plain()
+    assert [row.ours.show(1 if row.metric != "mix_self" else 100) for row in table.rows] == [
+        "7.18 (1)",
+        "2.66 (1)",
+        "1.20 (1)",
+    ]
+    assert (
+        "in percent, mean ± standard deviation over n seeds; mix_entropy, tau0_q1: no percentages\n"
+        in table.plain()
+    )
 
 
 def test_a_failed_run_tells_where_its_traceback_is(record) -> None:
     run = replace(record(status="failed", reason="TypeError: no"), traceback="Traceback …")
     assert closing_table([run]).troubles == (
-        f"failed ×1: dmat_i · cora · clustering · seed 0: TypeError: no (the traceback: gclbench show {run.id})",
+        (
+            "failed ×1: dmat_i · cora · clustering · seed 0: TypeError: no (the traceback:"
+            f" gclbench show {run.id})"
+        ),
     )
 
 
 def test_a_run_no_paper_has(record) -> None:
     file = io.StringIO()
     print_closing_table([record(dataset="digits", metrics={"acc": 0.5})], file)
-    assert " ".join(file.getvalue().splitlines()[1].split()) == "digits dmat_i clustering acc 50.00 (1)"
+    assert (
+        " ".join(file.getvalue().splitlines()[1].split())
+        == "digits dmat_i clustering acc 50.00 (1)"
+    )
 
 
 def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
@@ -58,7 +79,9 @@ def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
         "diverged ×2: dmat_i · cora · clustering · seeds 1, 2: the loss is nan",
         "oom ×1: dmat_i · cora · link_prediction · seed 0: out of memory",
     )
-    assert table.plain().endswith("seed 0: out of memory\nin percent, mean ± standard deviation over n seeds\n")
+    assert table.plain().endswith(
+        "seed 0: out of memory\nin percent, mean ± standard deviation over n seeds\n"
+    )
 
 
 def test_only_troubles(record) -> None:
@@ -70,53 +93,98 @@ def test_settings_are_named_not_averaged(record) -> None:
     table = closing_table([record(metrics={"acc": 0.5}), record(epochs=3, metrics={"acc": 0.6})])
     shown = {row.method: row.ours.values for row in table.rows}
     assert shown == {"dmat_i [method.epochs=300]": {0: 0.5}, "dmat_i [method.epochs=3]": {0: 0.6}}
-    assert table.notes == ("dmat_i [method.epochs=3] · cora: not the paper's settings: method.epochs=3 (paper: 300)",)
+    assert table.notes == (
+        "dmat_i [method.epochs=3] · cora: not the paper's settings: method.epochs=3 (paper: 300)",
+    )
 
 
 def test_rich_on_a_terminal(record, monkeypatch) -> None:
     monkeypatch.setenv("TERM", "dumb")  # rich takes it to be 80 columns wide, without colours
     file = Terminal()
-    print_closing_table([record(), record(seed=1, status="failed", reason="[bold] is no markup")], file)
+    print_closing_table(
+        [record(), record(seed=1, status="failed", reason="[bold] is no markup")], file
+    )
     text = file.getvalue()
-    assert "70.00 (1; failed ×1)" in text and "70.57 ± 1.28" in text and "[bold] is no markup" in text
+    assert (
+        "70.00 (1; failed ×1)" in text and "70.57 ± 1.28" in text and "[bold] is no markup" in text
+    )
 
 
 def test_a_grid_per_dataset_method_and_task(record) -> None:
     file = io.StringIO()
-    closing_table([record(metrics={"acc": 0.5, "nmi": 0.4}), record(dataset="acm")]).show(Console(file=file, width=80))
-    titles = [line.strip() for line in file.getvalue().splitlines() if "·" in line and "paper's" not in line]
+    closing_table([record(metrics={"acc": 0.5, "nmi": 0.4}), record(dataset="acm")]).show(
+        Console(file=file, width=80)
+    )
+    titles = [
+        line.strip()
+        for line in file.getvalue().splitlines()
+        if "·" in line and "paper's" not in line
+    ]
     assert titles == ["acm · dmat_i · clustering", "cora · dmat_i · clustering"]
     assert "nmi" in file.getvalue()
 
 
 def test_the_analyses_of_negatives_are_not_all_percent(record) -> None:
-    table = closing_table([record(task="contrast", metrics={"tau0_median": 2.32, "weight_auc": 0.61, "hardness_01": 0.2})])
-    assert {row.metric: row.cells()[4] for row in table.rows} == {"weight_auc": "61.00 (1)", "tau0_median": "2.32 (1)"}
+    table = closing_table(
+        [
+            record(
+                task="contrast",
+                metrics={"tau0_median": 2.32, "weight_auc": 0.61, "hardness_01": 0.2},
+            )
+        ]
+    )
+    assert {row.metric: row.cells()[4] for row in table.rows} == {
+        "weight_auc": "61.00 (1)",
+        "tau0_median": "2.32 (1)",
+    }
 
 
 def test_trainings_that_spread_nothing_are_told(record) -> None:
     def ended(task: str, seed: int, cosine: float, iterations: int = 200):
-        made = record(method="grace", task=task, seed=seed, metrics={"auc": 0.2} if task == "link_prediction" else {"acc": 0.6})
+        made = record(
+            method="grace",
+            task=task,
+            seed=seed,
+            metrics={"auc": 0.2} if task == "link_prediction" else {"acc": 0.6},
+        )
         return replace(made, fit={"iterations": iterations, "mean_cosine": cosine})
 
-    shared = [ended(task, seed, (0.9996, 0.991, 0.989)[seed]) for task in ("clustering", "classification") for seed in (0, 1, 2)]
+    shared = [
+        ended(task, seed, (0.9996, 0.991, 0.989)[seed])
+        for task in ("clustering", "classification")
+        for seed in (0, 1, 2)
+    ]
     apart = [ended("link_prediction", 0, 0.9999)]
     assert closing_table([*shared, *apart]).notes[-2:] == (
-        "grace · cora · classification, clustering · seeds 0, 1: after training, what the loss compares points one way for all nodes "
-        "(mean cosine 0.9910): trained too little, or collapsed",
-        "grace · cora · link_prediction · seed 0: after training, what the loss compares points one way for all nodes "
-        "(mean cosine 0.9999): trained too little, or collapsed",
+        (
+            "grace · cora · classification, clustering · seeds 0, 1: after training, what the loss"
+            " compares points one way for all nodes (mean cosine 0.9910): trained too little, or"
+            " collapsed"
+        ),
+        (
+            "grace · cora · link_prediction · seed 0: after training, what the loss compares points"
+            " one way for all nodes (mean cosine 0.9999): trained too little, or collapsed"
+        ),
     )
     for silent in (ended("clustering", 0, 1.0, iterations=0), record(method="grace")):
-        assert not [note for note in closing_table([silent]).notes if "one way" in note], "no training, or not measured"
+        assert not [note for note in closing_table([silent]).notes if "one way" in note], (
+            "no training, or not measured"
+        )
 
 
 def test_what_a_strategy_remarks_on_its_trainings_is_told_once_with_all_its_seeds(record) -> None:
     def ended(task: str, seed: int, remarks: object):
         metrics = {"acc": 0.6, "accuracy": 0.6, "auc": 0.6}
-        return replace(record(method="augcl", task=task, seed=seed, metrics=metrics), fit={"iterations": 9, "remarks": remarks})
+        return replace(
+            record(method="augcl", task=task, seed=seed, metrics=metrics),
+            fit={"iterations": 9, "remarks": remarks},
+        )
 
-    runs = [ended(task, seed, ["noise"] * (seed != 1)) for task in ("clustering", "classification") for seed in (0, 1, 2)]
+    runs = [
+        ended(task, seed, ["noise"] * (seed != 1))
+        for task in ("clustering", "classification")
+        for seed in (0, 1, 2)
+    ]
     alone = ended("link_prediction", 5, ["noise"])
     damaged = [ended("clustering", 6, remarks) for remarks in (3, "noise", [None])]
     notes = closing_table([*runs, alone, *damaged]).notes
@@ -125,27 +193,54 @@ def test_what_a_strategy_remarks_on_its_trainings_is_told_once_with_all_its_seed
 
 def test_settings_of_the_printed_number_are_told(record) -> None:
     def links(name: str, **settings: object) -> tuple[str, ...]:
-        filter = {"name": "laplacian", "order": settings.pop("order")} if "order" in settings else "none"
-        return closing_table([record(method=name, task="link_prediction", filter=filter, metrics={"auc": 0.9}, **settings)]).notes
+        filter = (
+            {"name": "laplacian", "order": settings.pop("order")} if "order" in settings else "none"
+        )
+        return closing_table(
+            [
+                record(
+                    method=name,
+                    task="link_prediction",
+                    filter=filter,
+                    metrics={"auc": 0.9},
+                    **settings,
+                )
+            ]
+        ).notes
 
     assert links("ssgc", output="projected") == (
-        "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for method.output=filtered",
+        (
+            "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for"
+            " method.output=filtered"
+        ),
     )
     clustering = {"order": 8, "upper_start": 0.011, "lower_start": 0.1, "lower_end": 0.5}
     assert links("age", **clustering) == (
-        "age · cora · link_prediction: the number printed in dmat Table 3 is for "
-        "filter.order=1 method.upper_start=0.0011 method.epoch_by=validation",
+        (
+            "age · cora · link_prediction: the number printed in dmat Table 3 is for "
+            "filter.order=1 method.upper_start=0.0011 method.epoch_by=validation"
+        ),
     )
     script = {**clustering, "order": 1, "upper_start": 0.0011}
     assert links("age", **script) == (
-        "age · cora · link_prediction: the number printed in dmat Table 3 is for method.epoch_by=validation",
+        (
+            "age · cora · link_prediction: the number printed in dmat Table 3 is for"
+            " method.epoch_by=validation"
+        ),
     )
-    assert not [note for note in links("age", **script, epoch_by="validation") if "printed in" in note], "it is this run's"
+    assert not [
+        note for note in links("age", **script, epoch_by="validation") if "printed in" in note
+    ], "it is this run's"
 
 
 def test_a_setting_that_no_override_names_is_not_told(record) -> None:
-    # The untrained encoder is a control of ours: the table asks for any number of epochs but its own.
+    # The untrained encoder is a control of ours: the table asks for any number of epochs but its
+    # own.
     assert not closing_table([record(epochs=0, metrics={"acc": 0.6})]).notes
-    assert not closing_table([record(dataset="digits", method="ssgc", output="projected", metrics={"acc": 0.6})]).notes
+    assert not closing_table(
+        [record(dataset="digits", method="ssgc", output="projected", metrics={"acc": 0.6})]
+    ).notes
     told = closing_table([record(method="kmeans", filter="gnnbp", metrics={"acc": 0.6})]).notes
-    assert told == ("kmeans · cora · clustering: the number printed in dmat Table 1 is for filter=none",)
+    assert told == (
+        "kmeans · cora · clustering: the number printed in dmat Table 1 is for filter=none",
+    )

@@ -11,7 +11,10 @@ from gclbench.paper.tables import TABLES, UnknownTable, column_of, find_table
 
 
 def of(records, name: str = "dmat/1"):
-    return compare(find_table(name), Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)))
+    return compare(
+        find_table(name),
+        Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)),
+    )
 
 
 PUBLIC = {"task_settings": {"protocol": "public"}}
@@ -76,13 +79,23 @@ def test_ours_beside_the_paper(record) -> None:
 
 
 def test_controls_are_not_marked(record) -> None:
-    entry = block(of([record(seed=seed, epochs=0) for seed in range(3)])).entries["acc", "untrained encoder"]
-    assert entry.ours.n == 3 and entry.printed is None and entry.mark == "" and entry.p_value is None
+    entry = block(of([record(seed=seed, epochs=0) for seed in range(3)])).entries[
+        "acc", "untrained encoder"
+    ]
+    assert (
+        entry.ours.n == 3 and entry.printed is None and entry.mark == "" and entry.p_value is None
+    )
 
 
 def test_holm_is_over_the_whole_table_and_survives_a_restriction(record) -> None:
-    accuracies, informations = [0.69 + 0.01 * seed for seed in range(4)], [0.50 + 0.01 * seed for seed in range(4)]
-    runs = [record(seed=seed, metrics={"acc": acc, "nmi": nmi}) for seed, (acc, nmi) in enumerate(zip(accuracies, informations))]
+    accuracies, informations = (
+        [0.69 + 0.01 * seed for seed in range(4)],
+        [0.50 + 0.01 * seed for seed in range(4)],
+    )
+    runs = [
+        record(seed=seed, metrics={"acc": acc, "nmi": nmi})
+        for seed, (acc, nmi) in enumerate(zip(accuracies, informations))
+    ]
     whole = of(runs)
     raw = [
         welch(statistics.mean(values), statistics.stdev(values), 4, *printed, 10)
@@ -91,28 +104,51 @@ def test_holm_is_over_the_whole_table_and_survives_a_restriction(record) -> None
     expected = holm(raw)
     assert expected != raw and whole.tests == 2
     shown = whole.restrict(["cora"], ["nmi"])
-    assert [item.dataset for item in shown.blocks] == ["cora"] and shown.metrics == ("nmi",) and shown.tests == 2
+    assert (
+        [item.dataset for item in shown.blocks] == ["cora"]
+        and shown.metrics == ("nmi",)
+        and shown.tests == 2
+    )
     for metric, p_value in zip(("acc", "nmi"), expected):
         assert block(shown).entries[metric, "dmat_i"].p_value == pytest.approx(p_value)
 
 
 def test_the_paper_setting_is_shown_and_others_are_named(record) -> None:
-    comparison = of([record(seed=0), record(seed=1), record(seed=0, epochs=3, metrics={"acc": 0.1})])
-    assert [column for column in block(comparison).columns if column.startswith("dmat_i")] == ["dmat_i"]
+    comparison = of(
+        [record(seed=0), record(seed=1), record(seed=0, epochs=3, metrics={"acc": 0.1})]
+    )
+    assert [column for column in block(comparison).columns if column.startswith("dmat_i")] == [
+        "dmat_i"
+    ]
     assert block(comparison).entries["acc", "dmat_i"].ours.n == 2
-    assert comparison.notes == ("cora: runs of dmat_i at other settings are not shown: 1 with method.epochs=3 (paper: 300).",)
+    assert comparison.notes == (
+        (
+            "cora: runs of dmat_i at other settings are not shown: 1 with method.epochs=3 (paper:"
+            " 300)."
+        ),
+    )
 
 
 def test_of_a_sweep_the_first_settings_are_named_and_the_others_counted(record) -> None:
-    notes = of([record(), *[record(epochs=epochs, seed=seed) for epochs in range(1, 9) for seed in range(2)]]).notes
+    notes = of(
+        [
+            record(),
+            *[record(epochs=epochs, seed=seed) for epochs in range(1, 9) for seed in range(2)],
+        ]
+    ).notes
     told = "; ".join(f"2 with method.epochs={epochs} (paper: 300)" for epochs in range(1, 6))
-    assert notes == (f"cora: runs of dmat_i at other settings are not shown: {told}; 6 at 3 further settings.",)
+    assert notes == (
+        f"cora: runs of dmat_i at other settings are not shown: {told}; 6 at 3 further settings.",
+    )
 
 
 def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
     comparison = of([record(epochs=3, lr=1e-3)])
     assert comparison.notes == (
-        "cora: dmat_i was not run at the paper's settings: method.lr=0.001 (paper: 0.0001), method.epochs=3 (paper: 300).",
+        (
+            "cora: dmat_i was not run at the paper's settings: method.lr=0.001 (paper: 0.0001),"
+            " method.epochs=3 (paper: 300)."
+        ),
     )
 
 
@@ -120,7 +156,10 @@ def test_another_reading_of_the_printed_epochs_is_not_the_papers(record) -> None
     comparison = of([record(epoch_is="batch"), record(epoch_is="pass", metrics={"acc": 0.5})])
     assert block(comparison).entries["acc", "dmat_i"].ours.values == {0: 0.7}
     assert comparison.notes == (
-        "cora: runs of dmat_i at other settings are not shown: 1 with method.epoch_is=pass (shipped: batch).",
+        (
+            "cora: runs of dmat_i at other settings are not shown: 1 with method.epoch_is=pass"
+            " (shipped: batch)."
+        ),
     )
 
 
@@ -128,23 +167,38 @@ def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None
     comparison = of([record(activation="gelu"), record(activation="selu", metrics={"acc": 0.5})])
     columns = [column for column in block(comparison).columns if column.startswith("dmat_i")]
     assert sorted(columns) == ["dmat_i [method.activation=gelu]", "dmat_i [method.activation=selu]"]
-    assert block(comparison).entries["acc", "dmat_i [method.activation=selu]"].ours.values == {0: 0.5}
+    assert block(comparison).entries["acc", "dmat_i [method.activation=selu]"].ours.values == {
+        0: 0.5
+    }
     assert "dmat_i" in block(comparison, "acm").columns
 
 
 def test_runs_in_no_column_are_noted(record) -> None:
-    outside = [record(seed=seed, filter="none", negatives=name) for seed in range(2) for name in ("uniform", "nml")]
+    outside = [
+        record(seed=seed, filter="none", negatives=name)
+        for seed in range(2)
+        for name in ("uniform", "nml")
+    ]
     comparison = of([*outside, record(method="gca", filter="none", negatives="imix")])
-    kinds = "dmat_i (filter none) with negatives nml (2), uniform (2); gca (filter none) with negatives imix (1)"
+    kinds = (
+        "dmat_i (filter none) with negatives nml (2), uniform (2); gca (filter none) with negatives"
+        " imix (1)"
+    )
     assert comparison.notes == (f"cora: runs in no column of this table: {kinds}.",)
     # k-means and its like have no negatives to name.
     comparison = of([record(seed=seed, filter="none") for seed in range(2)])
-    assert comparison.notes == ("cora: runs in no column of this table: 2 of dmat_i (filter none).",)
+    assert comparison.notes == (
+        "cora: runs in no column of this table: 2 of dmat_i (filter none).",
+    )
 
 
 def test_unknown_names() -> None:
     with pytest.raises(
-        UnknownTable, match=r"there is no table 'dmat-1'. Did you mean 'dmat/1'\? Known tables: dmat/1, dmat/2, dmat/3"
+        UnknownTable,
+        match=(
+            r"there is no table 'dmat-1'. Did you mean 'dmat/1'\? Known tables: dmat/1, dmat/2,"
+            r" dmat/3"
+        ),
     ):
         find_table("dmat-1")
     with pytest.raises(NotInTable, match="table dmat/1 has no dataset 'digits'; it has acm, dblp"):
@@ -163,18 +217,40 @@ def test_unknown_names() -> None:
         ({"method": "kmeans", "filter": "gnnbp"}, "acc", None),
         ({"method": "dmt", "task": "classification"}, "accuracy", "dmat Table 2"),
         ({"method": "dmat_i", "task": "classification"}, "accuracy", None),
-        ({"method": "dmt", "task": "classification", "task_settings": {"protocol": "public"}}, "accuracy", None),
-        ({"method": "grace", "task": "classification", "task_settings": {"protocol": "public"}}, "accuracy", "nml Table 1"),
         (
-            {"method": "grace", "task": "classification", "negatives": "nml", "task_settings": {"protocol": "public"}},
+            {"method": "dmt", "task": "classification", "task_settings": {"protocol": "public"}},
             "accuracy",
             None,
         ),
-        ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}}, "fmi", "nml Table 2"),
+        (
+            {"method": "grace", "task": "classification", "task_settings": {"protocol": "public"}},
+            "accuracy",
+            "nml Table 1",
+        ),
+        (
+            {
+                "method": "grace",
+                "task": "classification",
+                "negatives": "nml",
+                "task_settings": {"protocol": "public"},
+            },
+            "accuracy",
+            None,
+        ),
+        (
+            {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}},
+            "fmi",
+            "nml Table 2",
+        ),
         ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "oracle"}}, "fmi", None),
         # Columns that a paper prints under a name of their own.
         (
-            {"method": "nml_gcl", "task": "classification", "negatives": {"name": "nml", "metric": "uniform"}, **PUBLIC},
+            {
+                "method": "nml_gcl",
+                "task": "classification",
+                "negatives": {"name": "nml", "metric": "uniform"},
+                **PUBLIC,
+            },
             "accuracy",
             "nml Table 1",
         ),
@@ -204,7 +280,12 @@ def test_unknown_names() -> None:
             {
                 "method": "mmix_mp",
                 "task": "classification",
-                "negatives": {"name": "mmix", "variant": "adjacency", "scope": "wp", "diversity": True},
+                "negatives": {
+                    "name": "mmix",
+                    "variant": "adjacency",
+                    "scope": "wp",
+                    "diversity": True,
+                },
                 "task_settings": {"protocol": "public"},
             },
             "accuracy",
@@ -234,13 +315,19 @@ def test_departures_are_told(record) -> None:
 
 
 def test_another_form_of_the_dataset_is_not_the_papers(record) -> None:
-    """Of methods whose settings are printed, of others, and of records from before the dataset had the setting."""
+    """Of methods whose settings are printed, of others, and of records from before the dataset had
+    the setting."""
 
     def departures(method: str, **dataset: str) -> list[str]:
-        return printed_beside(record(method=method, dataset={"name": "coauthor_cs", **dataset}).spec, "acc")[1]
+        return printed_beside(
+            record(method=method, dataset={"name": "coauthor_cs", **dataset}).spec, "acc"
+        )[1]
 
     for method in ("kmeans", "dmat_i"):
-        told = [departures(method, **dataset) for dataset in ({"features": "counts"}, {"features": "binary"}, {})]
+        told = [
+            departures(method, **dataset)
+            for dataset in ({"features": "counts"}, {"features": "binary"}, {})
+        ]
         of_dataset = [[text for text in texts if text.startswith("dataset.")] for texts in told]
         assert of_dataset == [
             [],
@@ -251,12 +338,25 @@ def test_another_form_of_the_dataset_is_not_the_papers(record) -> None:
 
 def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(record) -> None:
     def scaled(how: str, **settings):
-        return [record(seed=seed, task_settings={"normalize": how}, **settings) for seed in range(2)]
+        return [
+            record(seed=seed, task_settings={"normalize": how}, **settings) for seed in range(2)
+        ]
 
     printed = of([*scaled("auto", method="dgi"), *scaled("l2", method="dgi")])
     assert [column for column in block(printed).columns if column.startswith("dgi")] == ["dgi"]
-    assert "cora: runs of dgi at other settings are not shown: 2 with task.normalize=l2 (shipped: auto)." in printed.notes
+    assert (
+        "cora: runs of dgi at other settings are not shown: 2 with task.normalize=l2 (shipped:"
+        " auto)." in printed.notes
+    )
     alone = of(scaled("l2", method="dgi"))
-    assert "cora: dgi was not run at the paper's settings: task.normalize=l2 (shipped: auto)." in alone.notes
-    control = of([*scaled("auto", method="kmeans", filter="gnnbp"), *scaled("l2", method="kmeans", filter="gnnbp")])
+    assert (
+        "cora: dgi was not run at the paper's settings: task.normalize=l2 (shipped: auto)."
+        in alone.notes
+    )
+    control = of(
+        [
+            *scaled("auto", method="kmeans", filter="gnnbp"),
+            *scaled("l2", method="kmeans", filter="gnnbp"),
+        ]
+    )
     assert sum(column.startswith("k-means on filtered [") for column in block(control).columns) == 2

@@ -8,21 +8,24 @@ import io
 import pytest
 
 from gclbench.cli import table
-from gclbench.config import load
+from gclbench.component.registry import METHODS
+from gclbench.config.validation import load
 from gclbench.paper import matrix
 from gclbench.paper.comparison import compare
+from gclbench.paper.papers.contrastive_columns import NML_DATASETS
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of, find_table
-from gclbench.paper.tables.family import NML_DATASETS
 from gclbench.records import Record, Store, flatten
-from gclbench.registry import METHODS
 
 PUBLIC = {"protocol": "public"}
 MP = {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True}
 
 
 def of(records, name: str):
-    return compare(find_table(name), Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)))
+    return compare(
+        find_table(name),
+        Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,11 @@ def of(records, name: str):
     ],
 )
 def test_printed_values(name: str, dataset: str, metric: str, column: str, printed: str) -> None:
-    (entry,) = [item for item in of([], name).entries if (item.dataset, item.metric, item.column) == (dataset, metric, column)]
+    (entry,) = [
+        item
+        for item in of([], name).entries
+        if (item.dataset, item.metric, item.column) == (dataset, metric, column)
+    ]
     assert entry.show_printed() == printed
 
 
@@ -54,21 +61,55 @@ def test_printed_values(name: str, dataset: str, metric: str, column: str, print
         ("nml/1", {"method": "grace", "negatives": MP}, "grace + mmix"),
         ("nml/1", {"method": "grace", "filter": "gnnbp"}, None),
         ("nml/1", {"method": "grace", "epochs": 0}, None),
-        ("nml/1", {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}}, "nml_gcl"),
-        ("nml/1", {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "uniform"}}, "nml_gcl w/o M"),
+        (
+            "nml/1",
+            {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}},
+            "nml_gcl",
+        ),
+        (
+            "nml/1",
+            {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "uniform"}},
+            "nml_gcl w/o M",
+        ),
         ("nml/1", {"method": "nml_gcl", "negatives": "uniform"}, None),
         ("nml/1", {"method": "mvgrl", "objective": "summary"}, "mvgrl"),
         ("nml/1", {"method": "mvgrl", "objective": "nodes"}, None),
         ("mmix/2", {"method": "mmix_mp", "negatives": MP}, "mmix_mp"),
-        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "diversity": False}}, "mmix_mp w/o div"),
-        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "variant": "random"}}, "random mixing"),
-        ("mmix/2", {"method": "mmix_mp", "negatives": {**MP, "variant": "adjacency"}}, "fixed mixing"),
-        ("mmix/2", {"method": "mmix_mp", "negatives": "uniform", "objective": "nodes"}, "no mixing"),
-        ("mmix/7", {"method": "mmix_mo", "negatives": {**MP, "variant": "mo", "scope": "op"}}, "mo-mix-op"),
-        ("mmix/7", {"method": "mmix_mo", "negatives": {**MP, "variant": "binary", "scope": "all"}}, "binary-mix"),
+        (
+            "mmix/2",
+            {"method": "mmix_mp", "negatives": {**MP, "diversity": False}},
+            "mmix_mp w/o div",
+        ),
+        (
+            "mmix/2",
+            {"method": "mmix_mp", "negatives": {**MP, "variant": "random"}},
+            "random mixing",
+        ),
+        (
+            "mmix/2",
+            {"method": "mmix_mp", "negatives": {**MP, "variant": "adjacency"}},
+            "fixed mixing",
+        ),
+        (
+            "mmix/2",
+            {"method": "mmix_mp", "negatives": "uniform", "objective": "nodes"},
+            "no mixing",
+        ),
+        (
+            "mmix/7",
+            {"method": "mmix_mo", "negatives": {**MP, "variant": "mo", "scope": "op"}},
+            "mo-mix-op",
+        ),
+        (
+            "mmix/7",
+            {"method": "mmix_mo", "negatives": {**MP, "variant": "binary", "scope": "all"}},
+            "binary-mix",
+        ),
     ],
 )
-def test_which_column_a_run_is_in(record, name: str, settings: dict[str, object], label: str | None) -> None:
+def test_which_column_a_run_is_in(
+    record, name: str, settings: dict[str, object], label: str | None
+) -> None:
     spec = record(task="classification", task_settings=PUBLIC, **settings).spec
     column = column_of(spec, TABLES[name])
     assert (column.label if column else None) == label
@@ -88,7 +129,9 @@ def test_which_column_a_run_is_in(record, name: str, settings: dict[str, object]
         ("method=mmix_mp", "mmix_mp"),
     ],
 )
-def test_mixtures_are_compared_after_trainings_of_one_length(record, command: str, label: str) -> None:
+def test_mixtures_are_compared_after_trainings_of_one_length(
+    record, command: str, label: str
+) -> None:
     table = TABLES["contrast/mixing"]
 
     def spec(*length: str):
@@ -103,7 +146,8 @@ def test_mixtures_are_compared_after_trainings_of_one_length(record, command: st
 
 
 def test_protocols_are_never_mixed(record) -> None:
-    """003 prints public splits for the citation graphs and 10/10/80 for the others; runs of the other split are in neither cell."""
+    """003 prints public splits for the citation graphs and 10/10/80 for the others; runs of the
+    other split are in neither cell."""
     runs = [
         record(
             method="grace",
@@ -115,26 +159,51 @@ def test_protocols_are_never_mixed(record) -> None:
         for dataset in ("cora", "wiki_cs")
         for protocol, value in (("public", 0.81), ("random_10_10_80", 0.83))
     ]
-    found = {(entry.dataset, entry.column): entry.ours.values for entry in of(runs, "nml/1").entries if entry.ours.n}
+    found = {
+        (entry.dataset, entry.column): entry.ours.values
+        for entry in of(runs, "nml/1").entries
+        if entry.ours.n
+    }
     assert found == {("cora", "grace"): {0: 0.81}, ("wiki_cs", "grace"): {0: 0.83}}
-    found = {(entry.dataset, entry.column): entry.ours.values for entry in of(runs, "contrast/10_10_80").entries if entry.ours.n}
+    found = {
+        (entry.dataset, entry.column): entry.ours.values
+        for entry in of(runs, "contrast/10_10_80").entries
+        if entry.ours.n
+    }
     assert found == {("cora", "grace"): {0: 0.83}, ("wiki_cs", "grace"): {0: 0.83}}
 
 
 @pytest.mark.parametrize("dataset", NML_DATASETS)
 @pytest.mark.parametrize(
-    "command", ["method=grace", "method=nml_gcl", "method=progcl", "method=mmix_mp", "method=augcl", "method=gca"]
+    "command",
+    [
+        "method=grace",
+        "method=nml_gcl",
+        "method=progcl",
+        "method=mmix_mp",
+        "method=augcl",
+        "method=gca",
+    ],
 )
-def test_what_a_command_records_is_in_the_table_of_its_name(record, command: str, dataset: str) -> None:
+def test_what_a_command_records_is_in_the_table_of_its_name(
+    record, command: str, dataset: str
+) -> None:
     """The columns ask for settings by name; the shipped configs must have them."""
     method = command.partition("=")[2]
     if method not in METHODS.names():
         pytest.skip(f"{method} is not built yet")
     settings = load([command, f"dataset={dataset}", "task=classification"]).settings
     spec = record(
-        task="classification", dataset=dataset, task_settings=PUBLIC if dataset in ("cora", "citeseer", "pubmed") else {}
+        task="classification",
+        dataset=dataset,
+        task_settings=PUBLIC if dataset in ("cora", "citeseer", "pubmed") else {},
     ).spec
-    spec = {**spec, "method": settings["method"], "negatives": settings["negatives"], "filter": settings["filter"]}
+    spec = {
+        **spec,
+        "method": settings["method"],
+        "negatives": settings["negatives"],
+        "filter": settings["filter"],
+    }
     column = column_of(spec, TABLES["nml/1"])
     assert column is not None and column.label == method
 
@@ -180,26 +249,43 @@ def test_matrix(record) -> None:
     }
     assert shown["accuracy", "grace", "uniform", 100] == "80.50 ± 0.71 (2)"
     # Not at the base method's own settings: not beside those that are; alone, it is shown.
-    assert shown["accuracy", "grace", "nml", 100] == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
+    assert (
+        shown["accuracy", "grace", "nml", 100]
+        == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
+    )
     assert shown["accuracy", "gca", "nml", 100] == "30.00 (1)"
     assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform", 100] == "80.00 (1)"
-    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix", 100] == "not run", "not trained for the row's number of steps"
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix", 100] == "not run", (
+        "not trained for the row's number of steps"
+    )
     assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
     assert shown["accuracy", "gca", "uniform", 100] == "not run"
     assert shown["nmi", "grace", "uniform", 100] == "50.00 (1)"
     other = {
-        (item.measure.name.split()[0], item.base, item.strategy): item.show() for item in found if item.measure.value is not None
+        (item.measure.name.split()[0], item.base, item.strategy): item.show()
+        for item in found
+        if item.measure.value is not None
     }
     assert other["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
     assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
     assert other["peak", "bgrl", "nml"] == "unsupported ×1"
-    assert len(used) == len(runs) - 3, "all but the public split and the epochs that are not the base method's or the row's"
+    assert len(used) == len(runs) - 3, (
+        "all but the public split and the epochs that are not the base method's or the row's"
+    )
 
 
 def test_what_a_method_refused_is_not_asked_for_again(record) -> None:
     runs = [run for run in matrix_runs(record) if run.status == "unsupported"]
-    (asked,) = [text for text in matrix.commands(Collection(tuple(runs)), ["cora"], 10, all_cells=False) if "method=bgrl" in text]
-    names = next(word for word in asked.split() if word.startswith("negatives=")).partition("=")[2].split(",")
+    (asked,) = [
+        text
+        for text in matrix.commands(Collection(tuple(runs)), ["cora"], 10, all_cells=False)
+        if "method=bgrl" in text
+    ]
+    names = (
+        next(word for word in asked.split() if word.startswith("negatives="))
+        .partition("=")[2]
+        .split(",")
+    )
     assert set(names) == set(matrix.strategies()) - {"nml"}
 
 
@@ -207,21 +293,33 @@ def test_matrix_is_of_the_form_of_a_dataset_that_is_shipped(record) -> None:
     def runs(value: float, **dataset: str) -> list[Record]:
         where = {"name": "coauthor_cs", **dataset}
         return [
-            record(method="grace", negatives="nml", dataset=where, task=task, metrics={metric: value})
+            record(
+                method="grace", negatives="nml", dataset=where, task=task, metrics={metric: value}
+            )
             for task, metric in (("classification", "accuracy"), ("clustering", "nmi"))
         ]
 
     def of(*recorded: Record) -> tuple[list[str], bool]:
         collection = Collection(recorded)
         found, _ = matrix.fields(collection, ["coauthor_cs"])
-        shown = [item.show() for item in found if (item.measure.metric, item.base, item.strategy) == ("accuracy", "grace", "nml")]
-        (asked,) = [text for text in matrix.commands(collection, ["coauthor_cs"], 1, all_cells=False) if "method=grace" in text]
+        shown = [
+            item.show()
+            for item in found
+            if (item.measure.metric, item.base, item.strategy) == ("accuracy", "grace", "nml")
+        ]
+        (asked,) = [
+            text
+            for text in matrix.commands(collection, ["coauthor_cs"], 1, all_cells=False)
+            if "method=grace" in text
+        ]
         return shown, "nml" in asked
 
     others = [*runs(0.5), *runs(0.6, features="binary")]
     assert of(*runs(0.7, features="counts"), *others) == (["70.00 (1)"], False)
     shown, missing = of(*others)
-    assert "50.00 (1)" in shown[0] and "60.00 (1)" in shown[0] and missing, "shown for want of better, and still to be run"
+    assert "50.00 (1)" in shown[0] and "60.00 (1)" in shown[0] and missing, (
+        "shown for want of better, and still to be run"
+    )
 
 
 def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> None:
@@ -238,14 +336,19 @@ def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> 
     (row,) = [
         row
         for row in rows
-        if (row["dataset"], row["base"], row["negatives"]) == ("cora", "grace", "uniform") and row["measure"].startswith("acc")
+        if (row["dataset"], row["base"], row["negatives"]) == ("cora", "grace", "uniform")
+        and row["measure"].startswith("acc")
     ]
     assert (row["mean"], row["n"]) == ("0.805", "2")
     assert table.main(["matrix", "--missing", "--seeds", "1", "--dataset", "cora"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("gclbench -m method=grace negatives=augcl,imix,mmix,nml,progcl_mix,progcl_weight dataset=cora")
+    assert lines[0].startswith(
+        "gclbench -m method=grace negatives=augcl,imix,mmix,nml,progcl_mix,progcl_weight"
+        " dataset=cora"
+    )
     assert lines[2].startswith(
-        "gclbench -m method=mvgrl method.objective=nodes method.epochs=200 method.patience=0 negatives=uniform,augcl,"
+        "gclbench -m method=mvgrl method.objective=nodes method.epochs=200 method.patience=0"
+        " negatives=uniform,augcl,"
     )
     assert table.main(["matrix", "--runs", "nowhere"]) == 2
     assert "there is no folder 'nowhere'" in capsys.readouterr().err

@@ -38,14 +38,25 @@ def test_maps_are_of_raw_and_filtered_features_and_of_the_trained_embedding() ->
     ]
     found = shown("dmat/3", *records)
     clouds = [panel.cloud for panel in found.panels]
-    assert [cloud.x for cloud in clouds if cloud] == [(0.0, 1.5, -2.25), (9.0, 8.0, 7.0), (0.0, 1.5, -2.25)]
-    assert clouds[0] is not None and clouds[0].y == (3.0, -1.0, 0.5) and clouds[0].classes == (0, 1, -1)
+    assert [cloud.x for cloud in clouds if cloud] == [
+        (0.0, 1.5, -2.25),
+        (9.0, 8.0, 7.0),
+        (0.0, 1.5, -2.25),
+    ]
+    assert (
+        clouds[0] is not None
+        and clouds[0].y == (3.0, -1.0, 0.5)
+        and clouds[0].classes == (0, 1, -1)
+    )
     assert found.panels[0].x_label == "silhouette of classes 0.10, on the map 0.25"
     assert [record.seed for record in found.records] == [0, 0, 1]
 
 
 def test_a_map_of_another_dataset_stands_in_and_the_caption_says_so() -> None:
-    records = [mapped(method="nml_gcl", negatives=NML, dataset="cora"), mapped(method="grace", dataset="citeseer")]
+    records = [
+        mapped(method="nml_gcl", negatives=NML, dataset="cora"),
+        mapped(method="grace", dataset="citeseer"),
+    ]
     found = shown("nml/3", *records)
     assert [panel.empty for panel in found.panels] == [True, False]
     text = caption(FIGURES["nml/3"], together(*records))
@@ -69,25 +80,45 @@ def test_a_map_of_another_dataset_stands_in_and_the_caption_says_so() -> None:
 def test_a_damaged_map_is_named_and_the_next_seed_taken(changes: dict[str, Any], why: str) -> None:
     broken, good = mapped(seed=0, **changes), mapped(seed=1)
     found = shown("dmat/3", broken, good)
-    assert found.panels[2].cloud is not None and [record.id for record in found.records] == [good.id]
-    assert f"embedding (DMAT-i): run {broken.id} has no map that could be drawn: {why}." in found.remarks
+    assert found.panels[2].cloud is not None and [record.id for record in found.records] == [
+        good.id
+    ]
+    assert (
+        f"embedding (DMAT-i): run {broken.id} has no map that could be drawn: {why}."
+        in found.remarks
+    )
     alone = shown("dmat/3", broken)
     assert alone.panels[2].missing == "no usable map" and alone.panels[0].missing == "not run"
 
 
 def test_a_record_without_data_has_no_map() -> None:
-    found = shown("dmat/3", run(task="tsne", metrics={"silhouette": 0.1}), run(task="tsne", seed=1, status="failed"))
+    found = shown(
+        "dmat/3",
+        run(task="tsne", metrics={"silhouette": 0.1}),
+        run(task="tsne", seed=1, status="failed"),
+    )
     assert found.panels[2].empty and "embedding (DMAT-i), seed 1: failed." in found.remarks
 
 
-# --- trainings ------------------------------------------------------------------------------------------------
+# --- trainings
+# ------------------------------------------------------------------------------------------------
 
 
 def test_metrics_over_epochs_and_accuracy_against_time() -> None:
     records = [
-        *(run(epochs=0, seed=seed, metrics={"acc": 0.5, "nmi": 0.1}, seconds={"fit": 0.5, "evaluate": 9.0}) for seed in (0, 1)),
+        *(
+            run(
+                epochs=0,
+                seed=seed,
+                metrics={"acc": 0.5, "nmi": 0.1},
+                seconds={"fit": 0.5, "evaluate": 9.0},
+            )
+            for seed in (0, 1)
+        ),
         run(epochs=20, metrics={"acc": 0.6, "nmi": 0.2}, seconds={"filter": 1.0, "fit": 3.0}),
-        run(epochs=20, seed=1, metrics={"acc": 0.8, "nmi": 0.4}, seconds={"filter": 1.0, "fit": 5.0}),
+        run(
+            epochs=20, seed=1, metrics={"acc": 0.8, "nmi": 0.4}, seconds={"filter": 1.0, "fit": 5.0}
+        ),
         run(epochs=40, metrics={"acc": 0.9}, seconds={"fit": 8.0}),
         run(epochs=40, seed=1, status="diverged"),
         run(epochs=60, lr=7.0, metrics={"acc": 0.1}),
@@ -99,19 +130,35 @@ def test_metrics_over_epochs_and_accuracy_against_time() -> None:
     curves = {series.label: series for series in found.panels[0].series}
     assert curves["ACC"].x == (0, 20, 40) and curves["ACC"].y == pytest.approx((50, 70, 90))
     assert curves["ACC"].spread == pytest.approx((0, 100 * math.sqrt(0.02), 0))
-    assert curves["NMI"].x == (0, 20) and curves["NMI"].y == pytest.approx((10, 30)) and set(curves) == {"ACC", "NMI"}
+    assert (
+        curves["NMI"].x == (0, 20)
+        and curves["NMI"].y == pytest.approx((10, 30))
+        and set(curves) == {"ACC", "NMI"}
+    )
     paths = {series.label: series for series in found.panels[1].series}
-    assert paths["DMAT-i"].x == pytest.approx((0.5, 5.0, 8.0)) and paths["DMAT-i"].y == pytest.approx((50, 70, 90))
-    assert paths["DGI"].x == (40.0,) and paths["DGI"].y == pytest.approx((80,)) and set(paths) == {"DMAT-i", "DGI"}
+    assert paths["DMAT-i"].x == pytest.approx((0.5, 5.0, 8.0)) and paths[
+        "DMAT-i"
+    ].y == pytest.approx((50, 70, 90))
+    assert (
+        paths["DGI"].x == (40.0,)
+        and paths["DGI"].y == pytest.approx((80,))
+        and set(paths) == {"DMAT-i", "DGI"}
+    )
     text = caption(FIGURES["dmat/4"], together(*records))
-    assert "Made from 9 runs of dgi, dmat_i, gca (cora; seeds 0–1; 1 diverged; 1 OOM; commit abc)." in text
+    assert (
+        "Made from 9 runs of dgi, dmat_i, gca (cora; seeds 0–1; 1 diverged; 1 OOM; commit abc)."
+        in text
+    )
 
 
 def test_the_dataset_with_a_sweep_is_preferred() -> None:
     records = [run(dataset="cora", metrics={"acc": 0.5})]
     records += [run(dataset="acm", epochs=epochs, metrics={"acc": 0.5}) for epochs in (1, 2)]
     assert "Dataset: acm; the paper's is coauthor_phy." in shown("dmat/4", *records).remarks
-    assert "Dataset: cora; the paper's is coauthor_phy." in shown("dmat/4", *records, datasets=("cora",)).remarks
+    assert (
+        "Dataset: cora; the paper's is coauthor_phy."
+        in shown("dmat/4", *records, datasets=("cora",)).remarks
+    )
 
 
 def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
@@ -133,8 +180,16 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
         for seed in (0, 1)
     ]
     assert shown("mmix/3", *records).panels[0].series
-    # Another split, a control, another scope, no diversity loss, trainings that patience may have ended, and on the whole graph: none is of the figure.
-    kept = {"protocol": "public", "patience": 0, "hidden": 64, "subgraph_nodes": 500, "subgraphs": 2, "metrics": {"accuracy": 0.9}}
+    # Another split, a control, another scope, no diversity loss, trainings that patience may have
+    # ended, and on the whole graph: none is of the figure.
+    kept = {
+        "protocol": "public",
+        "patience": 0,
+        "hidden": 64,
+        "subgraph_nodes": 500,
+        "subgraphs": 2,
+        "metrics": {"accuracy": 0.9},
+    }
     others = (
         (MMIX, {"protocol": "random_10_10_80"}),
         ({**MMIX, "variant": "adjacency"}, {}),
@@ -143,7 +198,9 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
         (MMIX, {"patience": 30}),
         (MMIX, {"subgraphs": 0}),
     )
-    assert shown("mmix/3", run("mmix_mp", "classification", negatives=MMIX, **kept)).panels[0].series
+    assert (
+        shown("mmix/3", run("mmix_mp", "classification", negatives=MMIX, **kept)).panels[0].series
+    )
     for negatives, changes in others:
         alone = run("mmix_mp", "classification", negatives=negatives, **{**kept, **changes})
         assert not shown("mmix/3", alone).panels[0].series, (negatives, changes)
@@ -151,29 +208,56 @@ def test_mmix_over_epochs_has_a_line_per_dimension_and_its_spread() -> None:
     assert [series.label for series in means.series] == ["(500, 64)", "(500, 256)", "(2000, 64)"]
     assert means.series[0].x == (10, 100) and means.series[0].y == pytest.approx((56, 65))
     assert spreads.series[1].y == pytest.approx([100 * 0.1 / math.sqrt(2)] * 2)
-    assert shown("mmix/3", *(record for record in records if record.seed == 0)).panels[1].missing == "one run each"
+    assert (
+        shown("mmix/3", *(record for record in records if record.seed == 0)).panels[1].missing
+        == "one run each"
+    )
     one = [record for record in records if record.spec["method"]["hidden"] == 256]
     assert "The line is (500, 256)." in shown("mmix/3", *one).remarks, "a single line has no legend"
-    less = shown("mmix/3", *(record for record in records if record.seed == 0 or record.spec["method"]["epochs"] == 10))
-    assert [series.x for series in less.panels[1].series] == [(10,)] * 3, "one run has no standard deviation, not one of 0"
+    less = shown(
+        "mmix/3",
+        *(
+            record
+            for record in records
+            if record.seed == 0 or record.spec["method"]["epochs"] == 10
+        ),
+    )
+    assert [series.x for series in less.panels[1].series] == [(10,)] * 3, (
+        "one run has no standard deviation, not one of 0"
+    )
 
 
 def test_another_form_of_a_dataset_is_in_no_figure() -> None:
     def agc(**shape: str) -> Record:
-        return run("agc", "clustering", dataset="coauthor_phy", shape=shape, seconds={"fit": 1.0}, metrics={"acc": 0.8})
+        return run(
+            "agc",
+            "clustering",
+            dataset="coauthor_phy",
+            shape=shape,
+            seconds={"fit": 1.0},
+            metrics={"acc": 0.8},
+        )
 
-    assert [series.label for series in shown("dmat/4", agc(features="counts")).panels[1].series] == ["AGC"]
+    assert [
+        series.label for series in shown("dmat/4", agc(features="counts")).panels[1].series
+    ] == ["AGC"]
     for other in (agc(features="binary"), agc()):
         assert shown("dmat/4", other).panels[1].series == ()
 
 
-# --- negatives ------------------------------------------------------------------------------------------------
+# --- negatives
+# ------------------------------------------------------------------------------------------------
 
 
 def test_tau0_boxes_are_means_over_runs_beside_the_printed_ones() -> None:
-    found = shown("dmat/5", hard(0), hard(1), hard(0, dataset="acm", epochs=0), hard(0, method="grace"))
+    found = shown(
+        "dmat/5", hard(0), hard(1), hard(0, dataset="acm", epochs=0), hard(0, method="grace")
+    )
     boxes = found.panels[0].boxes
-    assert Box("cora", "ours", 1.5, 2.5, 4.5) in boxes and Box("cora", "paper (Table 5)", 1.06, 2.32, 5.88) in boxes
+    assert (
+        Box("cora", "ours", 1.5, 2.5, 4.5) in boxes
+        and Box("cora", "paper (Table 5)", 1.06, 2.32, 5.88) in boxes
+    )
     assert [box.label for box in boxes if box.source == "ours"] == ["cora"] and len(boxes) == 9
 
 
@@ -209,7 +293,9 @@ def test_hardness_of_the_stages_and_of_the_methods() -> None:
     assert cora.x[:2] == (-0.95, -0.85) and len(cora.y) == 20
     assert cora.y[7:10] == pytest.approx((37.5, 50.0, 12.5)) and sum(cora.y) == pytest.approx(100)
     assert raw.steps[0].y[13] == pytest.approx(75) and filtered.steps[0].y[16] == pytest.approx(75)
-    assert methods.title == "methods on cora (not in the paper)" and [series.label for series in methods.steps] == [
+    assert methods.title == "methods on cora (not in the paper)" and [
+        series.label for series in methods.steps
+    ] == [
         "dmat_i",
         "grace + nml",
         "nml_gcl",
@@ -222,7 +308,8 @@ def test_a_histogram_with_a_bin_missing_is_not_drawn() -> None:
     assert all(panel.empty for panel in shown("dmat/6", record).panels)
 
 
-# --- sweeps ---------------------------------------------------------------------------------------------------
+# --- sweeps
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_mmix_by_dimension_without_and_with_diversity() -> None:
@@ -239,11 +326,22 @@ def test_mmix_by_dimension_without_and_with_diversity() -> None:
         for hidden, nodes in ((256, 2000), (32, 2000), (256, 500), (32, 500))
         for diversity in (True, False)
     ]
-    kept = {"protocol": "public", "subgraph_nodes": 500, "subgraphs": 2, "metrics": {"accuracy": 0.9}}
+    kept = {
+        "protocol": "public",
+        "subgraph_nodes": 500,
+        "subgraphs": 2,
+        "metrics": {"accuracy": 0.9},
+    }
 
     def swept(negatives, **changes):
         return [
-            run("mmix_mp", "classification", negatives=negatives, **{**kept, "hidden": hidden, **changes}) for hidden in (32, 64)
+            run(
+                "mmix_mp",
+                "classification",
+                negatives=negatives,
+                **{**kept, "hidden": hidden, **changes},
+            )
+            for hidden in (32, 64)
         ]
 
     assert shown("mmix/2", *swept(MMIX)).panels[1].series
@@ -265,9 +363,22 @@ def test_mmix_by_dimension_without_and_with_diversity() -> None:
 
 def test_nml_sweeps_hold_everything_else() -> None:
     def nml(accuracy: float, seed: int = 0, **negatives: float) -> Record:
-        return run("nml_gcl", "classification", "amazon_photo", seed, {"accuracy": accuracy}, {**NML, **negatives})
+        return run(
+            "nml_gcl",
+            "classification",
+            "amazon_photo",
+            seed,
+            {"accuracy": accuracy},
+            {**NML, **negatives},
+        )
 
-    records = [nml(0.5), nml(0.6, alpha=0), nml(0.7, alpha=0.8), nml(0.8, inner_steps=1), nml(0.9, alpha=0.8, inner_steps=1, lr=3)]
+    records = [
+        nml(0.5),
+        nml(0.6, alpha=0),
+        nml(0.7, alpha=0.8),
+        nml(0.8, inner_steps=1),
+        nml(0.9, alpha=0.8, inner_steps=1, lr=3),
+    ]
     alpha, steps = shown("nml/4", *records).panels
     assert alpha.series[0].x == (0, 0.1, 0.8) and alpha.series[0].y == pytest.approx((60, 50, 70))
     assert steps.series[0].x == (1, 3) and steps.series[0].y == pytest.approx((80, 50))
@@ -278,18 +389,26 @@ def test_nml_sweeps_hold_everything_else() -> None:
 def test_settings_that_are_no_numbers_are_in_no_sweep() -> None:
     values: list[Any] = [True, "0.3", None, [1]]
     records = [
-        run("nml_gcl", "classification", "cora", metrics={"accuracy": 0.5}, negatives={**NML, "alpha": value}) for value in values
+        run(
+            "nml_gcl",
+            "classification",
+            "cora",
+            metrics={"accuracy": 0.5},
+            negatives={**NML, "alpha": value},
+        )
+        for value in values
     ]
     assert all(panel.empty for panel in shown("nml/4", *records).panels)
 
 
-# --- commands -------------------------------------------------------------------------------------------------
+# --- commands
+# -------------------------------------------------------------------------------------------------
 
 
 def test_every_command_composes_and_makes_records_that_the_figure_takes() -> None:
     """Hydra composes every run; its settings, as a record with metrics, fill every panel."""
-    from gclbench.config import load, sweep
-    from gclbench.hyperparameters import identity_of
+    from gclbench.component.settings import identity_of
+    from gclbench.config.validation import load, sweep
 
     for figure in FIGURES.values():
         if figure.id == "dmat/2":
@@ -302,17 +421,33 @@ def test_every_command_composes_and_makes_records_that_the_figure_takes() -> Non
             for overrides in sweep([word for word in words[1:] if word != "-m"]):
                 experiment = load([word for word in overrides if not word.startswith("seeds=")])
                 for name, task in experiment.components["tasks"].items():
-                    made = (hard() if name == "contrast" else mapped()) if name in ("contrast", "tsne") else run()
-                    spec = {kind: experiment.settings[kind] for kind in ("dataset", "filter", "method", "negatives")}
+                    made = (
+                        (hard() if name == "contrast" else mapped())
+                        if name in ("contrast", "tsne")
+                        else run()
+                    )
+                    spec = {
+                        kind: experiment.settings[kind]
+                        for kind in ("dataset", "filter", "method", "negatives")
+                    }
                     alias = "classification" if name == "classification_public" else name
-                    spec |= {"task": {"name": alias, **identity_of(task)}, "seed": 0, "versions": {}, "dataset_hash": ""}
+                    spec |= {
+                        "task": {"name": alias, **identity_of(task)},
+                        "seed": 0,
+                        "versions": {},
+                        "dataset_hash": "",
+                    }
                     made.spec, made.id = spec, str(len(records))
                     made.metrics |= {"acc": 0.5, "accuracy": 0.5}
                     made.seconds = {"fit": 1.0}
                     records.append(made)
         found = shown(figure.id, *records, datasets=datasets)
         empty = [panel.title for panel in found.panels if panel.empty]
-        assert empty == (["standard deviation over runs"] if figure.id == "mmix/3" else []), figure.id
+        assert empty == (["standard deviation over runs"] if figure.id == "mmix/3" else []), (
+            figure.id
+        )
         assert {record.id for record in found.records} <= {record.id for record in records}
         if figure.of_one_dataset:
-            assert {record.id for record in found.records} == {record.id for record in records}, figure.id
+            assert {record.id for record in found.records} == {record.id for record in records}, (
+                figure.id
+            )

@@ -1,4 +1,5 @@
-"""The figure of scale (dmat/2): what it takes from the benchmark's file and from runs on R-MAT graphs."""
+"""The figure of scale (dmat/2): what it takes from the benchmark's file and from runs on R-MAT
+graphs."""
 
 from __future__ import annotations
 
@@ -53,16 +54,25 @@ def test_scale_reads_processor_time_and_memory_of_the_benchmark(tmp_path: Path) 
 
 
 def test_scale_of_a_gpu_is_wall_clock_time(tmp_path: Path) -> None:
-    row = {"nodes": 1000, "seconds": {"filter": 5.0}, "cpu_seconds": {"filter": 1.0}, "memory": {"gpu_allocated": 1 << 30}}
+    row = {
+        "nodes": 1000,
+        "seconds": {"filter": 5.0},
+        "cpu_seconds": {"filter": 1.0},
+        "memory": {"gpu_allocated": 1 << 30},
+    }
     found = content(FIGURES["dmat/2"], bench(tmp_path, rows=[row]))
     assert found.panels[0].series == (Series("filter, wall-clock time", (1000.0,), (5.0,)),)
     assert found.panels[1].series == (Series("peak on the GPU", (1000.0,), (1.0,)),)
 
 
-def test_scale_takes_a_store_that_holds_the_bench_folder_itself_and_tells_files_apart(tmp_path: Path) -> None:
+def test_scale_takes_a_store_that_holds_the_bench_folder_itself_and_tells_files_apart(
+    tmp_path: Path,
+) -> None:
     bench(tmp_path)
     bench(tmp_path, name="scale_gpu.json")
-    found = content(FIGURES["dmat/2"], Collection(stores=(str(tmp_path), str(tmp_path / "records"))))
+    found = content(
+        FIGURES["dmat/2"], Collection(stores=(str(tmp_path), str(tmp_path / "records")))
+    )
     assert [series.label for series in found.panels[0].series][::2] == [
         "filter, processor time (scale_cpu)",
         "filter, processor time (scale_gpu)",
@@ -94,15 +104,31 @@ def test_rows_that_failed_or_hold_no_numbers_are_left_out_and_said(tmp_path: Pat
         {"nodes": 10, "cpu_seconds": {"filter": "nan", "train": 0}},
     ]
     found = content(FIGURES["dmat/2"], bench(tmp_path, rows=rows, not_run="nothing", threads=None))
-    assert all(panel.empty for panel in found.panels) and "5 nodes: exit 1: killed." in found.remarks
+    assert (
+        all(panel.empty for panel in found.panels) and "5 nodes: exit 1: killed." in found.remarks
+    )
 
 
 def test_runs_on_rmat_graphs_are_lines_of_their_method() -> None:
     runs = [
-        run("grace", dataset="rmat", shape={"scale": 10, "nodes": None}, seconds={"filter": 1.0, "fit": 2.0}, metrics={"acc": 0.1}),
-        run("grace", dataset="rmat", shape={"scale": 11, "nodes": 1500}, seconds={"fit": 5.0}, metrics={"acc": 0.1}),
+        run(
+            "grace",
+            dataset="rmat",
+            shape={"scale": 10, "nodes": None},
+            seconds={"filter": 1.0, "fit": 2.0},
+            metrics={"acc": 0.1},
+        ),
+        run(
+            "grace",
+            dataset="rmat",
+            shape={"scale": 11, "nodes": 1500},
+            seconds={"fit": 5.0},
+            metrics={"acc": 0.1},
+        ),
         run("grace", dataset="rmat", shape={"scale": 12, "nodes": None}, status="oom"),
     ]
     found = content(FIGURES["dmat/2"], together(*runs))
     assert found.panels[0].series == (Series("grace", (1024.0, 1500.0), (3.0, 5.0)),)
-    assert "3 runs of grace (rmat; seed 0; 1 OOM; commit abc)" in caption(FIGURES["dmat/2"], together(*runs))
+    assert "3 runs of grace (rmat; seed 0; 1 OOM; commit abc)" in caption(
+        FIGURES["dmat/2"], together(*runs)
+    )

@@ -1,4 +1,5 @@
-"""Figures as files and as a verb: the same bytes every time, readable, small, and never an exception for what is missing."""
+"""Figures as files and as a verb: the same bytes every time, readable, small, and never an
+exception for what is missing."""
 
 from __future__ import annotations
 
@@ -38,11 +39,21 @@ MMIX = {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True}
 
 def everything() -> list[Record]:
     """Records that put something into every figure but dmat/2, or nearly."""
-    records = [mapped(method="kmeans", filter=name) for name in ("none", "gnnbp")] + [mapped(), mapped(method="grace")]
-    records += [
-        run(epochs=epochs, metrics={"acc": 0.5 + epochs / 100, "nmi": 0.3}, seconds={"fit": epochs + 0.1}) for epochs in (0, 9)
+    records = [mapped(method="kmeans", filter=name) for name in ("none", "gnnbp")] + [
+        mapped(),
+        mapped(method="grace"),
     ]
-    records += [hard(seed, dataset=name) for seed in (0, 1) for name in ("cora", "acm")] + [hard(method="kmeans")]
+    records += [
+        run(
+            epochs=epochs,
+            metrics={"acc": 0.5 + epochs / 100, "nmi": 0.3},
+            seconds={"fit": epochs + 0.1},
+        )
+        for epochs in (0, 9)
+    ]
+    records += [hard(seed, dataset=name) for seed in (0, 1) for name in ("cora", "acm")] + [
+        hard(method="kmeans")
+    ]
     for width in (32, 64):
         for seed in (0, 1):
             metrics = {"accuracy": 0.6 + width / 1000 + seed / 100}
@@ -61,7 +72,13 @@ def everything() -> list[Record]:
                 )
             )
     records += [
-        run("nml_gcl", "classification", metrics={"accuracy": 0.7}, negatives={**NML, "alpha": alpha}) for alpha in (0, 0.05)
+        run(
+            "nml_gcl",
+            "classification",
+            metrics={"accuracy": 0.7},
+            negatives={**NML, "alpha": alpha},
+        )
+        for alpha in (0, 0.05)
     ]
     return records
 
@@ -89,7 +106,9 @@ def test_png_is_the_same_twice_and_does_not_name_its_maker() -> None:
 
 
 def test_the_same_svg_in_another_process_with_a_matplotlibrc_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "matplotlibrc").write_text("svg.fonttype: path\nfont.size: 20\nlines.linewidth: 9\nsvg.hashsalt: other\n")
+    (tmp_path / "matplotlibrc").write_text(
+        "svg.fonttype: path\nfont.size: 20\nlines.linewidth: 9\nsvg.hashsalt: other\n"
+    )
     store = Store(tmp_path / "runs")
     for record in everything():
         store.write(record)
@@ -97,14 +116,18 @@ def test_the_same_svg_in_another_process_with_a_matplotlibrc_of_its_own(tmp_path
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}
         environment |= {"MATPLOTLIBRC": str(tmp_path / "matplotlibrc")} if folder == "two" else {}
         code = (
-            "from pathlib import Path; from gclbench.paper.sources import collect; from gclbench.paper.figures import write_all; "
-            f"import sys; write_all(collect(['runs']), Path('{folder}')); assert 'torch' not in sys.modules; "
-            "assert 'matplotlib.pyplot' not in sys.modules"
+            "from pathlib import Path; from gclbench.paper.sources import collect; from"
+            " gclbench.paper.figures import write_all; import sys; write_all(collect(['runs']),"
+            f" Path('{folder}')); assert 'torch' not in sys.modules; assert 'matplotlib.pyplot' not"
+            " in sys.modules"
         )
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == sorted([*(f"{name.replace('/', '-')}.svg" for name in FIGURES), "figures.md"])
-    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in names)
+    assert all(
+        (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+        for name in names
+    )
 
 
 def test_ids_of_several_figures_on_one_page_do_not_collide_and_every_reference_is_kept() -> None:
@@ -132,27 +155,44 @@ def test_title_and_caption_fit(name: str) -> None:
     made = draw(FIGURES[name], Collection(), captioned=True)
     FigureCanvasAgg(made)
     width = made.bbox.width
-    assert made.texts and all(text.get_window_extent().x1 < width for text in made.texts), [text.get_text() for text in made.texts]
+    assert made.texts and all(text.get_window_extent().x1 < width for text in made.texts), [
+        text.get_text() for text in made.texts
+    ]
     tops = sorted((text.get_window_extent().y0, text.get_window_extent().y1) for text in made.texts)
-    assert all(lower[1] < upper[0] + 2 for lower, upper in itertools.pairwise(tops)), "lines do not overlap"
+    assert all(lower[1] < upper[0] + 2 for lower, upper in itertools.pairwise(tops)), (
+        "lines do not overlap"
+    )
 
 
 def test_a_map_of_three_thousand_nodes_is_small_and_has_a_dot_for_each() -> None:
     numbers = [((37 * k) % 997) / 10 for k in range(3000)]
     record = mapped(
-        x=numbers, y=[100 - value * math.sin(k) for k, value in enumerate(numbers)], classes=[k % 10 for k in range(3000)]
+        x=numbers,
+        y=[100 - value * math.sin(k) for k, value in enumerate(numbers)],
+        classes=[k % 10 for k in range(3000)],
     )
     text = svg(FIGURES["dmat/3"], together(record))
     assert len(text) < 100_000 and len(re.findall(r"M-?[\d.]+ -?[\d.]+h0", text)) == 3000
     colours = set(re.findall(r"stroke: (#[0-9a-f]{6})", text.split("axes_3")[1]))
     assert len(colours) >= 10, "one colour per class"
-    assert all(f">{number}<" in text for number in range(10)), "numbers tell the classes apart in grey"
+    assert all(f">{number}<" in text for number in range(10)), (
+        "numbers tell the classes apart in grey"
+    )
 
 
 def test_lines_differ_in_colour_marker_and_style() -> None:
     drawn = draw(FIGURES["dmat/4"], together(*everything())).axes[0].get_lines()
-    looks = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn if line.get_marker() != "None"]
-    assert len({look[0] for look in looks}) == len({look[1] for look in looks}) == len({look[2] for look in looks}) == 2
+    looks = [
+        (line.get_color(), line.get_marker(), line.get_linestyle())
+        for line in drawn
+        if line.get_marker() != "None"
+    ]
+    assert (
+        len({look[0] for look in looks})
+        == len({look[1] for look in looks})
+        == len({look[2] for look in looks})
+        == 2
+    )
 
 
 def test_panels_to_be_compared_have_the_same_axis() -> None:
@@ -162,7 +202,9 @@ def test_panels_to_be_compared_have_the_same_axis() -> None:
             record.spec["negatives"] = {**MMIX, "diversity": False}
             record.metrics["accuracy"] -= 0.4
     without, with_diversity = draw(FIGURES["mmix/2"], together(*records)).axes
-    assert without.get_lines()[0].get_ydata().max() < with_diversity.get_lines()[0].get_ydata().min()
+    assert (
+        without.get_lines()[0].get_ydata().max() < with_diversity.get_lines()[0].get_ydata().min()
+    )
     assert without.get_ylim() == with_diversity.get_ylim()
 
 
@@ -174,7 +216,9 @@ def test_a_narrow_logarithmic_axis_has_more_numbers_than_one() -> None:
 def test_write_all_and_its_captions(tmp_path: Path) -> None:
     collection = together(*everything())
     paths = write_all(collection, tmp_path / "new" / "folder")
-    assert [path.name for path in paths][-1] == "figures.md" and all(path.stat().st_size < 300_000 for path in paths)
+    assert [path.name for path in paths][-1] == "figures.md" and all(
+        path.stat().st_size < 300_000 for path in paths
+    )
     text = paths[-1].read_text(encoding="utf-8")
     for figure in FIGURES.values():
         assert f"## {figure.id}\n" in text and caption(figure, collection) in text
@@ -182,20 +226,26 @@ def test_write_all_and_its_captions(tmp_path: Path) -> None:
         assert f"]({figure.id.replace('/', '-')}.svg)" in text
 
 
-# --- what is missing or broken --------------------------------------------------------------------------------
+# --- what is missing or broken
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_without_records_every_panel_says_not_run(name: str) -> None:
     text = svg(FIGURES[name], Collection())
-    assert text.count(">not run<") == len(figures.content(FIGURES[name], Collection()).panels) - (name == "dmat/5")
+    assert text.count(">not run<") == len(figures.content(FIGURES[name], Collection()).panels) - (
+        name == "dmat/5"
+    )
     if name != "dmat/5":  # the printed quartiles are there all the same
-        assert f"Nothing of it: not run. `gclbench figure {name} --command` prints what would make it." in caption(
-            FIGURES[name], Collection()
+        assert (
+            f"Nothing of it: not run. `gclbench figure {name} --command` prints what would make it."
+            in caption(FIGURES[name], Collection())
         )
 
 
-@pytest.mark.parametrize("record", everything(), ids=lambda record: f"{record.name('method')}-{record.name('task')}")
+@pytest.mark.parametrize(
+    "record", everything(), ids=lambda record: f"{record.name('method')}-{record.name('task')}"
+)
 def test_one_run_alone_is_drawn(record: Record) -> None:
     for figure in FIGURES.values():
         ElementTree.fromstring(svg(figure, together(record), captioned=True))
@@ -212,7 +262,10 @@ def test_nan_statuses_and_empty_records_raise_nothing() -> None:
             case 2:
                 record.status, record.metrics, record.data = "oom", {}, {}
             case _:
-                record.seconds, record.data = {"fit": math.nan}, {"x": [math.inf] * 3, "y": [0.0] * 3, "classes": [0] * 3}
+                record.seconds, record.data = (
+                    {"fit": math.nan},
+                    {"x": [math.inf] * 3, "y": [0.0] * 3, "classes": [0] * 3},
+                )
         broken.append(record)
     for figure in FIGURES.values():
         ElementTree.fromstring(svg(figure, together(*broken), captioned=True))
@@ -227,26 +280,43 @@ def test_shares_that_are_negative_are_drawn_without_a_warning() -> None:
 def test_text_of_records_cannot_break_the_svg() -> None:
     records = [hard(dataset="<b>&amp;"), mapped(commit="</text><script>")]
     for figure in FIGURES.values():
-        text = svg(figure, together(*records), ("<b>&amp;",) if not figure.of_one_dataset else (), captioned=True)
+        text = svg(
+            figure,
+            together(*records),
+            ("<b>&amp;",) if not figure.of_one_dataset else (),
+            captioned=True,
+        )
         assert ElementTree.fromstring(text) is not None and "<script" not in text
 
 
 def test_an_unknown_figure_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UnknownFigure, match=r"there is no figure 'dmat/33'. Did you mean 'dmat/3'\? Known figures: dmat/2, dmat/3"):
+    with pytest.raises(
+        UnknownFigure,
+        match=(
+            r"there is no figure 'dmat/33'. Did you mean 'dmat/3'\? Known figures: dmat/2, dmat/3"
+        ),
+    ):
         find_figure("dmat/33")
 
 
 def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in [name for name in sys.modules if name.startswith(("matplotlib", "gclbench.paper.figures.output"))]:
+    for module in [
+        name
+        for name in sys.modules
+        if name.startswith(("matplotlib", "gclbench.paper.figures.output"))
+    ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr(figures, "output", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingMatplotlib, match=r"which is not installed; pip install 'matplotlib>=3.8'"):
+    with pytest.raises(
+        MissingMatplotlib, match=r"which is not installed; pip install 'matplotlib>=3.8'"
+    ):
         svg(FIGURES["dmat/3"], Collection())
     assert caption(FIGURES["dmat/3"], Collection()) and command(FIGURES["dmat/3"])
 
 
-# --- the verb -------------------------------------------------------------------------------------------------
+# --- the verb
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -258,7 +328,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_caption_names_the_command_for_the_datasets_that_were_asked_for() -> None:
-    assert "`gclbench figure dmat/4 --command` prints" in figures.caption(FIGURES["dmat/4"], Collection())
+    assert "`gclbench figure dmat/4 --command` prints" in figures.caption(
+        FIGURES["dmat/4"], Collection()
+    )
     assert "`gclbench figure dmat/4 --dataset digits --command` prints" in figures.caption(
         FIGURES["dmat/4"], Collection(), ["digits"]
     )
@@ -267,7 +339,9 @@ def test_the_caption_names_the_command_for_the_datasets_that_were_asked_for() ->
 def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figure"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(FIGURES) and all(len(line.split()) > 3 for line in lines)
+    assert [line.split()[0] for line in lines] == list(FIGURES) and all(
+        len(line.split()) > 3 for line in lines
+    )
     assert main(["figure", "dmat/3", "--dataset", "acm", "--command"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "gclbench method=kmeans filter=none dataset=acm task=tsne",
@@ -276,10 +350,15 @@ def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_verb_writes_files_and_prints_the_caption(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verb_writes_files_and_prints_the_caption(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["figure", "dmat/3"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("wrote dmat-3.svg\n\n") and "Made from 3 runs of dmat_i, kmeans (cora; seed 0; commit abc)." in out
+    assert (
+        out.startswith("wrote dmat-3.svg\n\n")
+        and "Made from 3 runs of dmat_i, kmeans (cora; seed 0; commit abc)." in out
+    )
     assert "Made from 3 runs" in (here / "dmat-3.svg").read_text()
     assert main(["figure", "dmat/4", "--runs", "runs", "--output", "new/training.png"]) == 0
     assert (here / "new" / "training.png").read_bytes().startswith(b"\x89PNG")
@@ -292,7 +371,10 @@ def test_verb_writes_files_and_prints_the_caption(here: Path, capsys: pytest.Cap
     [
         (["dmat/9"], "there is no figure 'dmat/9'"),
         (["dmat/3", "--dataset", "coral"], "there is no dataset 'coral'. Did you mean 'cora'?"),
-        (["dmat/3", "--dataset", "cora", "acm"], "figure dmat/3 shows one dataset, and 2 were named; give one --dataset"),
+        (
+            ["dmat/3", "--dataset", "cora", "acm"],
+            "figure dmat/3 shows one dataset, and 2 were named; give one --dataset",
+        ),
         (["dmat/2", "--dataset", "cora"], "figure dmat/2 shows rmat only; leave --dataset out"),
         (["dmat/3", "--output", "map.jpg"], "a figure is written as .svg or .png, not '.jpg'"),
         (["dmat/3", "--output", "map"], "a figure is written as .svg or .png, not 'map'"),
@@ -300,7 +382,9 @@ def test_verb_writes_files_and_prints_the_caption(here: Path, capsys: pytest.Cap
         (["dmat/3", "--output", "file/x.svg"], "cannot write file/x.svg: "),
     ],
 )
-def test_verb_says_what_is_wrong(here: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verb_says_what_is_wrong(
+    here: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (here / "file").write_text("")
 
     assert main(["figure", *words]) == 2

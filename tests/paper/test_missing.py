@@ -7,13 +7,22 @@ from gclbench.paper.tables import find_table
 
 
 def lacking(records, name: str, datasets=(), methods=(), seeds: int = 2) -> list[str]:
-    comparison = compare(find_table(name), Collection(tuple(records))).restrict(datasets, (), methods)
+    comparison = compare(find_table(name), Collection(tuple(records))).restrict(
+        datasets, (), methods
+    )
     return missing(comparison, seeds)
 
 
 def classified(record, method: str, dataset: str = "cora", seeds: int = 2, **settings):
     return [
-        record(method=method, dataset=dataset, task="classification", seed=seed, metrics={"accuracy": 0.8}, **settings)
+        record(
+            method=method,
+            dataset=dataset,
+            task="classification",
+            seed=seed,
+            metrics={"accuracy": 0.8},
+            **settings,
+        )
         for seed in range(seeds)
     ]
 
@@ -28,22 +37,32 @@ def test_runs_that_ended_count_and_interrupted_ones_do_not(record) -> None:
         record(method="dmt", task="classification", seed=seed, status=status)
         for seed, status in enumerate(("oom", "failed", "interrupted"))
     ]
-    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[2]'"]
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[2]'"
+    ]
 
 
 def test_other_seeds_count_as_well(record) -> None:
-    runs = [record(method="dmt", task="classification", seed=seed, metrics={"accuracy": 0.8}) for seed in (5, 6)]
+    runs = [
+        record(method="dmt", task="classification", seed=seed, metrics={"accuracy": 0.8})
+        for seed in (5, 6)
+    ]
     assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 2) == []
-    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[0]'"]
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[0]'"
+    ]
 
 
 def test_runs_at_other_settings_do_not_count(record) -> None:
     runs = classified(record, "dmt", epochs=3)
-    assert lacking(runs, "dmat/2", ["cora"], ["dmt"]) == ["gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=2"]
+    assert lacking(runs, "dmat/2", ["cora"], ["dmt"]) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=2"
+    ]
 
 
 def test_rows_or_columns_whichever_takes_fewer_lines(record) -> None:
-    """dmt is complete on three datasets: two lines by rows (their other columns, the other datasets), where columns would take as many
+    """dmt is complete on three datasets: two lines by rows (their other columns, the other
+    datasets), where columns would take as many
     as there are kinds of columns: two."""
     runs = [
         run
@@ -52,13 +71,20 @@ def test_rows_or_columns_whichever_takes_fewer_lines(record) -> None:
     ]
     assert lacking(runs, "dmat/2") == [
         "gclbench sweep table=dmat/2 dataset=acm,dblp,cora method=dmat,dmat_i seeds=2",
-        "gclbench sweep table=dmat/2 dataset=citeseer,pubmed,amazon_photo,coauthor_cs,coauthor_phy seeds=2",
+        (
+            "gclbench sweep table=dmat/2"
+            " dataset=citeseer,pubmed,amazon_photo,coauthor_cs,coauthor_phy seeds=2"
+        ),
     ]
     # One column that lacks one dataset each: by columns.
     runs = [
-        run for dataset in ("cora", "acm") for run in classified(record, "dmt", dataset, epochs=EPOCHS[dataset], **PAPER[dataset])
+        run
+        for dataset in ("cora", "acm")
+        for run in classified(record, "dmt", dataset, epochs=EPOCHS[dataset], **PAPER[dataset])
     ]
-    runs += classified(record, "dmat", "cora") + classified(record, "dmat", "acm", epochs=400, **PAPER["acm"])
+    runs += classified(record, "dmat", "cora") + classified(
+        record, "dmat", "acm", epochs=400, **PAPER["acm"]
+    )
     assert lacking(runs, "dmat/2", ["cora", "acm", "dblp"], ["dmt", "dmat"]) == [
         "gclbench sweep table=dmat/2 dataset=dblp method=dmt,dmat seeds=2"
     ]

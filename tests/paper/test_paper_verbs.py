@@ -65,12 +65,18 @@ def test_output_takes_its_format_from_the_suffix(here, capsys, name: str, begins
 def test_exported_records_give_the_same_table(here, capsys) -> None:
     assert export.main(["--to", "results"]) == 0
     out = capsys.readouterr().out
-    assert "results/dmat_i/cora.jsonl  3 runs\n" in out and "results/kmeans/cora.jsonl  1 runs, 1 not ok\n" in out
+    assert (
+        "results/dmat_i/cora.jsonl  3 runs\n" in out
+        and "results/kmeans/cora.jsonl  1 runs, 1 not ok\n" in out
+    )
     assert "4 records of runs in 2 files" in out
     table.main(["dmat/1", "--runs", "runs", "--output", "a.csv"])
     table.main(["dmat/1", "--runs", "results", "--output", "b.csv"])
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
-    assert len(list(csv.reader(Path("a.csv").read_text(encoding="utf-8").splitlines()))) == 1 + 8 * 6 * 12
+    assert (
+        len(list(csv.reader(Path("a.csv").read_text(encoding="utf-8").splitlines())))
+        == 1 + 8 * 6 * 12
+    )
 
 
 def test_export_keeps_what_is_there(here, record, capsys) -> None:
@@ -92,11 +98,23 @@ def test_only_one_of_the_two_numbers(here, capsys) -> None:
 
 
 def test_commands_of_cells(here, capsys) -> None:
-    assert table.main(["dmat/1", "--dataset", "cora", "--method", "dmat_i", "deepwalk", "--command"]) == 0
+    assert (
+        table.main(["dmat/1", "--dataset", "cora", "--method", "dmat_i", "deepwalk", "--command"])
+        == 0
+    )
     assert capsys.readouterr().out.splitlines() == [
-        "gclbench sweep table=dmat/1 dataset=cora method=deepwalk                           # cora, deepwalk",
-        "gclbench sweep table=dmat/1 dataset=cora method=dmat_i column=dmat_i               # cora, dmat_i",
-        "gclbench sweep table=dmat/1 dataset=cora method=dmat_i 'column=untrained encoder'  # cora, untrained encoder",
+        (
+            "gclbench sweep table=dmat/1 dataset=cora method=deepwalk                           #"
+            " cora, deepwalk"
+        ),
+        (
+            "gclbench sweep table=dmat/1 dataset=cora method=dmat_i column=dmat_i               #"
+            " cora, dmat_i"
+        ),
+        (
+            "gclbench sweep table=dmat/1 dataset=cora method=dmat_i 'column=untrained encoder'  #"
+            " cora, untrained encoder"
+        ),
     ]
     assert table.main(["nml/1", "--dataset", "cora", "--method", "grape", "--command"]) == 0
     assert capsys.readouterr().out == "  # cora, grape: not built here\n"
@@ -106,11 +124,20 @@ def test_missing_runs(here, capsys) -> None:
     question = ["dmat/1", "--dataset", "cora", "--method", "dmat_i", "kmeans"]
     assert table.main([*question, "--missing", "--seeds", "3"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "gclbench sweep table=dmat/1 dataset=cora 'column=k-means on filtered,untrained encoder' seeds=3",
+        (
+            "gclbench sweep table=dmat/1 dataset=cora 'column=k-means on filtered,untrained"
+            " encoder' seeds=3"
+        ),
         "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[1,2]'",
     ]
-    assert table.main(["dmat/1", "--dataset", "cora", "--method", "untrained encoder", "--missing"]) == 0
-    assert capsys.readouterr().out == "gclbench sweep table=dmat/1 dataset=cora 'column=untrained encoder'\n"
+    assert (
+        table.main(["dmat/1", "--dataset", "cora", "--method", "untrained encoder", "--missing"])
+        == 0
+    )
+    assert (
+        capsys.readouterr().out
+        == "gclbench sweep table=dmat/1 dataset=cora 'column=untrained encoder'\n"
+    )
     assert table.main(["dmat/7", "--missing"]) == 0
     assert capsys.readouterr().out == "# nothing is missing\n"
 
@@ -121,28 +148,86 @@ def test_missing_runs(here, capsys) -> None:
         (table, ["dmat/12"], "gclbench table: there is no table 'dmat/12'. Did you mean 'dmat/"),
         (table, ["dmat/6"], "gclbench table: table dmat/6 is not built: complexities"),
         (table, ["mmix/3"], "gclbench table: table mmix/3 is not built: graph classification"),
-        (table, ["dmat/1", "--method", "grace"], "gclbench table: table dmat/1 has no method 'grace'; it has kmeans, deepwalk"),
-        (table, ["1"], "gclbench table: there is no table '1'. Did you mean 'dmat/1' or 'mmix/1' or 'mmix_iclr/1' or 'nml/1'?"),
-        (table, ["nml"], "gclbench table: there is no table 'nml'. Did you mean 'nml/1' or 'nml/2'?"),
-        (figure, ["dmat/1"], "gclbench figure: 'dmat/1' is a table: gclbench table dmat/1. Known figures: dmat/2"),
-        (figure, ["3"], "gclbench figure: there is no figure '3'. Did you mean 'dmat/3' or 'mmix/3' or 'nml/3'?"),
+        (
+            table,
+            ["dmat/1", "--method", "grace"],
+            "gclbench table: table dmat/1 has no method 'grace'; it has kmeans, deepwalk",
+        ),
+        (
+            table,
+            ["1"],
+            (
+                "gclbench table: there is no table '1'. Did you mean 'dmat/1' or 'mmix/1' or"
+                " 'mmix_iclr/1' or 'nml/1'?"
+            ),
+        ),
+        (
+            table,
+            ["nml"],
+            "gclbench table: there is no table 'nml'. Did you mean 'nml/1' or 'nml/2'?",
+        ),
+        (
+            figure,
+            ["dmat/1"],
+            "gclbench figure: 'dmat/1' is a table: gclbench table dmat/1. Known figures: dmat/2",
+        ),
+        (
+            figure,
+            ["3"],
+            (
+                "gclbench figure: there is no figure '3'. Did you mean 'dmat/3' or 'mmix/3' or"
+                " 'nml/3'?"
+            ),
+        ),
         (
             table,
             ["dmat/1", "--output", "t.pdf"],
             "gclbench table: t.pdf has none of the suffixes .md, .csv, .tex, .html; say --format",
         ),
-        (table, ["dmat/1", "--command", "--format", "csv"], "gclbench table: --format is about a table's cells"),
-        (table, ["dmat/1", "--missing", "--only", "paper"], "gclbench table: --only is about a table's cells"),
-        (table, ["dmat/1", "--command", "--missing"], "gclbench table: --command and --missing are two questions"),
+        (
+            table,
+            ["dmat/1", "--command", "--format", "csv"],
+            "gclbench table: --format is about a table's cells",
+        ),
+        (
+            table,
+            ["dmat/1", "--missing", "--only", "paper"],
+            "gclbench table: --only is about a table's cells",
+        ),
+        (
+            table,
+            ["dmat/1", "--command", "--missing"],
+            "gclbench table: --command and --missing are two questions",
+        ),
         (table, ["dmat/1", "--seeds", "3"], "gclbench table: --seeds goes with --missing"),
-        (table, ["matrix", "--format", "latex"], "gclbench table: table matrix is written as markdown or csv"),
+        (
+            table,
+            ["matrix", "--format", "latex"],
+            "gclbench table: table matrix is written as markdown or csv",
+        ),
         (table, ["matrix", "--only", "ours"], "gclbench table: table matrix is always whole"),
-        (table, ["matrix", "--dataset", "corra"], "gclbench table: there is no dataset 'corra'. Did you mean 'cora'?"),
+        (
+            table,
+            ["matrix", "--dataset", "corra"],
+            "gclbench table: there is no dataset 'corra'. Did you mean 'cora'?",
+        ),
         (table, ["dmat/1", "--runs", "nowhere"], "gclbench table: there is no folder 'nowhere'"),
-        (table, ["dmat/1", "--dataset", "digits"], "gclbench table: table dmat/1 has no dataset 'digits'"),
+        (
+            table,
+            ["dmat/1", "--dataset", "digits"],
+            "gclbench table: table dmat/1 has no dataset 'digits'",
+        ),
         (table, ["dmat/1", "--output", "file/t.md"], "gclbench table: cannot write file/t.md"),
-        (export, ["--runs", "nowhere", "--to", "results"], "gclbench export: there is no folder 'nowhere'"),
-        (export, ["--runs", "empty", "--to", "results"], "gclbench export: there is no record in empty"),
+        (
+            export,
+            ["--runs", "nowhere", "--to", "results"],
+            "gclbench export: there is no folder 'nowhere'",
+        ),
+        (
+            export,
+            ["--runs", "empty", "--to", "results"],
+            "gclbench export: there is no record in empty",
+        ),
         (export, ["--to", "file"], "gclbench export: cannot write under file"),
     ],
 )
@@ -170,12 +255,17 @@ def test_help_has_examples(verb, capsys) -> None:
 
 def test_no_torch_is_imported() -> None:
     code = (
-        "import sys; from gclbench.cli import table; "
-        "[table.main([*words, '--runs', 'tests/paper']) for words in (['dmat/1'], ['dmat/7'], ['dmat/8'], ['nml/1', '--missing'], ['matrix'])]; "
-        "import gclbench.paper.closing, gclbench.paper.summary; "
-        "sys.exit('torch' in sys.modules)"
+        "import sys; from gclbench.cli import table; [table.main([*words, '--runs', 'tests/paper'])"
+        " for words in (['dmat/1'], ['dmat/7'], ['dmat/8'], ['nml/1', '--missing'], ['matrix'])];"
+        " import gclbench.paper.run_summary, gclbench.paper.summary; sys.exit('torch' in"
+        " sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True).returncode == 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=Path(__file__).parents[2], capture_output=True
+        ).returncode
+        == 0
+    )
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-1", "2.5"])

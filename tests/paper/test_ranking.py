@@ -10,14 +10,21 @@ import pytest
 from scipy import stats
 
 from gclbench.paper.aggregate import Cell
-from gclbench.paper.entry import Entry
+from gclbench.paper.filled_table import Entry
 from gclbench.paper.ranking import paired, ranked
 from gclbench.paper.significance import holm
 
 NOISE = (0.001, -0.002, 0.003, 0.0, -0.001, 0.002)
 
 
-def entry(column: str, mean: float, spread: float = 1.0, seeds: int = 6, metric: str = "acc", dataset: str = "cora") -> Entry:
+def entry(
+    column: str,
+    mean: float,
+    spread: float = 1.0,
+    seeds: int = 6,
+    metric: str = "acc",
+    dataset: str = "cora",
+) -> Entry:
     turn = sum(map(ord, column)) % len(NOISE)
     values = {seed: mean + spread * NOISE[(seed + turn) % len(NOISE)] for seed in range(seeds)}
     return Entry(dataset, metric, column, Cell(values), None, heading=column)
@@ -42,17 +49,28 @@ def test_paired_test_agrees_with_scipy_on_the_common_seeds() -> None:
         ({0: 0.5}, {0: 0.6}, None),
         ({0: 0.5, 1: 0.5}, {2: 0.6, 3: 0.6}, None),
         ({0: 0.5, 1: 0.6}, {0: 0.5, 1: 0.6}, 1.0),
-        ({0: 0.5, 1: 0.5}, {0: 0.6, 1: 0.6}, None),  # the same difference in every seed: no spread to test with
+        (
+            {0: 0.5, 1: 0.5},
+            {0: 0.6, 1: 0.6},
+            None,
+        ),  # the same difference in every seed: no spread to test with
         ({0: 0.1 + 0.2, 1: 0.3}, {0: 0.3, 1: 0.1 + 0.2}, 1.0),  # rounding is no difference
     ],
 )
-def test_nothing_to_pair(ours: dict[int, float], theirs: dict[int, float], expected: float | None) -> None:
+def test_nothing_to_pair(
+    ours: dict[int, float], theirs: dict[int, float], expected: float | None
+) -> None:
     assert paired(ours, theirs) == expected
 
 
 def test_best_second_and_rest() -> None:
     assert ranks(entry("a", 0.3), entry("b", 0.9), entry("c", 0.6)) == {"a": None, "b": 1, "c": 2}
-    assert ranks(*(entry(name, mean, metric="conductance") for name, mean in (("a", 0.3), ("b", 0.9), ("c", 0.6)))) == {
+    assert ranks(
+        *(
+            entry(name, mean, metric="conductance")
+            for name, mean in (("a", 0.3), ("b", 0.9), ("c", 0.6))
+        )
+    ) == {
         "a": 1,
         "b": None,
         "c": 2,
@@ -64,7 +82,9 @@ def test_the_last_of_two_is_not_second() -> None:
 
 
 def test_ties_share_a_rank() -> None:
-    assert ranks(entry("a", 0.9), entry("b", 0.9001), entry("c", 0.6), entry("d", 0.6001), entry("e", 0.2)) == {
+    assert ranks(
+        entry("a", 0.9), entry("b", 0.9001), entry("c", 0.6), entry("d", 0.6001), entry("e", 0.2)
+    ) == {
         "a": 1,
         "b": 1,
         "c": 2,
@@ -83,31 +103,52 @@ def test_what_can_be_told_from_neither_side_has_no_rank() -> None:
 
 
 def test_an_untestable_better_cell_leaves_the_row_without_ranks() -> None:
-    assert set(ranks(entry("a", 0.95, seeds=1), entry("b", 0.9), entry("c", 0.6)).values()) == {None}
-    assert ranks(entry("a", 0.1, seeds=1), entry("b", 0.9), entry("c", 0.6)) == {"a": None, "b": 1, "c": None}
+    assert set(ranks(entry("a", 0.95, seeds=1), entry("b", 0.9), entry("c", 0.6)).values()) == {
+        None
+    }
+    assert ranks(entry("a", 0.1, seeds=1), entry("b", 0.9), entry("c", 0.6)) == {
+        "a": None,
+        "b": 1,
+        "c": None,
+    }
 
 
 def test_what_a_cell_of_no_better_rank_beats_has_no_rank() -> None:
-    """Few seeds tell a leader from almost nothing; that makes no tie of cells that differ among themselves."""
+    """Few seeds tell a leader from almost nothing; that makes no tie of cells that differ among
+    themselves."""
     few = {0: 0.9, 1: 0.92}
     a = {0: 0.88, 1: 0.7, 2: 0.8, 3: 0.81, 4: 0.79, 5: 0.8}
     b = {seed: value - 0.1 - 0.001 * seed for seed, value in a.items()}
     c = {0: 0.2, 1: 0.2201, 2: 0.2, 3: 0.2, 4: 0.2, 5: 0.2}
-    cells = {"few": few, "a": a, "b": b, "c": c, "d": {seed: value - 0.1 - 0.001 * seed for seed, value in c.items()}}
-    found = ranks(*(Entry("cora", "acc", name, Cell(values), None, heading=name) for name, values in cells.items()))
+    cells = {
+        "few": few,
+        "a": a,
+        "b": b,
+        "c": c,
+        "d": {seed: value - 0.1 - 0.001 * seed for seed, value in c.items()},
+    }
+    found = ranks(
+        *(
+            Entry("cora", "acc", name, Cell(values), None, heading=name)
+            for name, values in cells.items()
+        )
+    )
     # b is worse than a, and better than c: c is not the second.
     assert found == {"few": 1, "a": 1, "b": None, "c": None, "d": None}
 
 
 def test_a_difference_counts_in_the_direction_of_the_common_seeds() -> None:
-    """The mean over all seeds is higher, that over the seeds of the test is significantly lower: not the best."""
+    """The mean over all seeds is higher, that over the seeds of the test is significantly lower:
+    not the best."""
     a = Entry("cora", "acc", "a", Cell({0: 0.5, 1: 0.51, 2: 0.502, 9: 5.0}), None, heading="a")
     b = Entry("cora", "acc", "b", Cell({0: 0.7, 1: 0.7101, 2: 0.7022}), None, heading="b")
     assert ranks(a, b) == {"a": None, "b": None}
 
 
 def test_cells_not_at_the_papers_settings_take_no_part() -> None:
-    found, pairs = ranked([replace(entry("a", 0.99), faithful=False), entry("b", 0.9), entry("c", 0.6)])
+    found, pairs = ranked(
+        [replace(entry("a", 0.99), faithful=False), entry("b", 0.9), entry("c", 0.6)]
+    )
     assert [item.rank for item in found] == [None, 1, None] and pairs == 1
 
 
@@ -130,4 +171,7 @@ def test_holm_is_over_all_pairs_of_the_table() -> None:
     crowd = [entry(name, 0.5, dataset="acm") for name in "abcdefgh"]
     found, pairs = ranked([one, other, *crowd])
     assert pairs == 1 + math.comb(8, 2) and found[0].rank is None
-    assert holm([alone, *[1.0] * (pairs - 1)])[0] == pytest.approx(alone * pairs) and alone * pairs > 0.05
+    assert (
+        holm([alone, *[1.0] * (pairs - 1)])[0] == pytest.approx(alone * pairs)
+        and alone * pairs > 0.05
+    )

@@ -29,9 +29,16 @@ def test_rows_per_table() -> None:
 
 def test_the_mixing_table_has_twelve_node_and_eight_image_rows() -> None:
     found = Counter(
-        (row["paper"], row["task"].split()[0]) for row in rows() if (row["paper"], row["table"]) in (("001", "3"), ("002", "7"))
+        (row["paper"], row["task"].split()[0])
+        for row in rows()
+        if (row["paper"], row["table"]) in (("001", "3"), ("002", "7"))
     )
-    assert found == {("001", "node"): 12, ("001", "image"): 8, ("002", "node"): 12, ("002", "image"): 8}
+    assert found == {
+        ("001", "node"): 12,
+        ("001", "image"): 8,
+        ("002", "node"): 12,
+        ("002", "image"): 8,
+    }
 
 
 def test_every_row_becomes_a_value() -> None:
@@ -91,13 +98,18 @@ def test_our_names(dataset: str, method: str, task: str, metric: str) -> None:
 
 def test_two_graphs_are_called_dblp() -> None:
     assert {value.paper for value in printed_values() if value.dataset == "dblp"} == {"dmat"}
-    assert {value.paper for value in printed_values() if value.dataset == "dblp_citation"} == {"mmix", "mmix_iclr"}
+    assert {value.paper for value in printed_values() if value.dataset == "dblp_citation"} == {
+        "mmix",
+        "mmix_iclr",
+    }
 
 
 def test_protocols_are_not_mixed() -> None:
     assert printed("cora", "dmt", "classification", "accuracy", "random_10_10_80")
     assert not printed("cora", "dmt", "classification", "accuracy", "public")
-    assert {value.paper for value in printed("cora", "mvgrl", "classification", "accuracy", "public")} == {
+    assert {
+        value.paper for value in printed("cora", "mvgrl", "classification", "accuracy", "public")
+    } == {
         "nml",
         "mmix",
         "mmix_iclr",
@@ -108,12 +120,18 @@ def test_protocols_are_not_mixed() -> None:
 
 
 def test_the_own_paper_comes_first() -> None:
-    assert [value.paper for value in printed("cora", "mmix_mp", "classification", "accuracy")] == ["mmix", "mmix_iclr"]
+    assert [value.paper for value in printed("cora", "mmix_mp", "classification", "accuracy")] == [
+        "mmix",
+        "mmix_iclr",
+    ]
 
 
 def test_doubtful_cells_are_those_of_the_transcription() -> None:
-    """TABLES.md, "Suspicious or damaged cells": two of 000, MVGRL's Cora value, op and wp rows equal to the main table's, one AUC."""
-    found = {(v.paper, v.table, v.dataset, v.method, v.metric) for v in printed_values() if v.doubtful}
+    """TABLES.md, "Suspicious or damaged cells": two of 000, MVGRL's Cora value, op and wp rows
+    equal to the main table's, one AUC."""
+    found = {
+        (v.paper, v.table, v.dataset, v.method, v.metric) for v in printed_values() if v.doubtful
+    }
     both = {("mmix", "7", "2", "10"), ("mmix_iclr", "3", "1", "6")}
     assert found == {
         ("dmat", "1", "citeseer", "kmeans", "nmi"),
@@ -128,12 +146,22 @@ def test_doubtful_cells_are_those_of_the_transcription() -> None:
 
 
 def test_doubtful_and_quoted_values_come_last() -> None:
-    values = [value for value in printed("cora", "mvgrl", "classification", "accuracy") if value.paper == "mmix"]
-    assert [(value.variant, value.doubtful) for value in values] == [("reproduced", False), ("as published", True)]
+    values = [
+        value
+        for value in printed("cora", "mvgrl", "classification", "accuracy")
+        if value.paper == "mmix"
+    ]
+    assert [(value.variant, value.doubtful) for value in values] == [
+        ("reproduced", False),
+        ("as published", True),
+    ]
 
 
 def test_no_two_rows_share_a_name() -> None:
-    keys = Counter((v.paper, v.table, v.task, v.dataset, v.method, v.variant, v.metric) for v in printed_values())
+    keys = Counter(
+        (v.paper, v.table, v.task, v.dataset, v.method, v.variant, v.metric)
+        for v in printed_values()
+    )
     assert [key for key, count in keys.items() if count > 1] == []
 
 

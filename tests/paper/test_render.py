@@ -31,7 +31,9 @@ def ranked_runs(record):
     noise = [0.001, -0.002, 0.003, 0.0, -0.001]
     return [
         record(seed=seed, metrics={"acc": mean + (1 + place) * noise[seed]}, **settings)
-        for place, (mean, settings) in enumerate([(0.7, {}), (0.5, {"method": "kmeans"}), (0.3, {"epochs": 0})])
+        for place, (mean, settings) in enumerate(
+            [(0.7, {}), (0.5, {"method": "kmeans"}), (0.3, {"epochs": 0})]
+        )
         for seed in range(5)
     ]
 
@@ -41,15 +43,23 @@ def cells(line: str) -> list[str]:
 
 
 def test_markdown_has_a_row_per_column_and_a_grid_per_dataset(record) -> None:
-    shown = compare(find_table("dmat/1"), collection(runs(record))).restrict(["cora", "acm"], ["acc", "conductance"])
+    shown = compare(find_table("dmat/1"), collection(runs(record))).restrict(
+        ["cora", "acm"], ["acc", "conductance"]
+    )
     lines = markdown(shown).splitlines()
     assert lines[0] == "# dmat/1: node clustering, DMT / DMAT / DMAT-i paper, Table 1"
     assert [line for line in lines if line.startswith("## ")] == ["## acm", "## cora"]
     here = lines[lines.index("## cora") :]
     assert cells(here[2]) == ["cora", "acc", "conductance"]
     rows = {cells(line)[0]: cells(line)[1:] for line in here[4:16]}
-    assert rows["dmat_i"] == ["70.40 ± 0.27 (9; OOM ×1) ✓ / 70.57 ± 1.28 (−0.17)", "OOM ×1, no value ×9 / 10.04 ± 0.52"]
-    assert rows["kmeans"][0] == "not run / 35.37 ± 3.72" and rows["untrained encoder"] == ["not run", "not run"]
+    assert rows["dmat_i"] == [
+        "70.40 ± 0.27 (9; OOM ×1) ✓ / 70.57 ± 1.28 (−0.17)",
+        "OOM ×1, no value ×9 / 10.04 ± 0.52",
+    ]
+    assert rows["kmeans"][0] == "not run / 35.37 ± 3.72" and rows["untrained encoder"] == [
+        "not run",
+        "not run",
+    ]
 
 
 def test_a_table_without_a_tested_cell_says_so(record) -> None:
@@ -67,47 +77,77 @@ def test_footer_names_the_records_and_the_tests(record) -> None:
     )
     assert "paired t-tests" not in text, "nothing was paired"
     assert "maximum over epochs by the labels" in text, "what SDCN's printed numbers needed"
-    assert "oracle" not in markdown(compare(find_table("dmat/1"), collection(runs(record))).restrict(methods=["agc"]))
+    assert "oracle" not in markdown(
+        compare(find_table("dmat/1"), collection(runs(record))).restrict(methods=["agc"])
+    )
 
 
 def test_ranks_are_bold_and_underlined(record) -> None:
-    shown = compare(find_table("dmat/1"), collection(ranked_runs(record))).restrict(["cora"], ["acc"])
+    shown = compare(find_table("dmat/1"), collection(ranked_runs(record))).restrict(
+        ["cora"], ["acc"]
+    )
     text = markdown(shown)
-    assert "| **70.02 ± 0.19 (5) ✓** / 70.57 ± 1.28 (−0.55) |" in text and "| <u>50.04 ± 0.38 (5) ▲</u> / 35.37" in text
+    assert (
+        "| **70.02 ± 0.19 (5) ✓** / 70.57 ± 1.28 (−0.55) |" in text
+        and "| <u>50.04 ± 0.38 (5) ▲</u> / 35.37" in text
+    )
     assert "| 30.06 ± 0.58 (5) |" in text and "over the 3 tested pairs" in text
-    assert r"\textbf{70.02 $\pm$ 0.19 (5) $\checkmark$}" in latex(shown) and r"\underline{50.04" in latex(shown)
-    assert "<strong>70.02 ± 0.19 (5) ✓</strong><br>70.57 ± 1.28 (−0.55)" in html(shown) and "<u>50.04" in html(shown)
+    assert r"\textbf{70.02 $\pm$ 0.19 (5) $\checkmark$}" in latex(
+        shown
+    ) and r"\underline{50.04" in latex(shown)
+    assert "<strong>70.02 ± 0.19 (5) ✓</strong><br>70.57 ± 1.28 (−0.55)" in html(
+        shown
+    ) and "<u>50.04" in html(shown)
     file = io.StringIO()
     terminal(shown, Console(file=file, width=120, force_terminal=True, color_system="standard"))
-    assert re.search(r"\x1b\[1;32m70\.02", file.getvalue()) and re.search(r"\x1b\[4;32m50\.04", file.getvalue())
+    assert re.search(r"\x1b\[1;32m70\.02", file.getvalue()) and re.search(
+        r"\x1b\[4;32m50\.04", file.getvalue()
+    )
     ranks = {row["column"]: row["rank"] for row in csv.DictReader(io.StringIO(as_csv(shown)))}
     assert (ranks["dmat_i"], ranks["kmeans"], ranks["untrained encoder"]) == ("1", "2", "")
 
 
 def test_a_cell_not_at_the_papers_settings_has_a_dagger(record) -> None:
-    shown = compare(find_table("dmat/1"), collection([record(epochs=3, seed=seed) for seed in range(3)])).restrict(
-        ["cora"], ["acc"]
-    )
+    shown = compare(
+        find_table("dmat/1"), collection([record(epochs=3, seed=seed) for seed in range(3)])
+    ).restrict(["cora"], ["acc"])
     text = markdown(shown)
     assert "| 71.00 ± 1.00 (3) ✓† / 70.57 ± 1.28 (+0.43) |" in text
-    assert "- † not at the paper's settings" in text and "not run at the paper's settings: method.epochs=3 (paper: 300)." in text
+    assert (
+        "- † not at the paper's settings" in text
+        and "not run at the paper's settings: method.epochs=3 (paper: 300)." in text
+    )
     assert r"$\checkmark$\textdagger{}" in latex(shown)
     assert "†" not in markdown(compare(find_table("dmat/1"), collection(runs(record))))
 
 
 def test_a_narrow_table_is_one_grid(record) -> None:
-    rows = [record(method="dmt", task="classification", seed=seed, metrics={"accuracy": 0.84 + 0.001 * seed}) for seed in range(3)]
+    rows = [
+        record(
+            method="dmt",
+            task="classification",
+            seed=seed,
+            metrics={"accuracy": 0.84 + 0.001 * seed},
+        )
+        for seed in range(3)
+    ]
     text = markdown(compare(find_table("dmat/2"), collection(rows)))
     assert (
-        "| cora | accuracy | 84.10 ± 0.10 (3) ✓ / 84.30 ± 0.25 (−0.20) | not run / 83.92 ± 0.45 | not run / ? | not run / ? |"
-        in text
+        "| cora | accuracy | 84.10 ± 0.10 (3) ✓ / 84.30 ± 0.25 (−0.20) | not run / 83.92 ± 0.45 |"
+        " not run / ? | not run / ? |" in text
     )
     assert text.count("\n| ---") == 1 and "ten are assumed" in text
 
 
 def test_a_table_of_one_metric_is_one_grid_with_a_row_per_column(record) -> None:
     rows = [
-        record(method="grace", task="classification", dataset=dataset, tau=tau, metrics={"accuracy": 0.8})
+        record(
+            method="grace",
+            task="classification",
+            dataset=dataset,
+            tau=tau,
+            metrics={"accuracy": 0.8},
+        )
         for dataset, tau in (("amazon_photo", 0.4), ("wiki_cs", 0.4), ("wiki_cs", 0.5))
     ]
     for row in rows:
@@ -115,10 +155,27 @@ def test_a_table_of_one_metric_is_one_grid_with_a_row_per_column(record) -> None
         row.spec["method"]["extra"] = row.id[:2] if row.name("dataset") == "wiki_cs" else 0
     text = markdown(compare(find_table("nml/1"), collection(rows)))
     lines = [cells(line) for line in text.splitlines() if line.startswith("| ")]
-    assert lines[0] == ["accuracy", "cora", "citeseer", "pubmed", "amazon_photo", "amazon_computers", "wiki_cs"]
+    assert lines[0] == [
+        "accuracy",
+        "cora",
+        "citeseer",
+        "pubmed",
+        "amazon_photo",
+        "amazon_computers",
+        "wiki_cs",
+    ]
     names = [line[0] for line in lines]
-    assert names[2:6] == ["bgrl", "grace", *sorted(name for name in names if name.startswith("grace [method.extra="))]
-    assert lines[3][4].startswith("80.00 (1)") and lines[3][6] == "" and lines[4][6].startswith("80.00 (1)") and lines[4][1] == ""
+    assert names[2:6] == [
+        "bgrl",
+        "grace",
+        *sorted(name for name in names if name.startswith("grace [method.extra=")),
+    ]
+    assert (
+        lines[3][4].startswith("80.00 (1)")
+        and lines[3][6] == ""
+        and lines[4][6].startswith("80.00 (1)")
+        and lines[4][1] == ""
+    )
 
 
 def test_an_asterisk_is_escaped_in_markdown() -> None:
@@ -128,27 +185,52 @@ def test_an_asterisk_is_escaped_in_markdown() -> None:
 
 @pytest.mark.parametrize("render", [markdown, as_csv, latex, html])
 def test_twice_the_same_bytes_in_any_order(record, render) -> None:
-    records = [*runs(record), *ranked_runs(record), *[record(method="kmeans", seed=seed, filter="gnnbp") for seed in range(3)]]
+    records = [
+        *runs(record),
+        *ranked_runs(record),
+        *[record(method="kmeans", seed=seed, filter="gnnbp") for seed in range(3)],
+    ]
     records = list({item.id: item for item in records}.values())
     for definition in TABLES.values():
-        assert render(compare(definition, collection(records))) == render(compare(definition, collection(records[::-1])))
+        assert render(compare(definition, collection(records))) == render(
+            compare(definition, collection(records[::-1]))
+        )
 
 
 def test_csv(record) -> None:
-    rows = list(csv.DictReader(io.StringIO(as_csv(compare(find_table("dmat/1"), collection(runs(record)))))))
+    rows = list(
+        csv.DictReader(io.StringIO(as_csv(compare(find_table("dmat/1"), collection(runs(record))))))
+    )
     assert len(rows) == 8 * 6 * 12
-    (row,) = [item for item in rows if (item["dataset"], item["metric"], item["column"]) == ("cora", "acc", "dmat_i")]
-    assert (row["ours_mean"], row["n"], row["without_value"], row["mark"]) == ("0.704000", "9", "OOM ×1", "✓")
+    (row,) = [
+        item
+        for item in rows
+        if (item["dataset"], item["metric"], item["column"]) == ("cora", "acc", "dmat_i")
+    ]
+    assert (row["ours_mean"], row["n"], row["without_value"], row["mark"]) == (
+        "0.704000",
+        "9",
+        "OOM ×1",
+        "✓",
+    )
     assert (row["paper_mean"], row["paper_std"], row["paper_runs"], row["difference"]) == (
         "0.705700",
         "0.012800",
         "10",
         "-0.001700",
     )
-    assert (row["ours"], row["paper"], row["paper_settings"]) == ("70.40 ± 0.27 (9; OOM ×1)", "70.57 ± 1.28", "yes")
+    assert (row["ours"], row["paper"], row["paper_settings"]) == (
+        "70.40 ± 0.27 (9; OOM ×1)",
+        "70.57 ± 1.28",
+        "yes",
+    )
     assert row["command"] == "gclbench sweep table=dmat/1 dataset=cora method=dmat_i column=dmat_i"
     assert 0 < float(row["p_holm"]) <= 1
-    (row,) = [item for item in rows if (item["dataset"], item["metric"], item["column"]) == ("pubmed", "acc", "dgi")]
+    (row,) = [
+        item
+        for item in rows
+        if (item["dataset"], item["metric"], item["column"]) == ("pubmed", "acc", "dgi")
+    ]
     assert (row["ours_mean"], row["n"], row["paper_mean"], row["paper_note"]) == (
         "",
         "0",
@@ -164,14 +246,19 @@ def test_terminal_splits_columns_that_do_not_fit(record) -> None:
         file = io.StringIO()
         terminal(comparison, Console(file=file, width=width))
         shown[width] = file.getvalue()
-        assert "70.40 ± 0.27 (9; OOM ×1) ✓" in shown[width] and "70.57 ± 1.28 (−0.17)" in shown[width]
+        assert (
+            "70.40 ± 0.27 (9; OOM ×1) ✓" in shown[width] and "70.57 ± 1.28 (−0.17)" in shown[width]
+        )
     assert shown[100].count("untrained encoder") == 3 and shown[200].count("untrained encoder") == 1
 
 
 def test_no_records() -> None:
     text = markdown(compare(find_table("dmat/3"), Collection()))
     assert "not run / 92.41 ± 0.28" in text
-    assert text.endswith("- Records: none for this table (read: no folder; there is neither results/ nor runs/ here).\n")
+    assert text.endswith(
+        "- Records: none for this table (read: no folder; there is neither results/ nor runs/"
+        " here).\n"
+    )
 
 
 class Balance(HTMLParser):
@@ -198,7 +285,11 @@ NASTY = 'x<script>&"\\_%#$^~{}|`\n\U0001f600é'
 
 def nasty(record):
     """Text from records: departures and labels hold it."""
-    return [record(seed=seed, activation=what, epochs=3) for seed in range(2) for what in (NASTY, "plain")]
+    return [
+        record(seed=seed, activation=what, epochs=3)
+        for seed in range(2)
+        for what in (NASTY, "plain")
+    ]
 
 
 def test_html_is_well_formed_and_escapes_what_records_hold(record) -> None:
@@ -207,24 +298,43 @@ def test_html_is_well_formed_and_escapes_what_records_hold(record) -> None:
     reader.feed(page)
     assert not reader.open and "<script" not in page and NASTY.replace("\n", "\n") in reader.text
     assert (
-        page.count("<table>") == 8 and 'scope="row"' in page and 'scope="col"' in page and "<caption>dmat/1, acm</caption>" in page
+        page.count("<table>") == 8
+        and 'scope="row"' in page
+        and 'scope="col"' in page
+        and "<caption>dmat/1, acm</caption>" in page
     )
 
 
 def test_markdown_cells_hold_no_markup_of_records(record) -> None:
     text = markdown(compare(find_table("dmat/1"), collection(nasty(record))))
     rows = [line for line in text.splitlines() if "activation=" in line and line.startswith("|")]
-    assert rows and all(len(re.findall(r"(?<!\\)\|", row)) == 8 for row in rows) and not re.search(r"(?<!\\)<script", "".join(rows))
+    assert (
+        rows
+        and all(len(re.findall(r"(?<!\\)\|", row)) == 8 for row in rows)
+        and not re.search(r"(?<!\\)<script", "".join(rows))
+    )
 
 
 def test_latex_escapes_what_records_hold(record) -> None:
     text = latex(compare(find_table("dmat/1"), collection(nasty(record))))
     assert (
-        r"x\textless{}script\textgreater{}\&\textquotedbl{}\textbackslash{}\_\%\#\$\textasciicircum{}\textasciitilde{}\{\}" in text
+        r"x\textless{}script\textgreater{}\&\textquotedbl{}\textbackslash{}\_\%\#\$\textasciicircum{}\textasciitilde{}\{\}"
+        in text
     )
-    assert "\U0001f600" not in text and text.startswith("\\documentclass") and text.endswith("\\end{document}\n")
-    assert text.count("% tabular of dmat/1") == text.count("% end of dmat/1") == text.count("\\begin{tabular}") == 8
-    assert all(ord(character) < 256 for character in text), "what the fonts here do not have is replaced"
+    assert (
+        "\U0001f600" not in text
+        and text.startswith("\\documentclass")
+        and text.endswith("\\end{document}\n")
+    )
+    assert (
+        text.count("% tabular of dmat/1")
+        == text.count("% end of dmat/1")
+        == text.count("\\begin{tabular}")
+        == 8
+    )
+    assert all(ord(character) < 256 for character in text), (
+        "what the fonts here do not have is replaced"
+    )
 
 
 @pytest.mark.latex
@@ -233,7 +343,9 @@ def test_latex_compiles(record, tmp_path, name: str) -> None:
     """With Debian's texlive-latex-base and texlive-latex-recommended."""
     if shutil.which("pdflatex") is None:
         pytest.skip("no pdflatex; apt-get install texlive-latex-base texlive-latex-recommended")
-    records = list({item.id: item for item in [*runs(record), *ranked_runs(record), *nasty(record)]}.values())
+    records = list(
+        {item.id: item for item in [*runs(record), *ranked_runs(record), *nasty(record)]}.values()
+    )
     for only in ("", "ours", "paper"):
         text = latex(compare(replace(find_table(name)), collection(records)), only)
         (tmp_path / "table.tex").write_text(text, encoding="utf-8")

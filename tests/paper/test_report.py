@@ -82,7 +82,9 @@ def few_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture
 def runs(record: Make) -> Collection:
-    first = [record(seed=seed, metrics={"acc": 0.7 + 0.01 * seed, "nmi": 0.55}) for seed in range(3)]
+    first = [
+        record(seed=seed, metrics={"acc": 0.7 + 0.01 * seed, "nmi": 0.55}) for seed in range(3)
+    ]
     for seed, item in enumerate(first):
         item.seconds = {"load": 0.5, "fit": 10.0 + seed, "evaluate": 0.25}
         item.memory = {"rss_peak": 600 << 20}
@@ -102,7 +104,9 @@ def test_every_table_is_there_with_caption_and_scopes(runs: Collection) -> None:
         assert anchor in reading.ids
         assert f"#{anchor}" in [attributes.get("href") for attributes in reading.all("a")]
     assert len(reading.all("caption")) == len(reading.all("table"))
-    assert all(attributes.get("scope") in ("col", "row", "rowgroup") for attributes in reading.all("th"))
+    assert all(
+        attributes.get("scope") in ("col", "row", "rowgroup") for attributes in reading.all("th")
+    )
 
 
 @pytest.fixture
@@ -126,11 +130,17 @@ def test_ids_are_unique_and_every_link_leads_somewhere(drawn: str) -> None:
 def test_nothing_is_loaded_from_anywhere(drawn: str) -> None:
     document = drawn
     reading = Reading(document)
-    assert not {"link", "img", "iframe", "object", "embed", "base", "image"} & {name for name, _ in reading.elements}
+    assert not {"link", "img", "iframe", "object", "embed", "base", "image"} & {
+        name for name, _ in reading.elements
+    }
     assert not [attributes for _, attributes in reading.elements if "src" in attributes]
     assert "@import" not in document
-    assert set(re.findall(r"url\(([^)]{0,9})", document)) <= {"#" + name[:8] for name in reading.ids}
-    assert "default-src 'none'" in str(next(item["content"] for item in reading.all("meta") if "http-equiv" in item))
+    assert set(re.findall(r"url\(([^)]{0,9})", document)) <= {
+        "#" + name[:8] for name in reading.ids
+    }
+    assert "default-src 'none'" in str(
+        next(item["content"] for item in reading.all("meta") if "http-equiv" in item)
+    )
 
 
 def test_a_page_holds_the_runs_behind_a_cell(runs: Collection) -> None:
@@ -153,7 +163,11 @@ def test_settings_are_written_once_as_typed(runs: Collection) -> None:
     page = article(report.page(runs), "cell-dmat-1-cora-dmat-i")
     assert page.count("method.mask_fraction") == 1
     shown = words(page)
-    assert "method.architecture [256,128]" in shown and "task.clusters null" in shown and "method.lr 0.0001" in shown
+    assert (
+        "method.architecture [256,128]" in shown
+        and "task.clusters null" in shown
+        and "method.lr 0.0001" in shown
+    )
     assert "seed" not in re.findall(r"<dt>([^<]*)</dt>", page)
 
 
@@ -189,7 +203,9 @@ def test_summary_counts_are_those_of_the_tables(runs: Collection) -> None:
 def test_figures_stand_in_it_with_captions_and_commands(drawn: str, runs: Collection) -> None:
     assert figures.FIGURES
     for figure in figures.FIGURES.values():
-        part = re.search(rf'<figure id="figure-{figure.id.replace("/", "-")}">.*?</figure>', drawn, re.DOTALL)
+        part = re.search(
+            rf'<figure id="figure-{figure.id.replace("/", "-")}">.*?</figure>', drawn, re.DOTALL
+        )
         assert part and figure.title in words(part[0])
         # Blanks of a caption stay blanks, and its quotes are escaped as text is.
         assert " ".join(figures.caption(figure, runs).split()) in words(part[0])
@@ -199,7 +215,9 @@ def test_figures_stand_in_it_with_captions_and_commands(drawn: str, runs: Collec
     assert "<svg" in drawn
 
 
-def test_without_matplotlib_the_report_says_so_in_the_figures_place(runs: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_report_says_so_in_the_figures_place(
+    runs: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def absent(*_: object) -> str:
         raise figures.MissingMatplotlib("install it <so>")
 
@@ -210,7 +228,12 @@ def test_without_matplotlib_the_report_says_so_in_the_figures_place(runs: Collec
 
 
 def test_tables_that_are_not_built_are_listed_with_why(runs: Collection) -> None:
-    shown = words(report.page(runs).partition('id="not-built"')[2].partition("</section>")[0].partition(">")[2])
+    shown = words(
+        report.page(runs)
+        .partition('id="not-built"')[2]
+        .partition("</section>")[0]
+        .partition(">")[2]
+    )
     assert NOT_BUILT
     for name, why in NOT_BUILT.items():
         assert f"{name} {why}" in shown
@@ -220,7 +243,13 @@ def test_the_matrix_has_settings_that_differ_below_each_other(record: Make) -> N
     def run(seed: int, **settings: float) -> Record:
         task = {"protocol": "random_10_10_80"}
         return record(
-            "grace", task="classification", seed=seed, negatives="nml", metrics={"accuracy": 0.8}, task_settings=task, **settings
+            "grace",
+            task="classification",
+            seed=seed,
+            negatives="nml",
+            metrics={"accuracy": 0.8},
+            task_settings=task,
+            **settings,
         )
 
     document = report.page(of(run(0, tau=0.5), run(1, tau=0.5), run(0, tau=1.0)))
@@ -233,7 +262,10 @@ def test_the_matrix_has_settings_that_differ_below_each_other(record: Make) -> N
 
 
 def test_the_matrix_without_runs_says_how_to_begin(runs: Collection) -> None:
-    assert "No base method with another strategy is recorded. To begin: <code>gclbench -m method=grace" in report.page(runs)
+    assert (
+        "No base method with another strategy is recorded. To begin: <code>gclbench -m method=grace"
+        in report.page(runs)
+    )
 
 
 def test_text_of_records_is_never_markup(record: Make) -> None:
@@ -244,14 +276,22 @@ def test_text_of_records_is_never_markup(record: Make) -> None:
     bad.environment = {HOSTILE: HOSTILE, "commit": HOSTILE}
     bad.repairs = [HOSTILE]
     bad.shared = [HOSTILE]
-    odd = record(seed=0, activation=HOSTILE, filter={"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6, HOSTILE: [HOSTILE]})
-    matrix = record("grace", "cora", "classification", negatives="nml", metrics={"accuracy": 0.5}, note=HOSTILE)
+    odd = record(
+        seed=0,
+        activation=HOSTILE,
+        filter={"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6, HOSTILE: [HOSTILE]},
+    )
+    matrix = record(
+        "grace", "cora", "classification", negatives="nml", metrics={"accuracy": 0.5}, note=HOSTILE
+    )
     collection = Collection((bad, odd, matrix), {}, (HOSTILE,), (HOSTILE,))
     plain = Reading(report.page(of(record())))
     reading = Reading(report.page(collection))
     assert len(reading.all("script")) == len(plain.all("script")) == 1
     assert not reading.all("img")
-    assert not [key for _, attributes in reading.elements for key in attributes if key.startswith("on")]
+    assert not [
+        key for _, attributes in reading.elements for key in attributes if key.startswith("on")
+    ]
     assert "alert(2)" in "".join(reading.text), "it is shown, as text"
     assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f]", report.page(collection))
 
@@ -263,34 +303,48 @@ def test_half_a_surrogate_pair_can_be_written(record: Make, tmp_path: Path) -> N
 
 
 def test_the_same_records_give_the_same_bytes(runs: Collection) -> None:
-    again = Collection(tuple(reversed(runs.records)), dict(reversed(list(runs.origin.items()))), runs.stores)
+    again = Collection(
+        tuple(reversed(runs.records)), dict(reversed(list(runs.origin.items()))), runs.stores
+    )
     assert report.page(runs) == report.page(runs)
     tables = re.compile(r"<article.*</article>", re.DOTALL)
-    assert tables.findall(report.page(runs)) == tables.findall(report.page(again)), "the order of reading does not matter"
+    assert tables.findall(report.page(runs)) == tables.findall(report.page(again)), (
+        "the order of reading does not matter"
+    )
 
 
 def test_columns_of_similar_names_have_pages_of_their_own(record: Make) -> None:
     """Two settings of one column, both not the paper's."""
     document = report.page(of(record("kmeans", note="a b"), record("kmeans", note="a-b")))
     titles = re.findall(
-        r'<article id="(cell-dmat-1-cora-kmeans[^"]*)" class="cell">.*?<h3 tabindex="-1">([^<]*)', document, re.DOTALL
+        r'<article id="(cell-dmat-1-cora-kmeans[^"]*)" class="cell">.*?<h3 tabindex="-1">([^<]*)',
+        document,
+        re.DOTALL,
     )
     assert len({anchor for anchor, _ in titles}) == len({title for _, title in titles}) == 2
 
 
-def test_no_records_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_records_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report"]) == 0
     assert re.fullmatch(r"wrote report.html \(0\.\d MB\): 0 records\n", capsys.readouterr().out)
     document = (tmp_path / "report.html").read_text(encoding="utf-8")
     reading = Reading(document)
-    assert "There is no record yet" in document and "gclbench method=dmat_i dataset=cora seeds=10" in document
+    assert (
+        "There is no record yet" in document
+        and "gclbench method=dmat_i dataset=cora seeds=10" in document
+    )
     assert "91.60 ± 0.70" in document, "the papers' numbers are there"
     assert "cells" not in reading.ids and not reading.all("article")
 
 
 def test_damaged_records_are_named_at_the_top(
-    record: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    record: Make,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     store = Store(tmp_path / "runs")
     store.write(record())
@@ -306,9 +360,15 @@ def test_damaged_records_are_named_at_the_top(
 
 
 def test_very_many_warnings_are_counted(record: Make) -> None:
-    collection = Collection((record(),), {}, ("runs",), tuple(f"warning {number}" for number in range(1234)))
+    collection = Collection(
+        (record(),), {}, ("runs",), tuple(f"warning {number}" for number in range(1234))
+    )
     document = report.page(collection)
-    assert "1,234 warnings" in document and "and 1,134 more" in document and "warning 100<" not in document
+    assert (
+        "1,234 warnings" in document
+        and "and 1,134 more" in document
+        and "warning 100<" not in document
+    )
 
 
 def test_one_run_has_no_spread_and_nan_is_no_number(record: Make) -> None:
@@ -324,17 +384,25 @@ def test_costs_that_are_no_numbers_are_left_out(record: Make) -> None:
     item.seconds = {"fit": math.nan, "load": 2.0}
     item.memory = {}
     shown = words(article(report.page(of(item)), "cell-dmat-1-cora-dmat-i"))
-    assert "all phases of all runs 2.0 s" in shown and "nan" not in shown.lower().replace("finance", "")
+    assert "all phases of all runs 2.0 s" in shown and "nan" not in shown.lower().replace(
+        "finance", ""
+    )
 
 
 def test_settings_not_the_papers_are_said(record: Make) -> None:
     document = report.page(of(record(epochs=3)))
     shown = words(article(document, "cell-dmat-1-cora-dmat-i"))
-    assert "† cora: dmat_i was not run at the paper's settings: method.epochs=3 (paper: 300)." in shown
-    assert re.search(r'<td data-value="70"><a href="#cell-dmat-1-cora-dmat-i">70.00 \(1\)†</a>', document)
+    assert (
+        "† cora: dmat_i was not run at the paper's settings: method.epochs=3 (paper: 300)." in shown
+    )
+    assert re.search(
+        r'<td data-value="70"><a href="#cell-dmat-1-cora-dmat-i">70.00 \(1\)†</a>', document
+    )
 
 
-def test_wrong_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report", "--runs", "nowhere"]) == 2
     assert "there is no folder 'nowhere'" in capsys.readouterr().err

@@ -44,18 +44,29 @@ class Browser:
         self.address = address
 
     def open(
-        self, place: str = "", size: tuple[int, int] = LAPTOP, dark: bool = False, scripts: bool = True, media: str = ""
+        self,
+        place: str = "",
+        size: tuple[int, int] = LAPTOP,
+        dark: bool = False,
+        scripts: bool = True,
+        media: str = "",
     ) -> None:
         width, height = size
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": [scheme]}
+        )
         self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}#{place}" if place else self.address)
         # A phone's width is taken on when the document has said that it is made for it.
-        self.until(lambda: width - SCROLL_BAR <= self.metrics()["cssLayoutViewport"]["clientWidth"] <= width)
+        self.until(
+            lambda: (
+                width - SCROLL_BAR <= self.metrics()["cssLayoutViewport"]["clientWidth"] <= width
+            )
+        )
 
     def metrics(self) -> dict[str, dict[str, float]]:
         return dict(self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {}))
@@ -64,12 +75,16 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def click(self, selector: str) -> None:
-        self.run("const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center'}); e.click()", selector)
+        self.run(
+            "const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center'});"
+            " e.click()",
+            selector,
+        )
 
     def choose(self, kind: str, value: str) -> None:
         script = (
-            "const s = document.querySelector(`select[name=${arguments[0]}]`); s.value = arguments[1];"
-            "s.dispatchEvent(new Event('change', {bubbles: true})); return s.value"
+            "const s = document.querySelector(`select[name=${arguments[0]}]`); s.value ="
+            " arguments[1];s.dispatchEvent(new Event('change', {bubbles: true})); return s.value"
         )
         assert self.run(script, kind, value) == value, f"no such {kind} to choose"
 
@@ -81,11 +96,17 @@ class Browser:
             const body = [...table.tBodies].find((body) => body.dataset.dataset === arguments[1]);
             return [...body.rows].filter((row) => row.cells.length > 1 && row.offsetParent)
                 .map((row) => [row.cells[0].textContent, row.cells[place].dataset.value ?? null]);"""
-        return [(name, None if value is None else float(value)) for name, value in self.run(script, table, dataset, heading)]
+        return [
+            (name, None if value is None else float(value))
+            for name, value in self.run(script, table, dataset, heading)
+        ]
 
     def visible(self, selector: str) -> list[str]:
         """Texts of the elements that are shown."""
-        script = "return [...document.querySelectorAll(arguments[0])].filter((e) => e.offsetParent).map((e) => e.textContent)"
+        script = (
+            "return [...document.querySelectorAll(arguments[0])].filter((e) =>"
+            " e.offsetParent).map((e) => e.textContent)"
+        )
         return list(self.run(script, selector))
 
     def wait(self, condition: str) -> None:
@@ -103,7 +124,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     pytest.importorskip("selenium", reason="pip install 'gclbench[browser]'")
     found = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if None in found:
-        pytest.skip("no chromium and chromedriver here (Debian: apt-get install chromium chromium-driver)")
+        pytest.skip(
+            "no chromium and chromedriver here (Debian: apt-get install chromium chromium-driver)"
+        )
     from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
     folder = tmp_path_factory.mktemp("report")
@@ -113,10 +136,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     read = collect([str(ROOT / "results" / "records")])
-    spoiled = [Record(**{**vars(item), "status": "failed", "reason": HOSTILE, "traceback": HOSTILE}) for item in read.records[:1]]
+    spoiled = [
+        Record(**{**vars(item), "status": "failed", "reason": HOSTILE, "traceback": HOSTILE})
+        for item in read.records[:1]
+    ]
     # Whatever is run one day: two columns of these tables stay "not run".
     kept = [item for item in read.records[1:] if item.name("method") not in NOT_RUN]
-    report.write(Collection((*spoiled, *kept), read.origin, read.stores, (HOSTILE,)), folder / "report.html")
+    report.write(
+        Collection((*spoiled, *kept), read.origin, read.stores, (HOSTILE,)), folder / "report.html"
+    )
     driver = Chrome(options=options, service=ChromeService(found[1]))
     try:
         yield Browser(driver, (folder / "report.html").as_uri())
@@ -141,40 +169,66 @@ def test_no_error_no_request_and_no_script_of_a_record(browser: Browser) -> None
     browser.wait("document.querySelector('article.shown') !== null")
     browser.driver.back()
     browser.wait("document.querySelector('article.shown') === null")
-    messages = [json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")]
-    asked = {item["params"]["request"]["url"] for item in messages if item["method"] == "Network.requestWillBeSent"}
-    assert asked and all(url.partition("#")[0] in (browser.address, "about:blank") for url in asked), asked
+    messages = [
+        json.loads(entry["message"])["message"] for entry in browser.driver.get_log("performance")
+    ]
+    asked = {
+        item["params"]["request"]["url"]
+        for item in messages
+        if item["method"] == "Network.requestWillBeSent"
+    }
+    assert asked and all(
+        url.partition("#")[0] in (browser.address, "about:blank") for url in asked
+    ), asked
     assert browser.driver.get_log("browser") == []
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
     assert browser.run("return window.taken ?? null") is None
-    assert "window.taken" in browser.run("return document.body.textContent"), "the hostile record is in the report"
+    assert "window.taken" in browser.run("return document.body.textContent"), (
+        "the hostile record is in the report"
+    )
 
 
 def test_sorting_within_a_dataset(opened: Browser) -> None:
     before = opened.column("table-dmat-1", "cora", "acc")
     numbers = [value for _, value in before if value is not None]
-    assert len(numbers) >= 4 and len(numbers) < len(before) and numbers != sorted(numbers, reverse=True)
+    assert (
+        len(numbers) >= 4
+        and len(numbers) < len(before)
+        and numbers != sorted(numbers, reverse=True)
+    )
     button = "#table-dmat-1 th[data-metric=acc] button"
-    state = "return document.querySelector('#table-dmat-1 th[data-metric=acc]').getAttribute('aria-sort')"
+    state = (
+        "return document.querySelector('#table-dmat-1"
+        " th[data-metric=acc]').getAttribute('aria-sort')"
+    )
     assert opened.run(state) is None
     for order, falling in (("descending", True), ("ascending", False)):
         opened.click(button)
         assert opened.run(state) == order
         values = [value for _, value in opened.column("table-dmat-1", "cora", "acc")]
         assert values[: len(numbers)] == sorted(numbers, reverse=falling)
-        assert set(values[len(numbers) :]) == {None}, "what was not run comes last in either direction"
+        assert set(values[len(numbers) :]) == {None}, (
+            "what was not run comes last in either direction"
+        )
     opened.click(button)
     assert opened.run(state) is None and opened.column("table-dmat-1", "cora", "acc") == before
 
 
 def test_lower_is_better_starts_with_the_lowest_and_text_with_a(opened: Browser) -> None:
     opened.click("#table-dmat-1 th[data-metric=conductance] button")
-    values = [value for _, value in opened.column("table-dmat-1", "cora", "conductance") if value is not None]
+    values = [
+        value
+        for _, value in opened.column("table-dmat-1", "cora", "conductance")
+        if value is not None
+    ]
     assert values == sorted(values)
     opened.click("#table-dmat-1 thead th button")
     names = [name for name, _ in opened.column("table-dmat-1", "cora", "conductance")]
     assert names[0] == "agc" and names[-1] == "untrained encoder"
-    sorts = "return [...document.querySelectorAll('#table-dmat-1 [aria-sort]')].map((cell) => cell.textContent)"
+    sorts = (
+        "return [...document.querySelectorAll('#table-dmat-1 [aria-sort]')].map((cell) =>"
+        " cell.textContent)"
+    )
     assert opened.run(sorts) == ["method"], "one column at a time"
 
 
@@ -183,7 +237,10 @@ def test_sorting_and_filtering_by_keyboard(opened: Browser) -> None:
 
     opened.run("document.querySelector('#table-dmat-1 th[data-metric=acc] button').focus()")
     opened.driver.switch_to.active_element.send_keys(Keys.ENTER)
-    assert opened.run("return document.activeElement.closest('th').getAttribute('aria-sort')") == "descending"
+    assert (
+        opened.run("return document.activeElement.closest('th').getAttribute('aria-sort')")
+        == "descending"
+    )
     opened.driver.switch_to.active_element.send_keys(Keys.TAB)
     assert opened.run("return document.activeElement.closest('th').dataset.metric") == "nmi"
     opened.run("document.querySelector('select[name=dataset]').focus()")
@@ -202,7 +259,10 @@ def test_filtering(opened: Browser) -> None:
     headings = opened.visible("#table-nml-1 thead th")
     assert len(headings) == 2 and headings[1].startswith("cora"), "columns of the others are gone"
     opened.choose("metric", "acc")
-    assert [text.split()[0] for text in opened.visible("#table-dmat-1 thead th")] == ["method", "acc"]
+    assert [text.split()[0] for text in opened.visible("#table-dmat-1 thead th")] == [
+        "method",
+        "acc",
+    ]
     assert not opened.visible("#table-nml-1"), "a table without a cell left is gone"
     assert not opened.visible(".contents a[href='#table-nml-1']")
     opened.choose("method", "dmat_i")
@@ -224,19 +284,27 @@ def test_the_page_of_a_cell_and_back(opened: Browser) -> None:
     opened.choose("dataset", "cora")
     assert not opened.visible("article.cell")
     link = "document.querySelector(`#table-dmat-1 td a[href='#cell-dmat-1-cora-dmat-i']`)"
-    place = opened.run(f"{link}.scrollIntoView({{block: 'center'}}); const y = scrollY; {link}.click(); return y")
+    place = opened.run(
+        f"{link}.scrollIntoView({{block: 'center'}}); const y = scrollY; {link}.click(); return y"
+    )
     assert place > 500
     opened.wait("document.querySelector('article.shown') !== null")
     assert opened.visible("article.cell h3") == ["dmat_i on cora"]
     assert opened.driver.title == "dmat_i on cora · gclbench report"
     assert not opened.visible("section.table") and not opened.visible("#summary")
-    assert opened.run("return document.activeElement.textContent") == "dmat_i on cora" and opened.run("return scrollY") == 0
+    assert (
+        opened.run("return document.activeElement.textContent") == "dmat_i on cora"
+        and opened.run("return scrollY") == 0
+    )
     assert len(opened.visible("article.shown table.sortable tbody tr")) == 10
     opened.driver.back()
     opened.wait("document.querySelector('article.shown') === null")
     assert opened.driver.title == "gclbench report"
     assert abs(opened.run("return scrollY") - place) < 5, "where the reader was"
-    assert opened.run("return document.activeElement.getAttribute('href')") == "#cell-dmat-1-cora-dmat-i"
+    assert (
+        opened.run("return document.activeElement.getAttribute('href')")
+        == "#cell-dmat-1-cora-dmat-i"
+    )
     assert opened.visible("#table-dmat-1 .group") == ["cora"], "what was filtered stays so"
     opened.driver.forward()
     opened.wait("document.querySelector('article.shown') !== null")
@@ -245,7 +313,9 @@ def test_the_page_of_a_cell_and_back(opened: Browser) -> None:
 def test_a_table_is_found_again_where_it_was_left(browser: Browser) -> None:
     browser.open("table-dmat-1")
     link = "document.querySelector(`#table-dmat-1 td a[href='#cell-dmat-1-citeseer-dmat-i']`)"
-    place = browser.run(f"{link}.scrollIntoView({{block: 'center'}}); const y = scrollY; {link}.click(); return y")
+    place = browser.run(
+        f"{link}.scrollIntoView({{block: 'center'}}); const y = scrollY; {link}.click(); return y"
+    )
     browser.wait("document.querySelector('article.shown') !== null")
     browser.click("article.shown .crumbs a")
     browser.wait("document.querySelector('article.shown') === null")
@@ -267,7 +337,9 @@ def test_a_link_to_a_page_opens_it_and_leads_to_its_table(browser: Browser) -> N
 
 @pytest.mark.parametrize("size", [PHONE, (768, 1024), LAPTOP], ids=["phone", "tablet", "laptop"])
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_the_body_never_scrolls_sideways(browser: Browser, size: tuple[int, int], scripts: bool) -> None:
+def test_the_body_never_scrolls_sideways(
+    browser: Browser, size: tuple[int, int], scripts: bool
+) -> None:
     for place in ("", "cell-dmat-1-cora-dmat-i"):
         browser.open(place, size, scripts=scripts)
         assert browser.metrics()["cssContentSize"]["width"] <= size[0]
@@ -282,12 +354,24 @@ def test_without_scripts_everything_is_there(browser: Browser) -> None:
     browser.open(scripts=False)
 
     def laid_out() -> set[str]:
-        tree = browser.driver.execute_cdp_cmd("DOMSnapshot.captureSnapshot", {"computedStyles": ["display"]})
-        return {tree["strings"][place] for place in tree["documents"][0]["layout"]["text"] if place >= 0}
+        tree = browser.driver.execute_cdp_cmd(
+            "DOMSnapshot.captureSnapshot", {"computedStyles": ["display"]}
+        )
+        return {
+            tree["strings"][place] for place in tree["documents"][0]["layout"]["text"] if place >= 0
+        }
 
     browser.until(lambda: "Cells" in laid_out())
     shown = laid_out()
-    assert {"Summary", "Figures", "dmat/1", "nml/2", "Cells", "dmat_i on cora", "gclbench report"} <= shown
+    assert {
+        "Summary",
+        "Figures",
+        "dmat/1",
+        "nml/2",
+        "Cells",
+        "dmat_i on cora",
+        "gclbench report",
+    } <= shown
     assert "with runs only" not in shown, "no controls that do nothing"
     assert any(text.startswith("73.") for text in shown)
 
@@ -330,7 +414,10 @@ def test_text_has_contrast(browser: Browser, dark: bool) -> None:
 
 def test_on_paper_it_is_dark_on_white_without_controls(browser: Browser) -> None:
     browser.open(dark=True, media="print")
-    assert browser.run("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        browser.run("return getComputedStyle(document.body).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
     assert not browser.visible(".filter") and not browser.visible("nav")
     assert browser.visible("section.table caption")
 
@@ -338,11 +425,28 @@ def test_on_paper_it_is_dark_on_white_without_controls(browser: Browser) -> None
 def test_controls_have_names(opened: Browser) -> None:
     """What a screen reader says of them."""
     nodes = opened.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    roles = ("button", "combobox", "checkbox", "link", "region", "table", "form", "search", "img", "image")
-    named = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+    roles = (
+        "button",
+        "combobox",
+        "checkbox",
+        "link",
+        "region",
+        "table",
+        "form",
+        "search",
+        "img",
+        "image",
+    )
+    named = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node["ignored"]
+    ]
     assert [role for role, name in named if role in roles and not name.strip()] == []
     assert {"dataset", "metric", "method"} <= {name for role, name in named if role == "combobox"}
-    assert "within the paper's spread or above" in {name for role, name in named if role in ("img", "image")}
+    assert "within the paper's spread or above" in {
+        name for role, name in named if role in ("img", "image")
+    }
     assert {"columnheader", "rowheader"} <= {role for role, _ in named}
 
 
@@ -353,5 +457,7 @@ def test_an_empty_report_has_no_errors(browser: Browser, tmp_path: Path) -> None
     browser.driver.get((tmp_path / "empty.html").as_uri())
     assert browser.visible(".note")[0].startswith("There is no record yet")
     browser.click(".filter input")
-    assert browser.run("return document.querySelector('.filter output').textContent").endswith("cells")
+    assert browser.run("return document.querySelector('.filter output').textContent").endswith(
+        "cells"
+    )
     assert browser.driver.get_log("browser") == []

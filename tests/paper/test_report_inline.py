@@ -27,7 +27,11 @@ def test_ids_and_what_refers_to_them_get_the_prefix() -> None:
 
 def test_two_drawings_have_no_id_in_common() -> None:
     def ids(prefix: str) -> set[str]:
-        return {node.attrib["id"] for node in ElementTree.fromstring(svg(DRAWING, prefix, "")).iter() if "id" in node.attrib}
+        return {
+            node.attrib["id"]
+            for node in ElementTree.fromstring(svg(DRAWING, prefix, "")).iter()
+            if "id" in node.attrib
+        }
 
     assert ids("a-") and not ids("a-") & ids("b-")
 

@@ -17,9 +17,17 @@ def test_welch_agrees_with_scipy_on_samples() -> None:
 
 @pytest.mark.parametrize(
     ("std", "n", "other_std", "other_n"),
-    [(None, 1, 0.1, 10), (0.1, 10, None, 10), (0.1, 10, 0.1, None), (0.0, 10, 0.0, 10), (0.1, 1, 0.1, 10)],
+    [
+        (None, 1, 0.1, 10),
+        (0.1, 10, None, 10),
+        (0.1, 10, 0.1, None),
+        (0.0, 10, 0.0, 10),
+        (0.1, 1, 0.1, 10),
+    ],
 )
-def test_nothing_to_test_with(std: float | None, n: int, other_std: float | None, other_n: int | None) -> None:
+def test_nothing_to_test_with(
+    std: float | None, n: int, other_std: float | None, other_n: int | None
+) -> None:
     assert welch(0.5, std, n, 0.6, other_std, other_n) is None
 
 
@@ -51,5 +59,7 @@ def test_holm_by_hand() -> None:
         ("conductance", 0.705, 0.002, 0.01, WITHIN),
     ],
 )
-def test_marks(metric: str, mean: float, std: float | None, p_value: float | None, expected: str) -> None:
+def test_marks(
+    metric: str, mean: float, std: float | None, p_value: float | None, expected: str
+) -> None:
     assert mark(metric, mean, 0.70, std, p_value) == expected

@@ -21,13 +21,17 @@ def test_a_run_in_two_stores_is_taken_once(record, tmp_path: Path) -> None:
     assert found.per_store(found.records) == {one: 2, other: 1}
 
 
-def test_the_one_that_is_ok_wins_and_the_difference_is_named(record, tmp_path: Path, caplog) -> None:
+def test_the_one_that_is_ok_wins_and_the_difference_is_named(
+    record, tmp_path: Path, caplog
+) -> None:
     one, other = str(tmp_path / "a"), str(tmp_path / "b")
     Store(one).write(record(status="failed", created="2026-02-01"))
     Store(other).write(record(created="2026-01-01"))
     with caplog.at_level(logging.WARNING):
         found = collect([one, other])
-    assert [item.status for item in found.records] == ["ok"] and found.origin[found.records[0].id] == other
+    assert [item.status for item in found.records] == ["ok"] and found.origin[
+        found.records[0].id
+    ] == other
     assert "differs between" in caplog.text
 
 
@@ -39,7 +43,9 @@ def test_default_stores_are_those_that_exist(record, tmp_path: Path, monkeypatch
 
 
 def test_a_named_store_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(MissingStore, match=r"there is no folder '.*nowhere'; name folders of records with --runs"):
+    with pytest.raises(
+        MissingStore, match=r"there is no folder '.*nowhere'; name folders of records with --runs"
+    ):
         collect([str(tmp_path / "nowhere")])
 
 
@@ -48,7 +54,9 @@ def test_groups_are_made_once_and_are_those_of_group_records(record, tmp_path: P
         Store(tmp_path).write(record(seed=seed))
     found = collect([str(tmp_path)])
     assert found.groups is found.groups
-    assert [group.records for group in found.groups] == [group.records for group in group_records(found.records)]
+    assert [group.records for group in found.groups] == [
+        group.records for group in group_records(found.records)
+    ]
 
 
 def test_warnings_of_all_stores_are_kept(record, tmp_path: Path) -> None:

@@ -20,7 +20,12 @@ def test_what_became_of_printed_numbers(record) -> None:
     def spread(mean: float) -> list[float]:
         return [mean + 0.001 * step for step in (-1, 0, 1)]
 
-    metrics = {"acc": 0.7057, "nmi": 0.60, "ari": 0.20, "macro_f1": 0.66}  # printed: 70.57, 53.59, 47.34, 69.33
+    metrics = {
+        "acc": 0.7057,
+        "nmi": 0.60,
+        "ari": 0.20,
+        "macro_f1": 0.66,
+    }  # printed: 70.57, 53.59, 47.34, 69.33
     runs = [
         record(seed=seed, metrics={name: spread(mean)[seed] for name, mean in metrics.items()}) for seed in range(3)
     ] + [
@@ -29,14 +34,22 @@ def test_what_became_of_printed_numbers(record) -> None:
         record(method="kmeans", metrics={"acc": 0.01}),
     ]  # fmt: skip
     found = of(runs, "dmat/1")
-    assert found.methods["dmat_i"] == Counts(reproduced=1, above=1, below=2, not_comparable=1, missing=48 - 5)
-    assert found.methods["kmeans"] == Counts(below=1, missing=47), "one run is not testable, and not within"
+    assert found.methods["dmat_i"] == Counts(
+        reproduced=1, above=1, below=2, not_comparable=1, missing=48 - 5
+    )
+    assert found.methods["kmeans"] == Counts(below=1, missing=47), (
+        "one run is not testable, and not within"
+    )
     assert found.total == sum(found.methods.values(), Counts()) and found.total.cells == 438
 
 
 def test_each_number_counts_once(record) -> None:
     both = of([], "mmix/2", "mmix_iclr/1")
-    assert both.papers["mmix"].cells == 27 and both.papers["mmix_iclr"].cells == 21 and both.total.cells == 27
+    assert (
+        both.papers["mmix"].cells == 27
+        and both.papers["mmix_iclr"].cells == 21
+        and both.total.cells == 27
+    )
     times = of([record(method="agc", filter="none")], "dmat/4")
     assert times.total.cells == 57, "seconds, not their ratios too"
 

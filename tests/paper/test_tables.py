@@ -9,10 +9,10 @@ import pytest
 
 from gclbench.paper.aggregate import Fact
 from gclbench.paper.comparison import compare
+from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.measure import Measure, training_seconds
 from gclbench.paper.reference import printed_values
 from gclbench.paper.render import markdown
-from gclbench.paper.shipped import shipped_settings
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import NOT_BUILT, TABLES, UnknownTable, find_table
 
@@ -27,16 +27,25 @@ PLACES = {
 
 
 def of(records, name: str):
-    return compare(find_table(name), Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)))
+    return compare(
+        find_table(name),
+        Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)),
+    )
 
 
 def cell(comparison, dataset: str, metric: str, column: str):
-    (found,) = [e for e in comparison.entries if (e.dataset, e.metric, e.column) == (dataset, metric, column)]
+    (found,) = [
+        e
+        for e in comparison.entries
+        if (e.dataset, e.metric, e.column) == (dataset, metric, column)
+    ]
     return found
 
 
 def test_every_printed_cell_of_our_columns_has_a_place() -> None:
-    assert {name: sum(entry.printed is not None for entry in of([], name).entries) for name in TABLES} == PLACES
+    assert {
+        name: sum(entry.printed is not None for entry in of([], name).entries) for name in TABLES
+    } == PLACES
 
 
 def test_every_printed_table_is_built_or_named() -> None:
@@ -46,7 +55,9 @@ def test_every_printed_table_is_built_or_named() -> None:
         find_table("mmix/3")
 
 
-@pytest.mark.parametrize(("printed", "again"), [("2", "1"), ("5", "8"), ("6", "10"), ("7", "3"), ("8", "4"), ("9", "5")])
+@pytest.mark.parametrize(
+    ("printed", "again"), [("2", "1"), ("5", "8"), ("6", "10"), ("7", "3"), ("8", "4"), ("9", "5")]
+)
 def test_both_versions_of_mmix_print_the_same_cells(printed: str, again: str) -> None:
     one, other = of([], f"mmix/{printed}"), of([], f"mmix_iclr/{again}")
     places = {(e.dataset, e.metric, e.column): e.show_printed() for e in one.entries}
@@ -57,40 +68,53 @@ def test_both_versions_of_mmix_print_the_same_cells(printed: str, again: str) ->
 
 @pytest.mark.parametrize("table", ["mmix/2", "mmix/5", "mmix/7", "mmix/9"])
 def test_every_table_of_mixtures_has_the_controls(table: str) -> None:
-    """No mixing, fixed mixing over the adjacency, random shares: without them no gain can be put down to mixing (METHODS 4.3)."""
-    assert {"no mixing", "fixed mixing", "random mixing"} <= {column.label for column in TABLES[table].columns}
+    """No mixing, fixed mixing over the adjacency, random shares: without them no gain can be put
+    down to mixing (METHODS 4.3)."""
+    assert {"no mixing", "fixed mixing", "random mixing"} <= {
+        column.label for column in TABLES[table].columns
+    }
 
 
 def test_a_column_of_each_definition_is_named_once_and_metrics_and_measures_agree() -> None:
     for definition in TABLES.values():
         labels = [column.label for column in definition.columns]
-        assert len(set(labels)) == len(labels) and not any("," in label for label in labels), "column=A,B names them"
+        assert len(set(labels)) == len(labels) and not any("," in label for label in labels), (
+            "column=A,B names them"
+        )
         assert set(definition.measures) <= set(definition.metrics)
 
 
 def test_commands_name_the_column_only_where_the_method_has_several() -> None:
-    assert cell(of([], "mmix/5"), "cora", "nmi", "mvgrl").command == "gclbench sweep table=mmix/5 dataset=cora method=mvgrl"
+    assert (
+        cell(of([], "mmix/5"), "cora", "nmi", "mvgrl").command
+        == "gclbench sweep table=mmix/5 dataset=cora method=mvgrl"
+    )
     comparison = of([], "mmix/7")
     assert (
         cell(comparison, "cora", "accuracy", "mo-mix-op").command
         == "gclbench sweep table=mmix/7 dataset=cora method=mmix_mo column=mo-mix-op"
     )
     assert cell(of([], "nml/1"), "cora", "accuracy", "grape").command == ""
-    assert cell(of([], "dmat/7"), "cora", "nodes", "as loaded").command == "gclbench show dataset=cora"
+    assert (
+        cell(of([], "dmat/7"), "cora", "nodes", "as loaded").command == "gclbench show dataset=cora"
+    )
 
 
-# --- settings -------------------------------------------------------------------------------------------------
+# --- settings
+# -------------------------------------------------------------------------------------------------
 
 
 def test_shipped_settings_are_what_hydra_composes() -> None:
-    from gclbench.config import load
+    from gclbench.config.validation import load
 
     for command in (["method=grace", "dataset=pubmed", "negatives=nml"], ["method=mmix_mo", "dataset=citeseer"],
                     ["method=dmat_i", "dataset=acm"], ["method=nml_gcl", "dataset=wiki_cs"], ["method=age", "dataset=dblp"],
                     ["method=kmeans", "dataset=coauthor_cs"]):  # fmt: skip
         settings = load([*command, "task=clustering", "device=cpu"]).settings
         flat = {
-            f"{kind}.{key}": value for kind in ("method", "filter", "negatives", "dataset") for key, value in settings[kind].items()
+            f"{kind}.{key}": value
+            for kind in ("method", "filter", "negatives", "dataset")
+            for key, value in settings[kind].items()
         }
         shipped = shipped_settings(flat)
         assert shipped and {key: flat[key] for key in shipped if key in flat} == {
@@ -103,7 +127,9 @@ def test_shipped_settings_are_what_hydra_composes() -> None:
 def test_settings_of_generated_graphs_are_nobodys() -> None:
     flat = {"method.name": "dgi", "dataset.name": "sbm", "dataset.nodes": 80}
     assert not [key for key in shipped_settings(flat) if key.startswith("dataset.")]
-    assert shipped_settings({**flat, "dataset.name": "coauthor_phy"})["dataset.features"] == "counts"
+    assert (
+        shipped_settings({**flat, "dataset.name": "coauthor_phy"})["dataset.features"] == "counts"
+    )
 
 
 def test_runs_of_other_settings_are_not_taken_for_the_papers(record) -> None:
@@ -111,41 +137,73 @@ def test_runs_of_other_settings_are_not_taken_for_the_papers(record) -> None:
     runs = [record(method="grace", task="classification", task_settings={"protocol": "public"}, metrics={"accuracy": 0.81}, **settings)
             for settings in ({"epochs": 200}, {"epochs": 3})]  # fmt: skip
     whole = of(runs, "nml/1")
-    assert cell(whole, "cora", "accuracy", "grace").records == (runs[0],) and cell(whole, "cora", "accuracy", "grace").faithful
-    assert whole.notes == ("cora: runs of grace at other settings are not shown: 1 with method.epochs=3 (shipped: 200).",)
+    assert (
+        cell(whole, "cora", "accuracy", "grace").records == (runs[0],)
+        and cell(whole, "cora", "accuracy", "grace").faithful
+    )
+    assert whole.notes == (
+        (
+            "cora: runs of grace at other settings are not shown: 1 with method.epochs=3 (shipped:"
+            " 200)."
+        ),
+    )
     alone = of(runs[1:], "nml/1")
     entry = cell(alone, "cora", "accuracy", "grace")
     assert not entry.faithful and entry.show_ours() == "81.00 (1) ✓†"
-    assert alone.notes == ("cora: grace was not run at the paper's settings: method.epochs=3 (shipped: 200).",)
+    assert alone.notes == (
+        "cora: grace was not run at the paper's settings: method.epochs=3 (shipped: 200).",
+    )
 
 
 def test_hyper_parameters_beside_the_printed(record) -> None:
-    comparison = of([record(), record(dataset="acm", lr=5e-3, filter={"name": "gnnbp", "alpha": 0.4})], "dmat/8")
+    comparison = of(
+        [record(), record(dataset="acm", lr=5e-3, filter={"name": "gnnbp", "alpha": 0.4})], "dmat/8"
+    )
     shown = {metric: cell(comparison, "cora", metric, "dmat_i") for metric in comparison.metrics}
     assert (shown["n_epochs"].show_ours(), shown["n_epochs"].show_printed()) == ("300 ✓", "300")
-    assert (shown["architecture"].show_ours(), shown["architecture"].show_printed()) == ("256-128 ✓", "256-128")
-    assert (shown["learning_rate"].show_ours(), shown["learning_rate"].show_printed()) == ("0.0001 ✓", "1e-4")
+    assert (shown["architecture"].show_ours(), shown["architecture"].show_printed()) == (
+        "256-128 ✓",
+        "256-128",
+    )
+    assert (shown["learning_rate"].show_ours(), shown["learning_rate"].show_printed()) == (
+        "0.0001 ✓",
+        "1e-4",
+    )
     other = cell(comparison, "acm", "learning_rate", "dmat_i")
-    assert (other.show_ours(), other.show_printed(), other.show_difference()) == ("0.005", "1e-3", "+0.004")
+    assert (other.show_ours(), other.show_printed(), other.show_difference()) == (
+        "0.005",
+        "1e-3",
+        "+0.004",
+    )
     # The settings of the one made-up run on acm are cora's; what it has no word on is not known.
     assert cell(comparison, "acm", "r_max", "dmat_i").show_ours() == "not counted"
     # Nothing is recorded on pubmed: the configs are shown.
-    assert all(cell(comparison, "pubmed", metric, "dmat_i").mark == "✓" for metric in comparison.metrics)
+    assert all(
+        cell(comparison, "pubmed", metric, "dmat_i").mark == "✓" for metric in comparison.metrics
+    )
 
 
-# --- counts ---------------------------------------------------------------------------------------------------
+# --- counts
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_counts_of_datasets_beside_the_printed() -> None:
     comparison = of([], "dmat/7")
     assert cell(comparison, "acm", "edges", "as loaded").show_ours() == "13128 ✓"
     dblp = cell(comparison, "dblp", "nodes", "as loaded")
-    assert (dblp.show_ours(), dblp.show_printed(), dblp.show_difference()) == ("4057", "4058 (?)", "−1")
+    assert (dblp.show_ours(), dblp.show_printed(), dblp.show_difference()) == (
+        "4057",
+        "4058 (?)",
+        "−1",
+    )
     assert isinstance(dblp.ours, Fact) and dblp.ours.n == 0
     assert "dblp: 4058 is a slip: the release has 4057 nodes." in comparison.notes
     assert cell(comparison, "pubmed", "nodes", "as loaded").show_ours() == "not counted"
     text = markdown(comparison)
-    assert "| cora | 2708 ✓ / 2708 | 7 ✓ / 7 | 1433 ✓ / 1433 | 5278 / 5429 (−151) |" in text and "Welch" not in text
+    assert (
+        "| cora | 2708 ✓ / 2708 | 7 ✓ / 7 | 1433 ✓ / 1433 | 5278 / 5429 (−151) |" in text
+        and "Welch" not in text
+    )
 
 
 def test_counts_of_mmix_are_printed_with_two_swapped() -> None:
@@ -153,24 +211,42 @@ def test_counts_of_mmix_are_printed_with_two_swapped() -> None:
     edges = cell(comparison, "dblp_citation", "edges", "as loaded")
     assert (edges.show_ours(), edges.show_printed()) == ("52867", "44338 (?)")
     for dataset in ("pubmed", "dblp_citation"):
-        assert any(note.startswith(f"{dataset}: the paper's Pubmed and DBLP edge counts are swapped") for note in comparison.notes)
-    doubtful = {(entry.dataset, entry.metric) for entry in comparison.entries if entry.printed and entry.printed.doubtful}
+        assert any(
+            note.startswith(f"{dataset}: the paper's Pubmed and DBLP edge counts are swapped")
+            for note in comparison.notes
+        )
+    doubtful = {
+        (entry.dataset, entry.metric)
+        for entry in comparison.entries
+        if entry.printed and entry.printed.doubtful
+    }
     assert doubtful == {("pubmed", "edges"), ("dblp_citation", "edges")}
 
 
-# --- times and quantiles --------------------------------------------------------------------------------------
+# --- times and quantiles
+# --------------------------------------------------------------------------------------
 
 
 def timed(record, fit: float | None, filter_seconds: float = 0.0, device: str = "one", **settings):
     made = record(metrics={"acc": 0.7}, **settings)
-    made.seconds = {"load": 100.0, "filter": filter_seconds, "evaluate": 50.0, **({} if fit is None else {"fit": fit})}
+    made.seconds = {
+        "load": 100.0,
+        "filter": filter_seconds,
+        "evaluate": 50.0,
+        **({} if fit is None else {"fit": fit}),
+    }
     made.device = device
     return made
 
 
 def test_times_are_of_filter_and_training_and_relative_to_dmat_i_on_the_same_device(record) -> None:
-    runs = [timed(record, fit, 2.0, seed=seed) for seed, fit in enumerate((8.0, 10.0, 12.0))]  # 10, 12, 14 seconds
-    runs += [timed(record, 6.0, method="agc", filter="none", seed=0), timed(record, 18.0, method="agc", filter="none", seed=1)]
+    runs = [
+        timed(record, fit, 2.0, seed=seed) for seed, fit in enumerate((8.0, 10.0, 12.0))
+    ]  # 10, 12, 14 seconds
+    runs += [
+        timed(record, 6.0, method="agc", filter="none", seed=0),
+        timed(record, 18.0, method="agc", filter="none", seed=1),
+    ]
     runs += [timed(record, 60.0, method="dgi", filter="none", device="another")]
     runs += [timed(record, None, method="gca", filter="none")]
     comparison = of(runs, "dmat/4")
@@ -181,34 +257,60 @@ def test_times_are_of_filter_and_training_and_relative_to_dmat_i_on_the_same_dev
     # 0.82 s of AGC over 3.06 s of DMAT-i.
     assert agc.show_printed() == "0.27" and agc.show_difference() == "+0.73"
     assert cell(comparison, "cora", "seconds", "agc").show_printed() == "0.82 ± 0.28"
-    assert cell(comparison, "cora", "seconds", "agc").show_difference() == "", "seconds of two machines are not subtracted"
+    assert cell(comparison, "cora", "seconds", "agc").show_difference() == "", (
+        "seconds of two machines are not subtracted"
+    )
     assert cell(comparison, "cora", "ratio", "dgi").show_ours() == "no dmat_i on this device ×1"
     assert cell(comparison, "cora", "seconds", "gca").show_ours() == "no value ×1"
-    assert comparison.tests == comparison.pairs == 0 and not any(entry.mark or entry.rank for entry in comparison.entries)
-    assert cell(comparison, "pubmed", "ratio", "dgi").printed is None, "printed as missing has no ratio"
+    assert comparison.tests == comparison.pairs == 0 and not any(
+        entry.mark or entry.rank for entry in comparison.entries
+    )
+    assert cell(comparison, "pubmed", "ratio", "dgi").printed is None, (
+        "printed as missing has no ratio"
+    )
     text = markdown(comparison)
     assert "- Devices: another; one." in text and "Welch" not in text and "in percent" not in text
 
 
 def test_quantiles_are_not_fractions(record) -> None:
     runs = [
-        record(task="contrast", seed=seed, metrics={"tau0_q1": 1.0, "tau0_median": 2.0 + seed, "tau0_q3": 6.0}) for seed in range(2)
+        record(
+            task="contrast",
+            seed=seed,
+            metrics={"tau0_q1": 1.0, "tau0_median": 2.0 + seed, "tau0_q3": 6.0},
+        )
+        for seed in range(2)
     ]
     comparison = of(runs, "dmat/5")
     entry = cell(comparison, "cora", "tau0_median", "dmat_i")
-    assert (entry.show_ours(), entry.show_printed(), entry.show_difference()) == ("2.50 ± 0.71 (2)", "2.32", "+0.18")
-    assert entry.mark == "" and entry.command == "gclbench sweep table=dmat/5 dataset=cora method=dmat_i"
-    assert "| cora | 1.00 ± 0.00 (2) / 1.06 (−0.06) | 2.50 ± 0.71 (2) / 2.32 (+0.18) |" in markdown(comparison)
+    assert (entry.show_ours(), entry.show_printed(), entry.show_difference()) == (
+        "2.50 ± 0.71 (2)",
+        "2.32",
+        "+0.18",
+    )
+    assert (
+        entry.mark == ""
+        and entry.command == "gclbench sweep table=dmat/5 dataset=cora method=dmat_i"
+    )
+    assert "| cora | 1.00 ± 0.00 (2) / 1.06 (−0.06) | 2.50 ± 0.71 (2) / 2.32 (+0.18) |" in markdown(
+        comparison
+    )
 
 
 def test_runs_with_another_strategy_are_no_baselines(record) -> None:
     """They are the matrix's."""
-    comparison = of([record(method="gca", filter="none", negatives=name) for name in ("uniform", "nml")], "dmat/1")
+    comparison = of(
+        [record(method="gca", filter="none", negatives=name) for name in ("uniform", "nml")],
+        "dmat/1",
+    )
     assert cell(comparison, "cora", "acc", "gca").ours.n == 1
-    assert comparison.notes == ("cora: runs in no column of this table: gca (filter none) with negatives nml (1).",)
+    assert comparison.notes == (
+        "cora: runs in no column of this table: gca (filter none) with negatives nml (1).",
+    )
 
 
-# --- what records may hold ------------------------------------------------------------------------------------
+# --- what records may hold
+# ------------------------------------------------------------------------------------
 
 
 def test_one_run_nan_missing_metrics_and_no_variance_are_shown_and_never_raise(record) -> None:
@@ -217,13 +319,23 @@ def test_one_run_nan_missing_metrics_and_no_variance_are_shown_and_never_raise(r
         record(seed=1, metrics={"acc": 0.7, "nmi": 0.5}),
         record(seed=2, metrics={"acc": math.inf, "nmi": 0.5}),
         record(seed=3, metrics={}),
-        *[record(method="agc", filter="none", seed=seed, metrics={"nmi": 0.6}) for seed in range(3)],
+        *[
+            record(method="agc", filter="none", seed=seed, metrics={"nmi": 0.6})
+            for seed in range(3)
+        ],
     ]
     comparison = of(runs, "dmat/1")
-    assert cell(comparison, "cora", "acc", "dmat_i").show_ours() == "70.00 (1; not finite ×2, no value ×1) ✓"
+    assert (
+        cell(comparison, "cora", "acc", "dmat_i").show_ours()
+        == "70.00 (1; not finite ×2, no value ×1) ✓"
+    )
     flat = cell(comparison, "cora", "nmi", "dmat_i")
-    assert flat.show_ours() == "50.00 ± 0.00 (3; no value ×1) ▼", "a spread of zero can be tested against the paper's"
-    assert flat.rank is None and cell(comparison, "cora", "nmi", "agc").rank is None, "but not against another of zero"
+    assert flat.show_ours() == "50.00 ± 0.00 (3; no value ×1) ▼", (
+        "a spread of zero can be tested against the paper's"
+    )
+    assert flat.rank is None and cell(comparison, "cora", "nmi", "agc").rank is None, (
+        "but not against another of zero"
+    )
     assert cell(comparison, "cora", "ari", "dmat_i").show_ours() == "40.00 (1; no value ×3)"
     assert re.search(r"\| dmat_i \| .* \|", markdown(comparison))
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from gclbench.cli import main
-from gclbench.paper.closing import closing_table
 from gclbench.paper.comparison import compare
 from gclbench.paper.render import as_csv, markdown
+from gclbench.paper.run_summary import closing_table
 from gclbench.paper.sources import collect
 from gclbench.paper.tables import TABLES
 from gclbench.records import Record, Store, StoreError, pack, rows
-from gclbench.records.findings import TOLD
+from gclbench.records.store_warnings import TOLD
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = int(os.environ.get("GCLBENCH_MUTATIONS", "200"))
@@ -44,7 +44,13 @@ def real() -> list[Record]:
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where anything stands in plain values; of long lists the first three."""
     found = [path] if path else []
-    items = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value[:3])
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         found += places(item, (*path, key))
     return found
@@ -92,7 +98,8 @@ def read_everything(folder: Path) -> int:
 
 
 def test_mutations_of_real_records_are_taken_or_named(real: list[Record], tmp_path: Path) -> None:
-    """Each in a store of its own first, so that a mutation that broke a reader would be known; then all tables of all of them at once."""
+    """Each in a store of its own first, so that a mutation that broke a reader would be known; then
+    all tables of all of them at once."""
     chance = random.Random(6)
     taken = named = 0
     for number in range(MUTATIONS):
@@ -109,18 +116,27 @@ def test_mutations_of_real_records_are_taken_or_named(real: list[Record], tmp_pa
         assert collection.records or collection.warnings, content
         for record in collection.records:
             name = record.name("task")
-            compare(TABLES[{"clustering": "dmat/1", "classification": "dmat/2"}.get(name, "dmat/3")], collection)
+            compare(
+                TABLES[{"clustering": "dmat/1", "classification": "dmat/2"}.get(name, "dmat/3")],
+                collection,
+            )
             closing_table([record]).plain()
-    assert taken > MUTATIONS / 5 and named > MUTATIONS / 5, "the mutations are too harmless, or too harmful"
+    assert taken > MUTATIONS / 5 and named > MUTATIONS / 5, (
+        "the mutations are too harmless, or too harmful"
+    )
     assert read_everything(tmp_path / "all") > 0
 
 
-def test_verbs_over_mutations(real: list[Record], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_verbs_over_mutations(
+    real: list[Record], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     chance = random.Random(7)
     store = tmp_path / "runs"
     store.mkdir()
     (store / "lines.jsonl").write_bytes(
-        b"".join(mutated(chance.choice(real), chance).replace(b"\n", b" ") + b"\n" for _ in range(200))
+        b"".join(
+            mutated(chance.choice(real), chance).replace(b"\n", b" ") + b"\n" for _ in range(200)
+        )
     )
     good = replace(real[0], id="0123456789abcdef")
     Store(store).write(good)
@@ -177,22 +193,34 @@ def holding(content: bytes) -> Callable[[Path], None]:
         (holding(bytes(range(256))), "not UTF-8 at byte 128"),
         (holding(b'{"id": "a", "id": "b"}'), "its key 'id' is there twice"),
         (holding(b"[" * 50_000), "nested too deeply"),
-        (holding(b'{"runs": [1, 2], "tool": "another"}'), "no 'id' field, so not a gclbench record"),
+        (
+            holding(b'{"runs": [1, 2], "tool": "another"}'),
+            "no 'id' field, so not a gclbench record",
+        ),
     ],
 )
-def test_what_is_no_record_is_named_once(good: Path, make: Callable[[Path], None], why: str, caplog: Any) -> None:
+def test_what_is_no_record_is_named_once(
+    good: Path, make: Callable[[Path], None], why: str, caplog: Any
+) -> None:
     (good / "bad").mkdir()
     make(good / "bad" / "record.json")
     with caplog.at_level(logging.WARNING):
         collection = collect([str(good)])
     assert len(collection.records) == 1
     (warning,) = collection.warnings
-    assert f"{good}/bad/record.json" in warning and why in warning and "left out" in warning and "\n" not in warning
+    assert (
+        f"{good}/bad/record.json" in warning
+        and why in warning
+        and "left out" in warning
+        and "\n" not in warning
+    )
     assert [record.getMessage() for record in caplog.records] == [warning]
     assert Store(good).read("bad") is None
 
 
-def test_a_folder_that_cannot_be_listed_is_named(good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_named(
+    good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scandir = os.scandir
 
     def refuse(folder: str) -> Any:
@@ -204,7 +232,9 @@ def test_a_folder_that_cannot_be_listed_is_named(good: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "scandir", refuse)
     collection = collect([str(good)])
     assert len(collection.records) == 1
-    assert collection.warnings == (f"{good}/locked cannot be listed: Permission denied; what is in it is left out",)
+    assert collection.warnings == (
+        f"{good}/locked cannot be listed: Permission denied; what is in it is left out",
+    )
 
 
 def test_many_damaged_files_are_counted(good: Path, caplog: Any) -> None:
@@ -214,10 +244,16 @@ def test_many_damaged_files_are_counted(good: Path, caplog: Any) -> None:
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == TOLD + 1 and len(collection.warnings) == 1000
     assert "log.jsonl line 5 is not" in told[TOLD - 1]
-    assert told[TOLD] == f"{good}: 995 more like these: in all 1000 files or lines are no readable records; they are left out"
+    assert (
+        told[TOLD]
+        == f"{good}: 995 more like these: in all 1000 files or lines are no readable records; they"
+        " are left out"
+    )
 
 
-def test_links_to_folders_are_followed_and_circles_are_not(real: list[Record], good: Path, tmp_path: Path) -> None:
+def test_links_to_folders_are_followed_and_circles_are_not(
+    real: list[Record], good: Path, tmp_path: Path
+) -> None:
     Store(tmp_path / "elsewhere").write(replace(real[0], id="0123456789abcdef"))
     (good / "scratch").symlink_to(tmp_path / "elsewhere")
     (good / "again").symlink_to(tmp_path / "elsewhere")
@@ -227,17 +263,24 @@ def test_links_to_folders_are_followed_and_circles_are_not(real: list[Record], g
     assert len(collection.records) == 2 and not collection.warnings
 
 
-def test_a_record_in_another_runs_folder_is_not_that_run(real: list[Record], good: Path, caplog: Any) -> None:
+def test_a_record_in_another_runs_folder_is_not_that_run(
+    real: list[Record], good: Path, caplog: Any
+) -> None:
     shutil.copytree(good / real[0].id, good / "0123456789abcdef")
     with caplog.at_level(logging.WARNING):
         assert Store(good).read("0123456789abcdef") is None
-    assert f"it is of run {real[0].id}, so the folder was copied or renamed; it is treated as missing" in caplog.text
+    assert (
+        f"it is of run {real[0].id}, so the folder was copied or renamed; it is treated as missing"
+        in caplog.text
+    )
     assert len(collect([str(good)]).records) == 1, "the copy is the run that it says it is"
 
 
 def test_the_same_id_with_another_spec_is_named(real: list[Record], good: Path) -> None:
     pack([replace(real[0], spec={**real[0].spec, "seed": 99})], good)
-    assert ["holds another record of run" in text for text in collect([str(good)]).warnings] == [True]
+    assert ["holds another record of run" in text for text in collect([str(good)]).warnings] == [
+        True
+    ]
 
 
 def test_nan_is_no_difference_between_stores(real: list[Record], tmp_path: Path) -> None:

@@ -21,15 +21,33 @@ from gclbench.records.rows import FIRST, LAST, as_csv, as_jsonl, as_parquet, row
 
 def several() -> list[Record]:
     """One that is ok, one whose every field holds something, one with odd values."""
-    odd = replace(SPEC, seed=1, method={"name": "dmat_i", "architecture": [256, 128], "lr": None, "bias": True, "mode": "a"})
+    odd = replace(
+        SPEC,
+        seed=1,
+        method={
+            "name": "dmat_i",
+            "architecture": [256, 128],
+            "lr": None,
+            "bias": True,
+            "mode": "a",
+        },
+    )
     strange = replace(odd, seed=2, method={**odd.method, "mode": 3, "lr": 0.1})
     return [
         record(
-            metrics={"acc": 0.5, "nmi": 0.25}, seconds={"fit": 2.0}, memory={"rss_peak": 1 << 33}, command="gclbench a='x,\"y\"'"
+            metrics={"acc": 0.5, "nmi": 0.25},
+            seconds={"fit": 2.0},
+            memory={"rss_peak": 1 << 33},
+            command="gclbench a='x,\"y\"'",
         ),
         replace(full_record(), id="f" * 16),
         record(odd, metrics={"acc": math.nan, "auc": math.inf}, reason="caf\udce9\nand more"),
-        record(strange, metrics={"acc": 1}, environment={"commit": "abc"}, split={"protocol": "random", "hash": "cd"}),
+        record(
+            strange,
+            metrics={"acc": 1},
+            environment={"commit": "abc"},
+            split={"protocol": "random", "hash": "cd"},
+        ),
     ]
 
 
@@ -42,8 +60,22 @@ def test_columns_are_in_documented_order() -> None:
     assert columns[: len(FIRST)] == list(FIRST) and columns[-len(LAST) :] == list(LAST)
     middle = columns[len(FIRST) : -len(LAST)]
     assert middle == [
-        *["metric.acc", "metric.auc", "metric.nmi", "seconds.fit", "seconds.load", "memory.rss_peak"],
-        *["dataset_hash", "filter.alpha", "method.architecture", "method.bias", "method.lr", "method.mode"],
+        *[
+            "metric.acc",
+            "metric.auc",
+            "metric.nmi",
+            "seconds.fit",
+            "seconds.load",
+            "memory.rss_peak",
+        ],
+        *[
+            "dataset_hash",
+            "filter.alpha",
+            "method.architecture",
+            "method.bias",
+            "method.lr",
+            "method.mode",
+        ],
         *["split.hash", "versions.method", "versions.task"],
     ]
     assert [row["id"] for row in found] == sorted(item.id for item in several())
@@ -55,11 +87,28 @@ def test_csv_says_what_the_records_say() -> None:
     assert (first["dataset"], first["filter"], first["method"], first["negatives"], first["task"], first["seed"]) == (
         "cora", "gnnbp", "dmat_i", "uniform", "clustering", "3",
     )  # fmt: skip
-    assert (first["metric.acc"], first["metric.nmi"], first["metric.auc"]) == ("0.5", "0.25", ""), "fractions; empty is no value"
-    assert (first["method.architecture"], first["seconds.fit"], first["memory.rss_peak"]) == ("[256,128]", "2.0", "8589934592")
+    assert (first["metric.acc"], first["metric.nmi"], first["metric.auc"]) == (
+        "0.5",
+        "0.25",
+        "",
+    ), "fractions; empty is no value"
+    assert (first["method.architecture"], first["seconds.fit"], first["memory.rss_peak"]) == (
+        "[256,128]",
+        "2.0",
+        "8589934592",
+    )
     assert first["command"] == "gclbench a='x,\"y\"'"
-    assert (full["status"], full["reason"], full["protocol"]) == ("failed", "ValueError: ü ≠ u", "random")
-    assert (odd["metric.acc"], odd["metric.auc"], odd["method.lr"], odd["method.bias"]) == ("nan", "inf", "", "true")
+    assert (full["status"], full["reason"], full["protocol"]) == (
+        "failed",
+        "ValueError: ü ≠ u",
+        "random",
+    )
+    assert (odd["metric.acc"], odd["metric.auc"], odd["method.lr"], odd["method.bias"]) == (
+        "nan",
+        "inf",
+        "",
+        "true",
+    )
     assert odd["reason"] == "caf\udce9\nand more"
     assert (strange["method.mode"], strange["commit"], strange["split.hash"]) == ("3", "abc", "cd")
 
@@ -68,7 +117,11 @@ def test_jsonl_says_the_same() -> None:
     lines = [json.loads(line) for line in as_jsonl(several()).splitlines()]
     found = {row["id"]: row for row in lines}
     first, _, odd, strange = (found[item.id] for item in several())
-    assert first["method.architecture"] == [256, 128] and "metric.auc" not in first and first["seed"] == 3
+    assert (
+        first["method.architecture"] == [256, 128]
+        and "metric.auc" not in first
+        and first["seed"] == 3
+    )
     assert odd["metric.acc"] == "nan" and "method.lr" not in odd and strange["method.lr"] == 0.1
     flat = table(as_csv(several()))
     for line, row in zip(lines, flat, strict=True):
@@ -83,7 +136,9 @@ def test_a_setting_that_is_called_like_a_column_hides_nothing() -> None:
 
 
 def test_parquet_is_read_back() -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed: pip install 'gclbench[parquet]'")
+    parquet = pytest.importorskip(
+        "pyarrow.parquet", reason="pyarrow is not installed: pip install 'gclbench[parquet]'"
+    )
     content = as_parquet(several())
     read = parquet.read_table(io.BytesIO(content))
     assert read.column_names == rows(several())[0]
@@ -91,16 +146,31 @@ def test_parquet_is_read_back() -> None:
     assert (kinds["seed"], kinds["metric.acc"], kinds["seconds.fit"], kinds["memory.rss_peak"], kinds["method.lr"]) == (
         "int64", "double", "double", "int64", "double",
     )  # fmt: skip
-    assert (kinds["method.bias"], kinds["method.mode"], kinds["method.architecture"]) == ("bool", "string", "string")
+    assert (kinds["method.bias"], kinds["method.mode"], kinds["method.architecture"]) == (
+        "bool",
+        "string",
+        "string",
+    )
     found = {row["id"]: row for row in read.to_pylist()}
     first, _, odd, strange = (found[item.id] for item in several())
-    assert first["metric.auc"] is None and first["method.architecture"] == "[256,128]" and first["metric.nmi"] == 0.25
-    assert math.isnan(odd["metric.acc"]) and odd["metric.auc"] == math.inf and odd["reason"] == "caf\\udce9\nand more"
-    assert (odd["method.mode"], strange["method.mode"]) == ("a", "3") and strange["metric.acc"] == 1.0
+    assert (
+        first["metric.auc"] is None
+        and first["method.architecture"] == "[256,128]"
+        and first["metric.nmi"] == 0.25
+    )
+    assert (
+        math.isnan(odd["metric.acc"])
+        and odd["metric.auc"] == math.inf
+        and odd["reason"] == "caf\\udce9\nand more"
+    )
+    assert (odd["method.mode"], strange["method.mode"]) == ("a", "3") and strange[
+        "metric.acc"
+    ] == 1.0
     assert as_parquet(several()) == content == as_parquet(reversed(several()))
 
 
-# --- the verb ------------------------------------------------------------------------------------------------
+# --- the verb
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -114,7 +184,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_twice_is_the_same_bytes(here: Path, suffix: str, capsys: Any) -> None:
     if suffix == "parquet":
-        pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'gclbench[parquet]'")
+        pytest.importorskip(
+            "pyarrow", reason="pyarrow is not installed: pip install 'gclbench[parquet]'"
+        )
     assert export.main(["--output", f"out/a.{suffix}"]) == 0
     assert capsys.readouterr().out == f"out/a.{suffix}  4 runs, 1 not ok\n"
     export.main(["--to", "packed"])
@@ -124,7 +196,9 @@ def test_twice_is_the_same_bytes(here: Path, suffix: str, capsys: Any) -> None:
 
 def test_a_table_on_standard_output(here: Path, capsys: Any) -> None:
     assert export.main(["--format", "csv"]) == 0
-    assert [row["seed"] for row in table(capsys.readouterr().out)] == [str(row["seed"]) for row in rows(several())[1]]
+    assert [row["seed"] for row in table(capsys.readouterr().out)] == [
+        str(row["seed"]) for row in rows(several())[1]
+    ]
 
 
 def test_flat_rows_in_a_store_are_named_as_no_records(here: Path, caplog: Any) -> None:
@@ -138,20 +212,33 @@ def test_flat_rows_in_a_store_are_named_as_no_records(here: Path, caplog: Any) -
     [
         ([], "say either --output FILE.csv (or .parquet, .jsonl) for a table, or --to FOLDER"),
         (["--to", "a", "--output", "b.csv"], "say either --output"),
-        (["--output", "a.xlsx"], "a.xlsx has none of the suffixes .csv, .parquet, .jsonl; say --format csv|parquet|jsonl"),
+        (
+            ["--output", "a.xlsx"],
+            (
+                "a.xlsx has none of the suffixes .csv, .parquet, .jsonl; say --format"
+                " csv|parquet|jsonl"
+            ),
+        ),
         (["--format", "parquet"], "Parquet is no text to print; say --output FILE.parquet"),
         (["--output", "runs"], "runs has none of the suffixes"),
         (["--output", "file/a.csv"], "cannot write file/a.csv"),
     ],
 )
-def test_commands_that_are_wrong(here: Path, capsys: Any, arguments: list[str], message: str) -> None:
+def test_commands_that_are_wrong(
+    here: Path, capsys: Any, arguments: list[str], message: str
+) -> None:
     Path("file").write_text("")
     assert export.main(arguments) == 2
     assert capsys.readouterr().err.startswith(f"gclbench export: {message}")
 
 
-def test_without_pyarrow_it_is_said_what_to_install(here: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_it_is_said_what_to_install(
+    here: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert export.main(["--output", "a.parquet"]) == 2
-    expected = "gclbench export: Parquet needs pyarrow, which is not installed: pip install 'gclbench[parquet]'\n"
+    expected = (
+        "gclbench export: Parquet needs pyarrow, which is not installed: pip install"
+        " 'gclbench[parquet]'\n"
+    )
     assert capsys.readouterr().err == expected and not Path("a.parquet").exists()

@@ -23,13 +23,19 @@ esac
 @pytest.mark.parametrize(
     "submitted,code,calls",
     [
-        ("sweep 20260101-000000-aaaaaa: 20 runs\n", 0, ["data", "submit", "status", "status", "status", "export", "table"]),
+        (
+            "sweep 20260101-000000-aaaaaa: 20 runs\n",
+            0,
+            ["data", "submit", "status", "status", "status", "export", "table"],
+        ),
         ("nothing is left to hand over\n", 1, ["data", "submit", "export", "table"]),
         ("", 2, ["data", "submit"]),
     ],
     ids=["a run that is not ok while others go on", "all recorded, one not ok", "a wrong command"],
 )
-def test_it_waits_for_all_runs_and_makes_the_table(tmp_path: Path, submitted: str, code: int, calls: list[str]) -> None:
+def test_it_waits_for_all_runs_and_makes_the_table(
+    tmp_path: Path, submitted: str, code: int, calls: list[str]
+) -> None:
     program = tmp_path / "bin" / "gclbench"
     program.parent.mkdir()
     program.write_text(GCLBENCH)
@@ -42,6 +48,8 @@ def test_it_waits_for_all_runs_and_makes_the_table(tmp_path: Path, submitted: st
         "SUBMIT_CODE": str(code),
         "POLL": "0",
     }
-    result = subprocess.run([str(SCRIPT)], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [str(SCRIPT)], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60
+    )
     assert (tmp_path / "calls").read_text().split() == calls, result.stdout + result.stderr
     assert (result.returncode != 0) == (code == 2)

@@ -1,4 +1,5 @@
-"""The GPU check on a machine without one: it runs without Hydra, writes both files and lists what it left out."""
+"""The GPU check on a machine without one: it runs without Hydra, writes both files and lists what
+it left out."""
 
 from __future__ import annotations
 
@@ -27,9 +28,16 @@ runpy.run_path("scripts/gpu_check.py", run_name="__main__")
 
 
 def check(*arguments: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    settings = {"OMP_NUM_THREADS": "1", "GCLBENCH_OFFLINE": "1", "GCLBENCH_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    settings = {
+        "OMP_NUM_THREADS": "1",
+        "GCLBENCH_OFFLINE": "1",
+        "GCLBENCH_DATA": str(tmp_path),
+        "PYTHONPATH": str(ROOT),
+    }
     command = [sys.executable, "-c", WITHOUT_HYDRA, *arguments]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True)
+    return subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **settings}, capture_output=True, text=True
+    )
 
 
 @pytest.mark.slow
@@ -37,7 +45,12 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
     done = check("--device", "cpu", "--quick", "--output", str(tmp_path / "out"), tmp_path=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
-    assert set(facts["parts"]) == {"kernel alone", "filter benchmark", "training", "dmat_i on digits"}
+    assert set(facts["parts"]) == {
+        "kernel alone",
+        "filter benchmark",
+        "training",
+        "dmat_i on digits",
+    }
     assert not any("failed" in part["result"] for part in facts["parts"].values()), facts["parts"]
     rows = facts["parts"]["filter benchmark"]["result"]["rows"]
     assert {row["solver"] for row in rows} == {"chebyshev", "series", "push"}
@@ -49,9 +62,20 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_time_left_is_said(tmp_path: Path) -> None:
-    done = check("--device", "cpu", "--quick", "--seconds", "0", "--output", str(tmp_path / "out"), tmp_path=tmp_path)
+    done = check(
+        "--device",
+        "cpu",
+        "--quick",
+        "--seconds",
+        "0",
+        "--output",
+        str(tmp_path / "out"),
+        tmp_path=tmp_path,
+    )
     facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
-    assert any(line.startswith("filter benchmark: out of time") for line in facts["not_run"]), done.stderr[-500:]
+    assert any(line.startswith("filter benchmark: out of time") for line in facts["not_run"]), (
+        done.stderr[-500:]
+    )
 
 
 def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:
@@ -61,7 +85,9 @@ def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:
         pytest.skip("there is a GPU")
     done = check("--output", str(tmp_path / "out"), tmp_path=tmp_path)
     assert done.returncode == 2
-    assert "torch sees no GPU; --device cpu --quick tries what can be tried without one" in done.stderr
+    assert (
+        "torch sees no GPU; --device cpu --quick tries what can be tried without one" in done.stderr
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -81,7 +107,9 @@ def test_a_part_that_goes_on_for_too_long_is_broken_off_and_what_was_found_is_on
     check.part("training", -60, lambda: time.sleep(20))
     assert time.monotonic() - started < 10
     facts = json.loads((tmp_path / "out" / "gpu_check.json").read_text())
-    assert facts["parts"]["training"]["result"]["failed"].startswith("OutOfTime: broken off 15 s after the end of the time")
+    assert facts["parts"]["training"]["result"]["failed"].startswith(
+        "OutOfTime: broken off 15 s after the end of the time"
+    )
     assert "FAILED: OutOfTime" in (tmp_path / "out" / "gpu_check.md").read_text()
     check.part("dmat_i on acm", -60, absent)
     assert check.facts["not_run"] == ["dmat_i on acm: its data are not here"]

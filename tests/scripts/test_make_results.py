@@ -32,7 +32,10 @@ def test_readme_block_is_a_table_and_a_figure(script, monkeypatch) -> None:
     from gclbench.paper.sources import Collection
 
     lines = script["readme_block"](Collection()).splitlines()
-    assert lines[2] == "| acm | not run | 91.60 ± 0.70 | not run | 70.95 ± 1.44 | not run | 76.72 ± 1.75 |"
+    assert (
+        lines[2]
+        == "| acm | not run | 91.60 ± 0.70 | not run | 70.95 ± 1.44 | not run | 76.72 ± 1.75 |"
+    )
     assert lines[-1].startswith("![") and lines[-1].endswith(".svg)")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(text.count(marker) == 1 for marker in script["MARKERS"])

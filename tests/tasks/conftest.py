@@ -11,9 +11,17 @@ from gclbench.graph import Graph, make_graph
 
 @pytest.fixture
 def toy() -> Callable[..., Graph]:
-    """Makes small graphs with noisy class features, most edges within classes, and masks on request."""
+    """Makes small graphs with noisy class features, most edges within classes, and masks on
+    request."""
 
-    def make(nodes: int = 120, classes: int = 3, edges: int = 600, seed: int = 0, masks: bool = False, y: object = "own") -> Graph:
+    def make(
+        nodes: int = 120,
+        classes: int = 3,
+        edges: int = 600,
+        seed: int = 0,
+        masks: bool = False,
+        y: object = "own",
+    ) -> Graph:
         rng = np.random.default_rng(seed)
         labels = rng.permutation(np.arange(nodes) % classes)
         x = (2 * np.eye(classes)[labels] + rng.normal(size=(nodes, classes))).astype(np.float32)
@@ -22,8 +30,19 @@ def toy() -> Callable[..., Graph]:
         # make_graph would note the self-loops as a repair.
         pairs = pairs[:, pairs[0] != pairs[1]]
         part = np.arange(nodes) % 4
-        public = {"train_mask": part == 0, "val_mask": part == 1, "test_mask": part >= 2} if masks else None
+        public = (
+            {"train_mask": part == 0, "val_mask": part == 1, "test_mask": part >= 2}
+            if masks
+            else None
+        )
         given = torch.from_numpy(labels) if isinstance(y, str) else y
-        return make_graph(x, np.unique(np.sort(pairs, axis=0), axis=1), given, "toy", masks=public, undirected=True)
+        return make_graph(
+            x,
+            np.unique(np.sort(pairs, axis=0), axis=1),
+            given,
+            "toy",
+            masks=public,
+            undirected=True,
+        )
 
     return make

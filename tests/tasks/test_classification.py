@@ -9,13 +9,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from gclbench.config import ConfigErrors, load
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import bind
+from gclbench.config.validation import ConfigErrors, load
 from gclbench.data.splits import Split
-from gclbench.graph import Embedding, Graph, Unsupported
-from gclbench.hyperparameters import bind
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.classification import C_GRID, Classification
+from gclbench.training.streams import Streams
 
 Toy = Callable[..., Graph]
 
@@ -23,7 +24,9 @@ Toy = Callable[..., Graph]
 def reference(x: np.ndarray, y: np.ndarray, split: Split) -> dict[str, float]:
     """Plain scikit-learn, cold start for every C."""
     train, val, test = (split.parts[part] for part in ("train", "val", "test"))
-    models = [LogisticRegression(C=C, max_iter=5000, tol=1e-7).fit(x[train], y[train]) for C in C_GRID]
+    models = [
+        LogisticRegression(C=C, max_iter=5000, tol=1e-7).fit(x[train], y[train]) for C in C_GRID
+    ]
     scores = [model.score(x[val], y[val]) for model in models]
     best = int(np.argmax(scores))
     predicted = models[best].predict(x[test])
@@ -50,14 +53,20 @@ def test_metrics_are_those_of_plain_scikit_learn(toy: Toy, seed: int, classes: i
     graph, task = toy(nodes=300, classes=classes, seed=seed), Classification(tolerance=1e-7)
     split = task.split(graph, Streams(seed))
     metrics = task.evaluate(Embedding(graph.x), graph, split, Streams(seed))
-    assert metrics == pytest.approx(reference(graph.x.numpy().astype(float), graph.y.numpy(), split))
+    assert metrics == pytest.approx(
+        reference(graph.x.numpy().astype(float), graph.y.numpy(), split)
+    )
     assert metrics["micro_f1"] == pytest.approx(metrics["accuracy"])
 
 
 def test_the_random_split_follows_the_seed(toy: Toy) -> None:
     graph, task = toy(), Classification()
     split = task.split(graph, Streams(5))
-    assert {part: len(nodes) for part, nodes in split.parts.items()} == {"train": 12, "val": 12, "test": 96}
+    assert {part: len(nodes) for part, nodes in split.parts.items()} == {
+        "train": 12,
+        "val": 12,
+        "test": 96,
+    }
     assert split.hash == task.split(graph, Streams(5)).hash != task.split(graph, Streams(6)).hash
     first = task.evaluate(Embedding(graph.x), graph, split, Streams(5))
     assert first == task.evaluate(Embedding(graph.x), graph, split, Streams(5))
@@ -70,7 +79,9 @@ def test_the_public_split_is_the_masks(toy: Toy) -> None:
     for part in ("train", "val", "test"):
         assert split.parts[part].tolist() == graph[f"{part}_mask"].nonzero()[:, 0].tolist()
     metrics = task.evaluate(Embedding(graph.x), graph, split, Streams(9))
-    assert metrics["accuracy"] == pytest.approx(reference(graph.x.numpy().astype(float), graph.y.numpy(), split)["accuracy"])
+    assert metrics["accuracy"] == pytest.approx(
+        reference(graph.x.numpy().astype(float), graph.y.numpy(), split)["accuracy"]
+    )
 
 
 @pytest.mark.parametrize("protocol", ["random_10_10_80", "public"])
@@ -102,10 +113,15 @@ def test_test_labels_decide_nothing(toy: Toy) -> None:
 
 
 def test_the_tested_model_never_saw_validation_rows(toy: Toy) -> None:
-    # Validation rows sit where class 0 is, but carry class 1: a refit on them would turn test predictions over.
-    split = Split("made", {"train": np.arange(0, 8), "val": np.arange(8, 32), "test": np.arange(32, 40)})
+    # Validation rows sit where class 0 is, but carry class 1: a refit on them would turn test
+    # predictions over.
+    split = Split(
+        "made", {"train": np.arange(0, 8), "val": np.arange(8, 32), "test": np.arange(32, 40)}
+    )
     y = torch.tensor([0, 1] * 4 + [1] * 24 + [0] * 8)
-    z = torch.where(torch.arange(40) < 8, torch.tensor([0.0, 1.0]).repeat(20), torch.zeros(40))[:, None]
+    z = torch.where(torch.arange(40) < 8, torch.tensor([0.0, 1.0]).repeat(20), torch.zeros(40))[
+        :, None
+    ]
     metrics = Classification().evaluate(Embedding(z), toy(nodes=40, y=y), split, Streams(0))
     assert metrics["val_accuracy"] == 0 and metrics["accuracy"] == 1
 
@@ -121,9 +137,13 @@ def test_normalisation(toy: Toy) -> None:
         (Classification(tolerance=1e-7), Embedding(stretched, "cosine")),
         (Classification(normalize="l2", tolerance=1e-7), Embedding(stretched)),
     ):
-        assert task.evaluate(embedding, graph, split, Streams(0))["accuracy"] == pytest.approx(expected["accuracy"])
+        assert task.evaluate(embedding, graph, split, Streams(0))["accuracy"] == pytest.approx(
+            expected["accuracy"]
+        )
     raw = Classification().evaluate(Embedding(graph.x), graph, split, Streams(0))
-    assert raw == Classification(normalize="none").evaluate(Embedding(graph.x, "cosine"), graph, split, Streams(0))
+    assert raw == Classification(normalize="none").evaluate(
+        Embedding(graph.x, "cosine"), graph, split, Streams(0)
+    )
 
 
 def test_standardize_takes_its_statistics_from_training_rows_only(toy: Toy) -> None:
@@ -148,36 +168,75 @@ def test_classes_absent_from_training_are_scored_as_missed(toy: Toy) -> None:
     lonely = int(split.parts["test"][0])
     y[lonely] = 3
     graph = toy(y=y)
-    metrics = Classification().evaluate(Embedding(4 * torch.eye(3)[toy().y]), graph, split, Streams(0))
+    metrics = Classification().evaluate(
+        Embedding(4 * torch.eye(3)[toy().y]), graph, split, Streams(0)
+    )
     assert metrics["accuracy"] == pytest.approx(95 / 96)
     assert metrics["macro_f1"] < 0.76
 
 
 def test_what_it_does_not_support(toy: Toy) -> None:
-    with pytest.raises(Unsupported, match="classification needs labels, and 'toy' has none; try task=link_prediction"):
+    with pytest.raises(
+        Unsupported,
+        match="classification needs labels, and 'toy' has none; try task=link_prediction",
+    ):
         Classification().split(toy(y=None), Streams(0))
-    with pytest.raises(Unsupported, match="'toy' has no public split .* Use task.classification.protocol=random_10_10_80"):
+    with pytest.raises(
+        Unsupported,
+        match="'toy' has no public split .* Use task.classification.protocol=random_10_10_80",
+    ):
         Classification(protocol="public").split(toy(), Streams(0))
     with pytest.raises(Unsupported, match="needs at least 10 labelled nodes; this graph has 9"):
         Classification().split(toy(nodes=9), Streams(0))
-    one = "two classes or more among the training nodes, and all 12 of the split random_10_10_80 of 'toy' have the same; try"
+    one = (
+        "two classes or more among the training nodes, and all 12 of the split random_10_10_80 of"
+        " 'toy' have the same; try"
+    )
     with pytest.raises(Unsupported, match=one):
         Classification().split(toy(y=torch.zeros(120, dtype=torch.long)), Streams(0))
 
 
 def test_settings_bind_with_their_bounds() -> None:
     errors: list[str] = []
-    assert bind(Classification, {"protocol": "public", "max_iter": 10}, "task", errors) == Classification("public", max_iter=10)
-    assert bind(Classification, {"protocol": "10/10/80", "tolerance": 0, "normalize": "std"}, "task", errors) is None
-    assert [error.partition(" ")[0] for error in errors] == ["task.protocol='10/10/80'", "task.tolerance=0", "task.normalize='std'"]
+    assert bind(
+        Classification, {"protocol": "public", "max_iter": 10}, "task", errors
+    ) == Classification("public", max_iter=10)
+    assert (
+        bind(
+            Classification,
+            {"protocol": "10/10/80", "tolerance": 0, "normalize": "std"},
+            "task",
+            errors,
+        )
+        is None
+    )
+    assert [error.partition(" ")[0] for error in errors] == [
+        "task.protocol='10/10/80'",
+        "task.tolerance=0",
+        "task.normalize='std'",
+    ]
 
 
 def test_the_public_variant_is_the_same_run_as_the_setting():
-    """One embedding can be evaluated under both protocols, and neither record depends on how it was asked for."""
+    """One embedding can be evaluated under both protocols, and neither record depends on how it was
+    asked for."""
     variant = load(["dataset=cora", "method=kmeans", "task=classification_public"])
-    setting = load(["dataset=cora", "method=kmeans", "task=classification", "task.classification.protocol=public"])
-    assert variant.settings["tasks"]["classification_public"] == setting.settings["tasks"]["classification"]
+    setting = load(
+        [
+            "dataset=cora",
+            "method=kmeans",
+            "task=classification",
+            "task.classification.protocol=public",
+        ]
+    )
+    assert (
+        variant.settings["tasks"]["classification_public"]
+        == setting.settings["tasks"]["classification"]
+    )
     both = load(["dataset=cora", "method=kmeans", "task=[classification,classification_public]"])
-    assert [task["protocol"] for task in both.settings["tasks"].values()] == ["random_10_10_80", "public"]
+    assert [task["protocol"] for task in both.settings["tasks"].values()] == [
+        "random_10_10_80",
+        "public",
+    ]
     with pytest.raises(ConfigErrors, match="protocol"):
         load(["task=classification_public", "task.classification_public.protocol=random_10_10_80"])

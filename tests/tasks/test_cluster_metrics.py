@@ -5,7 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_rand_score, f1_score, fowlkes_mallows_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_rand_score,
+    f1_score,
+    fowlkes_mallows_score,
+    normalized_mutual_info_score,
+)
 
 from gclbench.tasks import cluster_metrics as cm
 
@@ -19,7 +24,9 @@ def draw(classes: int, clusters: int, seed: int, n: int = 60) -> tuple[np.ndarra
     return labels, np.where(agreeing, (labels + 1) % clusters, rng.integers(0, clusters, n))
 
 
-def draw_graph(seed: int, n: int = 25, clusters: int = 4, edges: int = 60) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
+def draw_graph(
+    seed: int, n: int = 25, clusters: int = 4, edges: int = 60
+) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
     rng = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(n - 2), 2))  # the last two nodes stay isolated
     chosen = [pairs[i] for i in rng.choice(len(pairs), edges, replace=False)]
@@ -30,7 +37,10 @@ def draw_graph(seed: int, n: int = 25, clusters: int = 4, edges: int = 60) -> tu
 def matchings(classes: list[int], clusters: list[int]) -> list[dict[int, int]]:
     """All one-to-one matchings of cluster to class; −1 stands for 'no class'."""
     padded = classes + [-1] * max(0, len(clusters) - len(classes))
-    return [dict(zip(clusters, chosen, strict=True)) for chosen in itertools.permutations(padded, len(clusters))]
+    return [
+        dict(zip(clusters, chosen, strict=True))
+        for chosen in itertools.permutations(padded, len(clusters))
+    ]
 
 
 @pytest.mark.parametrize("classes,clusters", SIZES)
@@ -54,7 +64,9 @@ def test_macro_f1_is_sklearns_after_the_best_matching(classes: int, clusters: in
         for k in set(labels.tolist()):
             hit = int(((named == k) & (labels == k)).sum())
             per_class.append(2 * hit / (int((named == k).sum()) + int((labels == k).sum())))
-        scores.setdefault(float(np.mean(named == labels)), set()).add(round(float(np.mean(per_class)), 10))
+        scores.setdefault(float(np.mean(named == labels)), set()).add(
+            round(float(np.mean(per_class)), 10)
+        )
     assert round(cm.clustering_macro_f1(labels, found), 10) in scores[max(scores)]
 
 
@@ -107,7 +119,9 @@ def test_nmi_uses_the_arithmetic_mean_of_the_entropies(classes: int, clusters: i
         entropy_found -= p * math.log(p)
     mine = cm.normalized_mutual_information(labels, found)
     assert mine == pytest.approx(2 * information / (entropy_labels + entropy_found), abs=1e-9)
-    assert mine == pytest.approx(normalized_mutual_info_score(labels, found, average_method="arithmetic"))
+    assert mine == pytest.approx(
+        normalized_mutual_info_score(labels, found, average_method="arithmetic")
+    )
 
 
 @pytest.mark.parametrize("classes,clusters", SIZES)
@@ -116,13 +130,24 @@ def test_pair_counting_metrics_against_a_double_loop(classes: int, clusters: int
     together = {(a, b): 0 for a in (True, False) for b in (True, False)}
     for i, j in itertools.combinations(range(len(labels)), 2):
         together[bool(labels[i] == labels[j]), bool(found[i] == found[j])] += 1
-    tp, fn, fp, tn = together[True, True], together[True, False], together[False, True], together[False, False]
-    assert cm.fowlkes_mallows_index(labels, found) == pytest.approx(tp / math.sqrt((tp + fp) * (tp + fn)))
+    tp, fn, fp, tn = (
+        together[True, True],
+        together[True, False],
+        together[False, True],
+        together[False, False],
+    )
+    assert cm.fowlkes_mallows_index(labels, found) == pytest.approx(
+        tp / math.sqrt((tp + fp) * (tp + fn))
+    )
     expected = (tp + fp) * (tp + fn) / (tp + fn + fp + tn)
     ari = (tp - expected) / (((tp + fp) + (tp + fn)) / 2 - expected)
     assert cm.adjusted_rand_index(labels, found) == pytest.approx(ari)
-    assert cm.adjusted_rand_index(labels, found) == pytest.approx(adjusted_rand_score(labels, found))
-    assert cm.fowlkes_mallows_index(labels, found) == pytest.approx(fowlkes_mallows_score(labels, found))
+    assert cm.adjusted_rand_index(labels, found) == pytest.approx(
+        adjusted_rand_score(labels, found)
+    )
+    assert cm.fowlkes_mallows_index(labels, found) == pytest.approx(
+        fowlkes_mallows_score(labels, found)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -144,20 +169,27 @@ def test_modularity_against_the_double_loop_over_node_pairs(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_both_conductances_against_a_loop_over_edges(seed: int) -> None:
     edge_index, clusters, edges = draw_graph(seed)
-    clusters[-2:] = 9  # isolated nodes with a cluster of their own: no edge, contributes 0 but counts
+    clusters[-2:] = (
+        9  # isolated nodes with a cluster of their own: no edge, contributes 0 but counts
+    )
     per_cluster = []
     for c in set(clusters.tolist()):
         inside = sum(clusters[u] == c and clusters[v] == c for u, v in edges)
         cut = sum((clusters[u] == c) != (clusters[v] == c) for u, v in edges)
         per_cluster.append(cut / (2 * inside + cut) if inside + cut else 0.0)
-    assert cm.conductance(edge_index, clusters) == pytest.approx(sum(per_cluster) / len(per_cluster), abs=1e-12)
+    assert cm.conductance(edge_index, clusters) == pytest.approx(
+        sum(per_cluster) / len(per_cluster), abs=1e-12
+    )
     assert 0.0 in per_cluster
     crossing = sum(clusters[u] != clusters[v] for u, v in edges)
-    assert cm.pooled_conductance(edge_index, clusters) == pytest.approx(crossing / len(edges), abs=1e-12)
+    assert cm.pooled_conductance(edge_index, clusters) == pytest.approx(
+        crossing / len(edges), abs=1e-12
+    )
 
 
 def test_the_two_conductances_differ_on_clusters_of_unequal_size() -> None:
-    # a triangle 0-1-2 with a tail 3: one edge of four is cut; cluster {3} is all cut, the triangle one of seven ends
+    # a triangle 0-1-2 with a tail 3: one edge of four is cut; cluster {3} is all cut, the triangle
+    # one of seven ends
     edges = np.array([[0, 1, 2, 0], [1, 2, 0, 3]])
     edge_index, clusters = np.concatenate([edges, edges[::-1]], axis=1), np.array([0, 0, 0, 1])
     assert cm.conductance(edge_index, clusters) == pytest.approx((1 / 7 + 1) / 2)
@@ -169,12 +201,16 @@ def test_macro_f1_equals_sklearn_when_clusters_are_the_classes_renamed_with_erro
     labels, _ = draw(3, 3, seed=0)
     found = labels.copy()
     found[:5] = (found[:5] + 1) % 3
-    assert cm.clustering_macro_f1(labels, (found + 1) % 3) == pytest.approx(f1_score(labels, found, average="macro"))
+    assert cm.clustering_macro_f1(labels, (found + 1) % 3) == pytest.approx(
+        f1_score(labels, found, average="macro")
+    )
 
 
 @pytest.mark.parametrize("metric", [cm.modularity, cm.conductance, cm.pooled_conductance])
 def test_edge_metrics_refuse_what_is_undefined(metric) -> None:
-    with pytest.raises(ValueError, match="the graph has no edges: modularity and conductance are undefined"):
+    with pytest.raises(
+        ValueError, match="the graph has no edges: modularity and conductance are undefined"
+    ):
         metric(np.zeros((2, 0), dtype=int), np.array([0, 1]))
     with pytest.raises(ValueError, match=r"edge_index has shape \(3, 2\); it must be 2×E"):
         metric(np.zeros((3, 2), dtype=int), np.array([0, 1]))
@@ -191,7 +227,10 @@ def test_edge_metrics_refuse_what_is_undefined(metric) -> None:
     ],
 )
 def test_agreement_metrics_refuse_arrays_that_do_not_pair(metric) -> None:
-    with pytest.raises(ValueError, match=r"labels \(2,\) and clusters \(3,\) must be two non-empty arrays of the same length"):
+    with pytest.raises(
+        ValueError,
+        match=r"labels \(2,\) and clusters \(3,\) must be two non-empty arrays of the same length",
+    ):
         metric(np.array([0, 1]), np.array([0, 1, 1]))
     with pytest.raises(ValueError, match="non-empty"):
         metric(np.array([], dtype=int), np.array([], dtype=int))

@@ -12,10 +12,10 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.config import load
-from gclbench.graph import Contrast, Embedding, Graph, Unsupported, make_graph
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.component.registry import TASKS
+from gclbench.config.validation import load
+from gclbench.embedding import Contrast, Embedding
+from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.tasks import contrast_metrics
 from gclbench.tasks.contrast import ContrastAnalysis
 from gclbench.tasks.contrast_metrics import (
@@ -25,6 +25,7 @@ from gclbench.tasks.contrast_metrics import (
     row_areas,
     weight_scores,
 )
+from gclbench.training.streams import Streams
 
 NODES = 23
 LABELS = torch.tensor([0, 1, 2, 0, 1, 0, -1, 2, 2, 0, 1, 1, 0, 2, -1, 1, 0, 0, 1, 2, 2, 0, 1])
@@ -32,7 +33,10 @@ BLOCKS = (1, 5 * NODES, 10_000)
 
 
 def unit(seed: int) -> Tensor:
-    return normalize(torch.randn(NODES, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), dim=1)
+    return normalize(
+        torch.randn(NODES, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64),
+        dim=1,
+    )
 
 
 def dot(a: Tensor, b: Tensor) -> float:
@@ -91,9 +95,22 @@ def test_weight_scores() -> None:
         mean = sum(float(weights[i, j]) for j in range(NODES) if j != i) / (NODES - 1)
         others = [j for j in range(NODES) if j != i and LABELS[j] >= 0]
         for j in others:
-            is_same, suspected = bool(LABELS[i] == LABELS[j]), float(weights[i, j]) < mean * (1 - 1e-6)
-            pairs, same, suspects, found = pairs + 1, same + is_same, suspects + suspected, found + (is_same and suspected)
-        areas.append(roc_auc_score([bool(LABELS[i] != LABELS[j]) for j in others], [float(weights[i, j]) for j in others]))
+            is_same, suspected = (
+                bool(LABELS[i] == LABELS[j]),
+                float(weights[i, j]) < mean * (1 - 1e-6),
+            )
+            pairs, same, suspects, found = (
+                pairs + 1,
+                same + is_same,
+                suspects + suspected,
+                found + (is_same and suspected),
+            )
+        areas.append(
+            roc_auc_score(
+                [bool(LABELS[i] != LABELS[j]) for j in others],
+                [float(weights[i, j]) for j in others],
+            )
+        )
     scores = weight_scores(rows_of(weights), LABELS)
     assert scores == pytest.approx(
         {
@@ -103,13 +120,18 @@ def test_weight_scores() -> None:
             "weight_auc": float(np.mean(areas)),
         }
     )
-    assert scores["false_negative_precision"] > scores["same_class_share"] and scores["weight_auc"] > 0.6, "the weights do know"
+    assert (
+        scores["false_negative_precision"] > scores["same_class_share"]
+        and scores["weight_auc"] > 0.6
+    ), "the weights do know"
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-7])
 def test_equal_weights_suspect_nobody(noise: float) -> None:
     """Not even when single precision leaves them unequal in the last digit."""
-    weights = torch.ones(NODES, NODES) + noise * torch.randn(NODES, NODES, generator=torch.Generator().manual_seed(0))
+    weights = torch.ones(NODES, NODES) + noise * torch.randn(
+        NODES, NODES, generator=torch.Generator().manual_seed(0)
+    )
     scores = weight_scores(rows_of(weights), LABELS)
     assert scores["false_negative_recall"] == 0.0
     assert "false_negative_precision" not in scores
@@ -129,12 +151,16 @@ def test_areas_of_rows_without_both_kinds_are_not_numbers() -> None:
     weight = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 2.0, 0.0]])
     low = torch.tensor([[True, False, False], [False, False, False], [True, False, False]])
     high = torch.tensor([[False, True, True], [True, True, True], [False, True, True]])
-    assert row_areas(weight, low, high).tolist() == pytest.approx([1.0, math.nan, 0.25], nan_ok=True)
+    assert row_areas(weight, low, high).tolist() == pytest.approx(
+        [1.0, math.nan, 0.25], nan_ok=True
+    )
 
 
 @pytest.mark.usefixtures("block")
 def test_mixture_scores() -> None:
-    shares = torch.rand(NODES, NODES, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    shares = torch.rand(
+        NODES, NODES, generator=torch.Generator().manual_seed(3), dtype=torch.float64
+    )
     shares[shares < 0.5] = 0
     shares[4] = 0
     shares[4, 4] = 1  # mixes nothing in
@@ -146,13 +172,26 @@ def test_mixture_scores() -> None:
         entropy.append(-sum(share * math.log(share) for share in row if share > 0))
         if LABELS[i] < 0:
             continue
-        parts = [(row[j], bool(LABELS[i] == LABELS[j])) for j in range(NODES) if j != i and LABELS[j] >= 0]
+        parts = [
+            (row[j], bool(LABELS[i] == LABELS[j]))
+            for j in range(NODES)
+            if j != i and LABELS[j] >= 0
+        ]
         if sum(share for share, _ in parts) > 0:
-            same_class.append(sum(share for share, same in parts if same) / sum(share for share, _ in parts))
+            same_class.append(
+                sum(share for share, same in parts if same) / sum(share for share, _ in parts)
+            )
     assert mixture_scores(rows_of(shares), LABELS) == pytest.approx(
-        {"mix_self": np.mean(own), "mix_entropy": np.mean(entropy), "mix_same_class": np.mean(same_class)}
+        {
+            "mix_self": np.mean(own),
+            "mix_entropy": np.mean(entropy),
+            "mix_same_class": np.mean(same_class),
+        }
     )
-    assert mixture_scores(rows_of(torch.eye(NODES)), LABELS) == {"mix_self": 1.0, "mix_entropy": 0.0}
+    assert mixture_scores(rows_of(torch.eye(NODES)), LABELS) == {
+        "mix_self": 1.0,
+        "mix_entropy": 0.0,
+    }
 
 
 def plain_tau0(u: Tensor, v: Tensor, tau: float, tuples: list[list[int]]) -> list[float]:
@@ -184,12 +223,18 @@ def test_tau0(tau: float) -> None:
     tuples = list(order.split(9))
     wanted = plain_tau0(u, v, tau, [members.tolist() for members in tuples])
     assert len(wanted) > 10
-    assert sorted(false_negative_effect(u, v, LABELS, tau, tuples).tolist()) == pytest.approx(sorted(wanted), rel=1e-9)
+    assert sorted(false_negative_effect(u, v, LABELS, tau, tuples).tolist()) == pytest.approx(
+        sorted(wanted), rel=1e-9
+    )
 
 
 def test_tau0_at_the_smallest_temperature_is_finite() -> None:
     u = unit(0)
-    assert bool(false_negative_effect(u, unit(1), LABELS, 1e-3, list(torch.arange(NODES).split(9))).isfinite().all())
+    assert bool(
+        false_negative_effect(u, unit(1), LABELS, 1e-3, list(torch.arange(NODES).split(9)))
+        .isfinite()
+        .all()
+    )
 
 
 def test_anchors_without_a_direction_have_no_tau0() -> None:
@@ -201,17 +246,22 @@ def test_anchors_without_a_direction_have_no_tau0() -> None:
     u[3] = 0
     found = false_negative_effect(u, v, LABELS, 0.5, tuples).tolist()
     assert len(found) == len(nearly) - 1
-    # Anchors keep their order: up to node 3 the first ones are the same, from there on the next ones.
+    # Anchors keep their order: up to node 3 the first ones are the same, from there on the next
+    # ones.
     assert found[:3] == pytest.approx(nearly[:3]) and found[3:] == pytest.approx(nearly[4:])
 
 
 def contrast(**changes: object) -> Contrast:
-    return Contrast(**{"u": unit(0), "v": unit(1), "tau": 0.5, "weights": rows_of(noisy_weights()), **changes})  # type: ignore[arg-type]
+    return Contrast(
+        **{"u": unit(0), "v": unit(1), "tau": 0.5, "weights": rows_of(noisy_weights()), **changes}
+    )  # type: ignore[arg-type]
 
 
 def test_everything_together() -> None:
     task = ContrastAnalysis(tuple_size=9)
-    embedding = Embedding(torch.ones(NODES, 2), contrast=contrast(mixture=rows_of(torch.eye(NODES))))
+    embedding = Embedding(
+        torch.ones(NODES, 2), contrast=contrast(mixture=rows_of(torch.eye(NODES)))
+    )
     metrics = task.evaluate(embedding, graph(), None, Streams(0))
     assert metrics == task.evaluate(embedding, graph(), None, Streams(0))
     assert sum(metrics[f"hardness_{number:02d}"] for number in range(1, 21)) == pytest.approx(1)
@@ -219,7 +269,9 @@ def test_everything_together() -> None:
     order = torch.randperm(NODES, generator=Streams(0).torch("tuples"))
     wanted = plain_tau0(unit(0), unit(1), 0.5, [members.tolist() for members in order.split(9)])
     assert metrics["tau0_median"] == pytest.approx(float(np.median(wanted)))
-    assert {"hardness_mean", "same_class_share", "weight_auc", "mix_self", "mix_entropy"} <= set(metrics)
+    assert {"hardness_mean", "same_class_share", "weight_auc", "mix_self", "mix_entropy"} <= set(
+        metrics
+    )
     assert all(type(value) is float for value in metrics.values())
 
 
@@ -231,13 +283,29 @@ def test_only_what_there_is_is_reported() -> None:
 
 def test_methods_without_contrast_and_graphs_without_classes_are_refused() -> None:
     task = ContrastAnalysis()
-    with pytest.raises(Unsupported, match="this method keeps none; try it with method=grace or method=dmat_i"):
+    with pytest.raises(
+        Unsupported, match="this method keeps none; try it with method=grace or method=dmat_i"
+    ):
         task.evaluate(Embedding(torch.ones(NODES, 2)), graph(), None, Streams(0))
-    for labels, count in ((None, 0), (torch.full((NODES,), -1), 0), (torch.zeros(NODES, dtype=torch.long), 1)):
-        with pytest.raises(Unsupported, match=f"'small' has {count} of them; it needs a dataset with two classes or more"):
+    for labels, count in (
+        (None, 0),
+        (torch.full((NODES,), -1), 0),
+        (torch.zeros(NODES, dtype=torch.long), 1),
+    ):
+        with pytest.raises(
+            Unsupported,
+            match=f"'small' has {count} of them; it needs a dataset with two classes or more",
+        ):
             task.split(graph(labels), Streams(0))
-    with pytest.raises(ValueError, match=r"the last views have 23 and 5 rows, but the graph has 23 nodes"):
-        task.evaluate(Embedding(torch.ones(NODES, 2), contrast=contrast(v=unit(1)[:5])), graph(), None, Streams(0))
+    with pytest.raises(
+        ValueError, match=r"the last views have 23 and 5 rows, but the graph has 23 nodes"
+    ):
+        task.evaluate(
+            Embedding(torch.ones(NODES, 2), contrast=contrast(v=unit(1)[:5])),
+            graph(),
+            None,
+            Streams(0),
+        )
 
 
 def test_no_label_is_shown_to_a_method_and_nothing_is_hidden() -> None:
@@ -251,5 +319,7 @@ def test_no_label_is_shown_to_a_method_and_nothing_is_hidden() -> None:
 def test_is_asked_for_by_name() -> None:
     assert TASKS.load("contrast") is ContrastAnalysis
     assert "contrast" not in load([]).components["tasks"], "opt-in"
-    tasks = load(["task=contrast", "method=grace", "dataset=cora", "task.contrast.tuple_size=64"]).components["tasks"]
+    tasks = load(
+        ["task=contrast", "method=grace", "dataset=cora", "task.contrast.tuple_size=64"]
+    ).components["tasks"]
     assert tasks == {"contrast": ContrastAnalysis(tuple_size=64)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench.graph import Embedding
+from gclbench.embedding import Embedding
 from gclbench.tasks.embedding_rows import embedding_rows
 
 Z = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
@@ -31,12 +31,18 @@ def test_rows_are_scaled_only_where_asked(geometry: str, normalize: str, scaled:
 
 
 def test_wrong_number_of_rows() -> None:
-    with pytest.raises(ValueError, match=r"the embedding has shape \(3, 2\), but the graph has 5 nodes; .* a tensor 5×d"):
+    with pytest.raises(
+        ValueError,
+        match=r"the embedding has shape \(3, 2\), but the graph has 5 nodes; .* a tensor 5×d",
+    ):
         embedding_rows(Embedding(Z), 5)
 
 
 def test_values_that_are_not_finite() -> None:
     z = Z.clone()
     z[0, 0], z[2, 1] = float("nan"), float("inf")
-    with pytest.raises(ValueError, match="NaN or infinite values in 2 of 3 rows; training diverged: lower method.lr"):
+    with pytest.raises(
+        ValueError,
+        match="NaN or infinite values in 2 of 3 rows; training diverged: lower method.lr",
+    ):
         embedding_rows(Embedding(z), 3)

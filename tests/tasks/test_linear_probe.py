@@ -12,7 +12,9 @@ from gclbench.tasks.linear_probe import fit_linear_probe
 GRID = [2.0**e for e in range(-10, 11, 2)]
 
 
-def draw(classes: int, n: int = 120, d: int = 6, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def draw(
+    classes: int, n: int = 120, d: int = 6, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, 2 * n)
     x = rng.normal(size=(classes, d))[y] + rng.normal(size=(2 * n, d))
@@ -71,7 +73,10 @@ def test_input_that_allows_no_choice_is_refused() -> None:
     x, y, x_val, y_val = draw(2)
     with pytest.raises(ValueError, match="two classes or more among the training rows; found 1"):
         fit_linear_probe(x, np.zeros_like(y), x_val, y_val, GRID)
-    with pytest.raises(ValueError, match="C is chosen on validation rows from a grid; found 0 rows and 11 values of C"):
+    with pytest.raises(
+        ValueError,
+        match="C is chosen on validation rows from a grid; found 0 rows and 11 values of C",
+    ):
         fit_linear_probe(x, y, x_val[:0], y_val[:0], GRID)
     with pytest.raises(ValueError, match="found 120 rows and 0 values of C"):
         fit_linear_probe(x, y, x_val, y_val, [])

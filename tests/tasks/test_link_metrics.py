@@ -14,7 +14,9 @@ def test_auc_is_the_share_of_ordered_pairs_with_ties_as_one_half(seed: int) -> N
     wins = sum(1.0 if a > b else 0.5 if a == b else 0.0 for a in edges for b in non_edges)
     assert link_metrics.link_auc(edges, non_edges) == pytest.approx(wins / (40 * 30))
     truth = np.r_[np.ones(40), np.zeros(30)]
-    assert link_metrics.link_auc(edges, non_edges) == pytest.approx(roc_auc_score(truth, np.r_[edges, non_edges]))
+    assert link_metrics.link_auc(edges, non_edges) == pytest.approx(
+        roc_auc_score(truth, np.r_[edges, non_edges])
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -40,7 +42,8 @@ def test_logits_are_dot_products_whatever_the_block(monkeypatch: pytest.MonkeyPa
     plain = [sum(float(a) * float(b) for a, b in zip(z[i], z[j], strict=True)) for i, j in pairs.T]
     for size in (4, 31, 100):
         monkeypatch.setattr(link_metrics, "PAIRS_PER_BLOCK", size)
-        # Scores of other pairs first: memory left over from them must not pass for the right answer.
+        # Scores of other pairs first: memory left over from them must not pass for the right
+        # answer.
         link_metrics.pair_logits(z + 1, pairs)
         np.testing.assert_allclose(link_metrics.pair_logits(z, pairs), plain, rtol=1e-12)
 
@@ -55,5 +58,8 @@ def test_large_logits_keep_their_order_where_a_sigmoid_would_tie() -> None:
 
 @pytest.mark.parametrize("metric", [link_metrics.link_auc, link_metrics.link_average_precision])
 def test_a_ranking_without_one_kind_of_pairs_is_refused(metric) -> None:
-    with pytest.raises(ValueError, match="AUC and AP need both kinds of pairs; found scores of 0 edges and 2 non-edges"):
+    with pytest.raises(
+        ValueError,
+        match="AUC and AP need both kinds of pairs; found scores of 0 edges and 2 non-edges",
+    ):
         metric(np.array([]), np.array([0.1, 0.2]))

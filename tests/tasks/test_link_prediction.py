@@ -7,12 +7,13 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from gclbench.component.registry import TASKS
+from gclbench.component.settings import bind
 from gclbench.data.splits import LeakError, Split
-from gclbench.graph import Embedding, Graph, Unsupported, with_features
-from gclbench.hyperparameters import bind
-from gclbench.registry import TASKS
-from gclbench.streams import Streams
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported, with_features
 from gclbench.tasks.link_prediction import LinkPrediction
+from gclbench.training.streams import Streams
 
 Toy = Callable[..., Graph]
 
@@ -38,7 +39,11 @@ def test_training_sees_the_training_edges_in_both_directions_and_no_others(toy: 
     assert visible.edge_index.shape[1] == 2 * len(kept)
     directed = set(map(tuple, visible.edge_index.T.tolist()))
     assert {(v, u) for u, v in directed} == directed
-    assert torch.equal(visible.x, graph.x) and torch.equal(visible.y, graph.y) and visible.name == graph.name
+    assert (
+        torch.equal(visible.x, graph.x)
+        and torch.equal(visible.y, graph.y)
+        and visible.name == graph.name
+    )
     assert torch.equal(visible.val_mask, graph.val_mask)
     assert visible.content_hash != graph.content_hash
     assert pairs(graph.edge_index) == everything
@@ -53,13 +58,19 @@ def test_different_seeds_hide_different_edges(toy: Toy) -> None:
 
 @pytest.mark.parametrize("part", ["val_edges", "test_edges"])
 @pytest.mark.parametrize("flipped", [False, True])
-def test_a_split_that_leaks_is_caught_when_the_graph_is_hidden(toy: Toy, part: str, flipped: bool) -> None:
+def test_a_split_that_leaks_is_caught_when_the_graph_is_hidden(
+    toy: Toy, part: str, flipped: bool
+) -> None:
     graph, task = toy(), LinkPrediction()
     honest = task.split(graph, Streams(0))
     leaked = honest.parts[part][:, :1]
-    shown = np.concatenate([honest.parts["train_edges"], leaked[::-1] if flipped else leaked], axis=1)
+    shown = np.concatenate(
+        [honest.parts["train_edges"], leaked[::-1] if flipped else leaked], axis=1
+    )
     sabotaged = Split(honest.protocol, {**honest.parts, "train_edges": shown})
-    with pytest.raises(LeakError, match=f"1 of .* pairs of '{part}' are edges of the training graph 'toy'"):
+    with pytest.raises(
+        LeakError, match=f"1 of .* pairs of '{part}' are edges of the training graph 'toy'"
+    ):
         task.hide(graph, sabotaged)
 
 
@@ -95,7 +106,9 @@ def test_validation_pairs_are_scored_and_not_shown(toy: Toy) -> None:
     assert visible.validation(Embedding(graph.x)) == metrics["val_auc"] + metrics["val_ap"]
     assert "validation" in with_features(visible, graph.x) and "validation" not in graph
     del visible.validation
-    assert visible.content_hash == content, "what a method may choose by is no part of what it is trained on"
+    assert visible.content_hash == content, (
+        "what a method may choose by is no part of what it is trained on"
+    )
 
 
 def test_an_embedding_that_says_nothing_scores_one_half(toy: Toy) -> None:
@@ -109,11 +122,23 @@ def test_cosine_embeddings_are_normalised_unless_told_otherwise(toy: Toy) -> Non
     graph, task = toy(), LinkPrediction()
     split = task.split(graph, Streams(1))
     stretched = graph.x * torch.logspace(-3, 3, 120)[:, None]
-    unit = task.evaluate(Embedding(torch.nn.functional.normalize(graph.x, dim=1)), graph, split, Streams(1))
-    assert task.evaluate(Embedding(stretched, "cosine"), graph, split, Streams(1)) == pytest.approx(unit)
-    assert LinkPrediction(normalize="l2").evaluate(Embedding(stretched), graph, split, Streams(1)) == pytest.approx(unit)
+    unit = task.evaluate(
+        Embedding(torch.nn.functional.normalize(graph.x, dim=1)), graph, split, Streams(1)
+    )
+    assert task.evaluate(Embedding(stretched, "cosine"), graph, split, Streams(1)) == pytest.approx(
+        unit
+    )
+    assert LinkPrediction(normalize="l2").evaluate(
+        Embedding(stretched), graph, split, Streams(1)
+    ) == pytest.approx(unit)
     raw = task.evaluate(Embedding(stretched), graph, split, Streams(1))
-    assert raw == LinkPrediction(normalize="none").evaluate(Embedding(stretched, "cosine"), graph, split, Streams(1)) != unit
+    assert (
+        raw
+        == LinkPrediction(normalize="none").evaluate(
+            Embedding(stretched, "cosine"), graph, split, Streams(1)
+        )
+        != unit
+    )
 
 
 def test_what_it_does_not_support(toy: Toy) -> None:
@@ -125,6 +150,11 @@ def test_what_it_does_not_support(toy: Toy) -> None:
 
 def test_settings_bind_with_their_bounds() -> None:
     errors: list[str] = []
-    assert bind(LinkPrediction, {"val_fraction": 0.1, "test_fraction": 0.2}, "task", errors) == LinkPrediction(0.1, 0.2)
+    assert bind(
+        LinkPrediction, {"val_fraction": 0.1, "test_fraction": 0.2}, "task", errors
+    ) == LinkPrediction(0.1, 0.2)
     assert bind(LinkPrediction, {"val_fraction": 0, "test_fraction": 0.5}, "task", errors) is None
-    assert [error.partition(" ")[0] for error in errors] == ["task.val_fraction=0", "task.test_fraction=0.5"]
+    assert [error.partition(" ")[0] for error in errors] == [
+        "task.val_fraction=0",
+        "task.test_fraction=0.5",
+    ]

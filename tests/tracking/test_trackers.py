@@ -18,12 +18,21 @@ COMMAND = ["dataset=digits", "task=clustering", "method.epochs=12", "device=cpu"
 def gclbench(folder: Path, *words: str) -> None:
     """In a process of its own: these libraries warn about one thing or another."""
     code = "import sys; from gclbench.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, *COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *COMMAND, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0 and "tracking=" not in done.stderr, done.stderr
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("tensorboard") is None, reason="tensorboard is not installed: pip install 'gclbench[tensorboard]'")
+@pytest.mark.skipif(
+    find_spec("tensorboard") is None,
+    reason="tensorboard is not installed: pip install 'gclbench[tensorboard]'",
+)
 def test_tensorboard_shows_what_the_record_says(tmp_path: Path) -> None:
     gclbench(tmp_path, "tracking=tensorboard")
     (record,) = Store(tmp_path / "runs").scan()
@@ -37,11 +46,17 @@ scalars = {name: [[event.step, event.value] for event in events.Scalars(name)] f
 texts = {name: events.Tensors(name)[0].tensor_proto.string_val[0].decode() for name in events.Tags()["tensors"]}
 print(json.dumps({"scalars": scalars, "texts": texts}))
 """
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["scalars"].pop("loss") == [[step, pytest.approx(loss)] for step, loss in record.fit["curve"]]
-    assert found["scalars"] == {f"metric/{name}": [[12, pytest.approx(value)]] for name, value in record.metrics.items()}
+    assert found["scalars"].pop("loss") == [
+        [step, pytest.approx(loss)] for step, loss in record.fit["curve"]
+    ]
+    assert found["scalars"] == {
+        f"metric/{name}": [[12, pytest.approx(value)]] for name, value in record.metrics.items()
+    }
     assert f"| id | {record.id} |" in found["texts"]["settings/text_summary"]
     assert "| method.epochs | 12 |" in found["texts"]["settings/text_summary"]
     assert "| status | ok |" in found["texts"]["outcome/text_summary"]
@@ -49,14 +64,18 @@ print(json.dumps({"scalars": scalars, "texts": texts}))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("mlflow") is None, reason="mlflow is not installed: pip install 'gclbench[mlflow]'")
+@pytest.mark.skipif(
+    find_spec("mlflow") is None, reason="mlflow is not installed: pip install 'gclbench[mlflow]'"
+)
 def test_mlflow_shows_what_the_record_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     gclbench(tmp_path, "tracking=mlflow")
     gclbench(tmp_path, "tracking=mlflow", "rerun=all")
     (record,) = Store(tmp_path / "runs").scan()
     (run,) = (path.parent for path in (tmp_path / "runs" / "mlruns").glob("*/*/metrics"))
-    assert (run / "tags" / "gclbench.id").read_text() == record.id, "a run that is repeated is one run"
+    assert (run / "tags" / "gclbench.id").read_text() == record.id, (
+        "a run that is repeated is one run"
+    )
     assert (run / "params" / "method.epochs").read_text() == "12"
     assert (run / "tags" / "gclbench.status").read_text() == "ok"
     curve = [line.split() for line in (run / "metrics" / "loss").read_text().splitlines()]

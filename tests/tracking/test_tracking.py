@@ -13,7 +13,7 @@ import pytest
 
 from gclbench import tracking
 from gclbench.cli import main
-from gclbench.config import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, load
 from gclbench.launch.plan import expand
 from gclbench.launch.unit import Unit, perform
 from gclbench.records import Record, RunSpec, Store
@@ -74,7 +74,14 @@ def of(what: str) -> list[tuple[Any, ...]]:
 def run_here(folder: Path, *overrides: str) -> tuple[list[Unit], list[Record]]:
     """Two short runs that share a training."""
     experiment = load(
-        ["dataset=digits", "task=[clustering,classification]", "method.epochs=7", "device=cpu", f"runs_dir={folder}", *overrides]
+        [
+            "dataset=digits",
+            "task=[clustering,classification]",
+            "method.epochs=7",
+            "device=cpu",
+            f"runs_dir={folder}",
+            *overrides,
+        ]
     )
     units = expand([experiment], Store(folder)).units
     for unit in units:
@@ -101,7 +108,15 @@ def test_what_a_tracker_hears(tmp_path: Path) -> None:
     assert report is not None
     for iteration in range(1, 1001):
         report(iteration, 1000, 1 / iteration)
-    record = Record(SPEC.id, {}, "ok", {"acc": 0.5, "auc": float("nan")}, seconds={"fit": 2.5}, device="cpu", command="gclbench")
+    record = Record(
+        SPEC.id,
+        {},
+        "ok",
+        {"acc": 0.5, "auc": float("nan")},
+        seconds={"fit": 2.5},
+        device="cpu",
+        command="gclbench",
+    )
     one.end([record], "interrupted")
     ((run,),) = of("begin")
     assert (run.id, run.name, run.folder, run.runs_dir) == (
@@ -110,13 +125,27 @@ def test_what_a_tracker_hears(tmp_path: Path) -> None:
         tmp_path / SPEC.id,
         tmp_path,
     )
-    assert run.settings["method.lr"] == 0.1 and run.settings["seed"] == 3 and run.settings["method.architecture"] == [4, 2]
+    assert (
+        run.settings["method.lr"] == 0.1
+        and run.settings["seed"] == 3
+        and run.settings["method.architecture"] == [4, 2]
+    )
     points = [point for _, several in of("losses") for point in several]
-    assert points == [(iteration, 1 / iteration) for iteration in range(10, 1001, 10)], "those of the record"
+    assert points == [(iteration, 1 / iteration) for iteration in range(10, 1001, 10)], (
+        "those of the record"
+    )
     assert len(passed_on) == 1000
     ((_, status, reason, metrics, facts),) = of("end")
-    assert (status, reason, metrics) == ("ok", "", {"acc": 0.5}), "numbers that are not finite are no metric"
-    assert facts["seconds.fit"] == "2.5" and facts["device"] == "cpu" and facts["command"] == "gclbench"
+    assert (status, reason, metrics) == (
+        "ok",
+        "",
+        {"acc": 0.5},
+    ), "numbers that are not finite are no metric"
+    assert (
+        facts["seconds.fit"] == "2.5"
+        and facts["device"] == "cpu"
+        and facts["command"] == "gclbench"
+    )
 
 
 def test_a_run_without_a_record_ends_as_said(tmp_path: Path) -> None:
@@ -125,7 +154,9 @@ def test_a_run_without_a_record_ends_as_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["begin", "losses", "end"])
-def test_a_tracker_that_fails_is_told_once(place: str, tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
+def test_a_tracker_that_fails_is_told_once(
+    place: str, tmp_path: Path, monkeypatch: Any, caplog: Any
+) -> None:
     monkeypatch.setattr(Heard, "breaks_in", place)
     one = Tracking("heard", tmp_path, [SPEC, replace(SPEC, seed=4)])
     report = one.hearing(None)
@@ -135,7 +166,8 @@ def test_a_tracker_that_fails_is_told_once(place: str, tmp_path: Path, monkeypat
             report(iteration, 50, 1.0)
         one.end([], "interrupted")
     assert [record.getMessage() for record in caplog.records] == [
-        "tracking=heard failed and is off for this training, which goes on: RuntimeError: the server is gone"
+        "tracking=heard failed and is off for this training, which goes on: RuntimeError: the"
+        " server is gone"
     ]
     assert len(of(place)) == 1
 
@@ -147,26 +179,45 @@ def test_a_tracker_that_hangs_is_left_behind(tmp_path: Path, monkeypatch: Any, c
     with caplog.at_level(logging.WARNING):
         Tracking("heard", tmp_path, [SPEC]).end([], "interrupted")
     assert "tracking=heard has not answered for 0.05 s and is off from here on" in caplog.text
-    assert Tracking("heard", tmp_path, [SPEC]).hearing(None) is None, "the next run does not wait for it again"
+    assert Tracking("heard", tmp_path, [SPEC]).hearing(None) is None, (
+        "the next run does not wait for it again"
+    )
     gate.set()
     for thread in threading.enumerate():
         if thread.name == "gclbench-tracking":
             thread.join(10)  # it ends after all, and would be heard in another test
 
 
-def test_runs_are_the_same_with_a_tracker_and_with_a_broken_one(tmp_path: Path, monkeypatch: Any) -> None:
+def test_runs_are_the_same_with_a_tracker_and_with_a_broken_one(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
     _, plain = run_here(tmp_path / "plain")
     _, tracked = run_here(tmp_path / "tracked", "tracking=heard")
     ends = {run_id: (status, metrics) for run_id, status, _, metrics, _ in of("end")}
     assert ends == {record.id: ("ok", record.metrics) for record in plain}
     curve = plain[0].fit["curve"]
     for record in plain:
-        assert [list(point) for run_id, points in of("losses") if run_id == record.id for point in points] == curve
+        assert [
+            list(point)
+            for run_id, points in of("losses")
+            if run_id == record.id
+            for point in points
+        ] == curve
     monkeypatch.setattr(Heard, "breaks_in", "losses")
     _, broken = run_here(tmp_path / "broken", "tracking=heard")
     for one, two, three in zip(plain, tracked, broken, strict=True):
-        assert (one.id, one.metrics, one.fit, one.command) == (two.id, two.metrics, two.fit, two.command)
-        assert (one.id, one.metrics, one.fit, one.command) == (three.id, three.metrics, three.fit, three.command)
+        assert (one.id, one.metrics, one.fit, one.command) == (
+            two.id,
+            two.metrics,
+            two.fit,
+            two.command,
+        )
+        assert (one.id, one.metrics, one.fit, one.command) == (
+            three.id,
+            three.metrics,
+            three.fit,
+            three.command,
+        )
         assert "tracking" not in one.to_json()
 
 
@@ -177,7 +228,7 @@ def test_what_is_recorded_is_not_run_again_for_a_tracker(tmp_path: Path) -> None
 
 
 def test_an_interrupted_run_is_told(tmp_path: Path, monkeypatch: Any) -> None:
-    from gclbench.watch import Watch
+    from gclbench.training.watch import Watch
 
     def interrupt(self: Watch, *_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
@@ -190,7 +241,7 @@ def test_an_interrupted_run_is_told(tmp_path: Path, monkeypatch: Any) -> None:
 
 def test_the_tracker_travels_with_the_unit(tmp_path: Path) -> None:
     experiment = load(["method=kmeans", "device=cpu", "tracking=heard", f"runs_dir={tmp_path}"])
-    (unit, *_) = expand([experiment], Store(tmp_path)).units
+    unit, *_ = expand([experiment], Store(tmp_path)).units
     assert Unit.from_plain(unit.plain()).tracking == "heard"
     older = {key: value for key, value in unit.plain().items() if key != "tracking"}
     assert Unit.from_plain(older).tracking is None
@@ -210,10 +261,17 @@ def test_wrong_values(value: str, message: str) -> None:
         load([f"tracking={value}"])
 
 
-def test_a_missing_package_is_said_before_anything_starts(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_missing_package_is_said_before_anything_starts(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
     monkeypatch.setattr(Heard, "package", "no_such_package")
     assert main(["method=kmeans", "tracking=heard", f"runs_dir={tmp_path / 'runs'}"]) == 2
-    message = "tracking=heard needs the package no_such_package, which is not installed: pip install 'gclbench[heard]'"
+    message = (
+        "tracking=heard needs the package no_such_package, which is not installed: pip install"
+        " 'gclbench[heard]'"
+    )
     assert capsys.readouterr().err == f"gclbench: {message}\n"
     assert not (tmp_path / "runs").exists()
-    assert load(["tracking=heard", "launcher=ray"]).tracking == "heard", "what the nodes have is not known here"
+    assert load(["tracking=heard", "launcher=ray"]).tracking == "heard", (
+        "what the nodes have is not known here"
+    )

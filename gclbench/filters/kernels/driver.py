@@ -1,7 +1,9 @@
-"""Loading machine code onto a GPU and launching it: the few calls of the CUDA driver that torch does not offer.
+"""Loading machine code onto a GPU and launching it: the few calls of the CUDA driver that torch
+does not offer.
 
-Work goes to torch's current stream, in the device's primary context, which is the one torch uses; so it is ordered with
-torch's own kernels, can be captured in a CUDA graph, and sees devices as CUDA_VISIBLE_DEVICES numbers them.
+Work goes to torch's current stream, in the device's primary context, which is the one torch uses;
+so it is ordered with torch's own kernels, can be captured in a CUDA graph, and sees devices as
+CUDA_VISIBLE_DEVICES numbers them.
 """
 
 from __future__ import annotations
@@ -49,14 +51,17 @@ class Driver:
             for name, arguments in _PROTOTYPES.items():
                 getattr(self._library, name).argtypes = arguments
         except (OSError, AttributeError) as error:
-            raise Unavailable(f"NVIDIA's driver library libcuda.so.1 cannot be used ({error})") from error
+            raise Unavailable(
+                f"NVIDIA's driver library libcuda.so.1 cannot be used ({error})"
+            ) from error
         self._contexts: dict[int, c_void_p] = {}
         self._lock = threading.Lock()
         self._check("cuInit", 0)
 
     @contextmanager
     def context(self, device: int) -> Iterator[None]:
-        """The device's primary context is current inside; a thread that has made no CUDA call yet has none."""
+        """The device's primary context is current inside; a thread that has made no CUDA call yet
+        has none."""
         with self._lock:
             if device not in self._contexts:
                 handle, context = c_int(), c_void_p()
@@ -86,7 +91,10 @@ class Driver:
             text = c_char_p()
             self._library.cuGetErrorString(status, byref(text))
             kind = LaunchError if function == "cuLaunchKernel" else Unavailable
-            raise kind(f"{function} failed: {(text.value or b'unknown error').decode()} (CUDA error {status})")
+            raise kind(
+                f"{function} failed: {(text.value or b'unknown error').decode()} (CUDA error"
+                f" {status})"
+            )
 
 
 class Module:
@@ -96,23 +104,42 @@ class Module:
         self._driver, self._handle, self._device = driver, handle, device
         self._functions: dict[str, c_void_p] = {}
 
-    def launch(self, name: str, grid: tuple[int, int], block: int, arguments: Sequence[Argument]) -> None:
+    def launch(
+        self, name: str, grid: tuple[int, int], block: int, arguments: Sequence[Argument]
+    ) -> None:
         """Puts kernel `name` on torch's current stream of the device.
 
         Args:
-            arguments: one ctypes value per parameter, of its exact type; the driver copies them before it returns.
+            arguments: one ctypes value per parameter, of its exact type; the driver copies them
+                before it returns.
 
         Raises:
             LaunchError: when the driver refuses the launch.
         """
-        pointers = (c_void_p * len(arguments))(*(ctypes.addressof(argument) for argument in arguments))
+        pointers = (c_void_p * len(arguments))(
+            *(ctypes.addressof(argument) for argument in arguments)
+        )
         stream = torch.cuda.current_stream(self._device).cuda_stream
         with self._driver.context(self._device):
             if name not in self._functions:
                 function = c_void_p()
-                self._driver._check("cuModuleGetFunction", byref(function), self._handle, name.encode())
+                self._driver._check(
+                    "cuModuleGetFunction", byref(function), self._handle, name.encode()
+                )
                 self._functions[name] = function
-            self._driver._check("cuLaunchKernel", self._functions[name], *grid, 1, block, 1, 1, 0, stream, pointers, None)
+            self._driver._check(
+                "cuLaunchKernel",
+                self._functions[name],
+                *grid,
+                1,
+                block,
+                1,
+                1,
+                0,
+                stream,
+                pointers,
+                None,
+            )
 
 
 @functools.cache

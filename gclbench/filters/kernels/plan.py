@@ -1,4 +1,5 @@
-"""The order in which the CUDA kernel takes the rows of a matrix: longest first, the longest ones in pieces."""
+"""The order in which the CUDA kernel takes the rows of a matrix: longest first, the longest ones in
+pieces."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ SPLIT = 512
 """A row with more entries than this, a hub, is summed in segments of this length."""
 
 CLASSES = (0, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
-"""Upper ends of the length classes: the rows that one warp takes together are of one class; within a class they keep their order,
-and with it what neighbouring rows have in common."""
+"""Upper ends of the length classes: the rows that one warp takes together are of one class; within
+a class they keep their order, and with it what neighbouring rows have in common."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Plan:
     """Work items of one matrix.
 
     Attributes:
-        items: (T, 2) int64: first entry; length in the upper and the row in the lower 32 bits, or ~s for segment s of the hubs.
+        items: (T, 2) int64: first entry; length in the upper and the row in the lower 32 bits, or
+            ~s for segment s of the hubs.
         segments: how many items are segments; they come first.
         hubs: (H, 3) int64: row, first segment, one past its last segment.
         entries: of the matrix.
@@ -46,7 +48,10 @@ def planned(pointers: Tensor) -> Plan:
     device = pointers.device
     length = pointers.diff()
     if int(pointers[0]) != 0 or bool((length < 0).any()):
-        raise ValueError("pointers must begin at 0 and never fall: they are the row starts of a matrix in compressed rows")
+        raise ValueError(
+            "pointers must begin at 0 and never fall: they are the row starts of a matrix in"
+            " compressed rows"
+        )
     is_hub = length > SPLIT
     rows = torch.nonzero(~is_hub)[:, 0]
     classes = torch.bucketize(length[rows], torch.tensor(CLASSES, device=device)).to(torch.uint8)
@@ -64,7 +69,9 @@ def planned(pointers: Tensor) -> Plan:
     items[: len(segment), 1] = (remaining << 32) | (~segment & 0xFFFFFFFF)
     items[len(segment) :, 0] = pointers[rows]
     items[len(segment) :, 1] = (length[rows] << 32) | rows
-    return Plan(items, len(segment), torch.stack([hubs, ends - pieces, ends], dim=1), int(pointers[-1]))
+    return Plan(
+        items, len(segment), torch.stack([hubs, ends - pieces, ends], dim=1), int(pointers[-1])
+    )
 
 
 _kept = WeakTensorKeyDictionary()

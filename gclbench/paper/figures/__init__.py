@@ -1,7 +1,7 @@
 """Figures of the papers, from records alone.
 
-`FIGURES` holds what there is; `draw`, `svg`, `png`, `caption` and `command` are of one figure, `write_all` makes the committed files.
-matplotlib is imported when something is drawn.
+`FIGURES` holds what there is; `draw`, `svg`, `png`, `caption` and `command` are of one figure,
+`write_all` makes the committed files. matplotlib is imported when something is drawn.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def find_figure(name: str) -> Figure:
     if name in FIGURES:
         return FIGURES[name]
     if name in TABLES:
-        raise UnknownFigure(f"'{name}' is a table: gclbench table {name}. Known figures: {', '.join(FIGURES)}")
+        raise UnknownFigure(
+            f"'{name}' is a table: gclbench table {name}. Known figures: {', '.join(FIGURES)}"
+        )
     raise UnknownFigure(unknown_id("figure", name, [*FIGURES]))
 
 
@@ -74,18 +76,25 @@ def command(figure: Figure, datasets: Sequence[str] = ()) -> list[str]:
     return figure.commands(tuple(datasets) or figure.datasets)
 
 
-def draw(figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False) -> Canvas:
+def draw(
+    figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False
+) -> Canvas:
     """The matplotlib figure.
 
     Raises:
         MissingMatplotlib: when it is not installed.
     """
     shown = content(figure, collection, datasets)
-    return _output().drawn(figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else "")
+    return _output().drawn(
+        figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else ""
+    )
 
 
-def svg(figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False) -> str:
-    """An SVG document from `<svg` on, the same bytes for the same records; its ids begin with the figure's.
+def svg(
+    figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False
+) -> str:
+    """An SVG document from `<svg` on, the same bytes for the same records; its ids begin with the
+    figure's.
 
     Args:
         captioned: with the caption below the panels.
@@ -98,14 +107,18 @@ def svg(figure: Figure, collection: Collection, datasets: Sequence[str] = (), ca
     return _output().svg(stem(figure), figure.title, shown.panels, text)
 
 
-def png(figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False) -> bytes:
+def png(
+    figure: Figure, collection: Collection, datasets: Sequence[str] = (), captioned: bool = False
+) -> bytes:
     """A PNG, the same bytes for the same records on one machine.
 
     Raises:
         MissingMatplotlib: when it is not installed.
     """
     shown = content(figure, collection, datasets)
-    return _output().png(figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else "")
+    return _output().png(
+        figure.title, shown.panels, captions.caption(figure, shown, datasets) if captioned else ""
+    )
 
 
 def stem(figure: Figure) -> str:
@@ -124,7 +137,9 @@ def files(collection: Collection) -> dict[str, bytes]:
     for figure in FIGURES.values():
         shown = content(figure, collection)
         text = captions.caption(figure, shown)
-        made[f"{stem(figure)}.svg"] = _output().svg(stem(figure), figure.title, shown.panels, text).encode()
+        made[f"{stem(figure)}.svg"] = (
+            _output().svg(stem(figure), figure.title, shown.panels, text).encode()
+        )
         lines += [f"## {figure.id}", "", f"![{figure.title}]({stem(figure)}.svg)", "", text, ""]
         lines += ["```", *command(figure), "```", ""]
     made[CAPTIONS] = "\n".join(lines).encode()
@@ -153,6 +168,7 @@ def _output() -> ModuleType:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise MissingMatplotlib(
-            "figures are drawn with matplotlib, which is not installed; pip install 'matplotlib>=3.8'"
+            "figures are drawn with matplotlib, which is not installed; pip install"
+            " 'matplotlib>=3.8'"
         ) from error
     return module

@@ -12,7 +12,8 @@ from gclbench.records import STATUSES, Record
 
 
 def caption(figure: Figure, content: Content, datasets: Sequence[str] = ()) -> str:
-    """One paragraph to go with the title: what is seen, of which runs, at which commits, and what is missing.
+    """One paragraph to go with the title: what is seen, of which runs, at which commits, and what
+    is missing.
 
     Args:
         datasets: those asked for instead of the figure's own.
@@ -28,7 +29,9 @@ def caption(figure: Figure, content: Content, datasets: Sequence[str] = ()) -> s
         sentences.append(f"{which}: {', '.join(reasons)}.")
     if any(panel.empty and panel.missing == NOT_RUN for panel in content.panels):
         which = f" --dataset {' '.join(datasets)}" if datasets else ""
-        sentences.append(f"`gclbench figure {figure.id}{which} --command` prints what would make it.")
+        sentences.append(
+            f"`gclbench figure {figure.id}{which} --command` prints what would make it."
+        )
     return " ".join(sentence.strip() for sentence in sentences)
 
 
@@ -39,7 +42,11 @@ def _runs(records: Iterable[Record]) -> str:
     parts = [
         ", ".join(sorted({record.name("dataset") for record in found})),
         _seeds({record.seed for record in found}),
-        *(f"{statuses[status]} {SHOWN_STATUS.get(status, status)}" for status in STATUSES if statuses[status]),
+        *(
+            f"{statuses[status]} {SHOWN_STATUS.get(status, status)}"
+            for status in STATUSES
+            if statuses[status]
+        ),
     ]
     commits = sorted({str(record.environment.get("commit", "unknown")) for record in found})
     parts.append(f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}")

@@ -17,8 +17,10 @@ class Figure:
     """A figure of a paper.
 
     Attributes:
-        id: `dmat/3`. title: one line. says: one or two sentences on what is to be seen and how ours differs from the printed one.
-        datasets: the paper's. stand_ins: shown when the paper's has no run, the first that has one; for figures of one dataset.
+        id: `dmat/3`. title: one line. says: one or two sentences on what is to be seen and how ours
+            differs from the printed one.
+        datasets: the paper's. stand_ins: shown when the paper's has no run, the first that has one;
+            for figures of one dataset.
         build: its content. commands: the runs that it needs, of some datasets.
     """
 

@@ -1,4 +1,5 @@
-"""Panels as a matplotlib figure: fixed places, colours that most colour-blind readers tell apart, line styles and markers for grey."""
+"""Panels as a matplotlib figure: fixed places, colours that most colour-blind readers tell apart,
+line styles and markers for grey."""
 
 from __future__ import annotations
 
@@ -19,10 +20,30 @@ from gclbench.paper.figures.panels import UNKNOWN, Box, Cloud, Panel, Series
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
 """Okabe and Ito's, without the yellow that white paper swallows."""
-CLASS_COLOURS = ("#332288", "#CC6677", "#DDAA33", "#117733", "#88CCEE", "#882255", "#44AA99", "#999933", "#AA4499", "#000000")
+CLASS_COLOURS = (
+    "#332288",
+    "#CC6677",
+    "#DDAA33",
+    "#117733",
+    "#88CCEE",
+    "#882255",
+    "#44AA99",
+    "#999933",
+    "#AA4499",
+    "#000000",
+)
 """Tol's muted ones."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-STYLES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)), (0, (3, 1, 1, 1)))
+STYLES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (7, 2)),
+    (0, (3, 1, 1, 1)),
+)
 GREY = "#666666"
 
 PANEL = (3.3, 2.75)
@@ -87,19 +108,32 @@ def canvas(title: str, panels: Sequence[Panel], caption: str) -> Canvas:
     made = Canvas(figsize=(width, height), dpi=100)
     for number, text in enumerate(heading):
         place = height - 0.1 - TITLE_LINE * number
-        made.text(0.12 / width, place / height, text, ha="left", va="top", fontsize=8.5, fontweight="bold")
+        made.text(
+            0.12 / width, place / height, text, ha="left", va="top", fontsize=8.5, fontweight="bold"
+        )
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
         left = column * panel_width + inset["left"]
         bottom = footer + (rows - 1 - row) * PANEL[1] + inset["bottom"]
-        size = (panel_width - inset["left"] - inset["right"], PANEL[1] - inset["bottom"] - inset["top"])
+        size = (
+            panel_width - inset["left"] - inset["right"],
+            PANEL[1] - inset["bottom"] - inset["top"],
+        )
         axes = made.add_axes((left / width, bottom / height, size[0] / width, size[1] / height))
         _fill(axes, panel)
     for word in {panel.alike for panel in panels if panel.alike}:
-        _alike([axes for axes, panel in zip(made.axes, panels, strict=True) if panel.alike == word and not panel.empty])
+        _alike(
+            [
+                axes
+                for axes, panel in zip(made.axes, panels, strict=True)
+                if panel.alike == word and not panel.empty
+            ]
+        )
     for number, text in enumerate(lines):
         place = footer - 0.05 - CAPTION_LINE * number
-        made.text(0.12 / width, place / height, text, ha="left", va="top", fontsize=6.5, color="#444444")
+        made.text(
+            0.12 / width, place / height, text, ha="left", va="top", fontsize=6.5, color="#444444"
+        )
     return made
 
 
@@ -120,7 +154,15 @@ def _fill(axes: Axes, panel: Panel) -> None:
     if panel.empty:
         _bare(axes)
         axes.text(
-            0.5, 0.5, panel.missing, transform=axes.transAxes, ha="center", va="center", fontsize=9, color=GREY, style="italic"
+            0.5,
+            0.5,
+            panel.missing,
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=GREY,
+            style="italic",
         )
     elif panel.cloud is not None:
         _bare(axes)
@@ -136,14 +178,20 @@ def _fill(axes: Axes, panel: Panel) -> None:
         lines = panel.series
         if panel.x_scale == "values":
             values = sorted({x for series in lines for x in series.x})
-            lines = tuple(replace(series, x=tuple(float(values.index(x)) for x in series.x)) for series in lines)
+            lines = tuple(
+                replace(series, x=tuple(float(values.index(x)) for x in series.x))
+                for series in lines
+            )
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
             axes.set_xlim(-0.4, len(values) - 0.6)
         _room(axes, panel)
         _lines(axes, lines)
         _steps(axes, panel.steps)
         _boxes(axes, panel.boxes)
-        for axis, logarithmic in ((axes.xaxis, panel.x_scale in ("log", "symlog")), (axes.yaxis, panel.y_log)):
+        for axis, logarithmic in (
+            (axes.xaxis, panel.x_scale in ("log", "symlog")),
+            (axes.yaxis, panel.y_log),
+        ):
             if logarithmic:
                 low, high = axis.get_view_interval()
                 if panel.x_scale != "symlog" and high < 200 * low:
@@ -154,7 +202,8 @@ def _fill(axes: Axes, panel: Panel) -> None:
 
 
 def _room(axes: Axes, panel: Panel) -> None:
-    """Limits of logarithmic axes along which there is a single value, which matplotlib has none for."""
+    """Limits of logarithmic axes along which there is a single value, which matplotlib has none
+    for."""
     for logarithmic, values, limit in (
         (panel.x_scale == "log", {x for series in panel.series for x in series.x}, axes.set_xlim),
         (panel.y_log, {y for series in panel.series for y in series.y}, axes.set_ylim),
@@ -189,7 +238,14 @@ def _lines(axes: Axes, lines: Sequence[Series]) -> None:
         }
         if series.spread:
             axes.errorbar(
-                series.x, series.y, yerr=series.spread, label=series.label, capsize=2, elinewidth=0.7, capthick=0.7, **look
+                series.x,
+                series.y,
+                yerr=series.spread,
+                label=series.label,
+                capsize=2,
+                elinewidth=0.7,
+                capthick=0.7,
+                **look,
             )
         else:
             axes.plot(series.x, series.y, label=series.label, **look)
@@ -201,7 +257,10 @@ def _steps(axes: Axes, lines: Sequence[Series]) -> None:
     for number, series in enumerate(lines):
         half = (series.x[1] - series.x[0]) / 2 if len(series.x) > 1 else 0.5
         edges = [series.x[0] - half, *(x + half for x in series.x)]
-        style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": STYLES[number % len(STYLES)]}
+        style: dict[str, Any] = {
+            "color": COLOURS[number % len(COLOURS)],
+            "linestyle": STYLES[number % len(STYLES)],
+        }
         axes.stairs(series.y, edges, label=series.label, linewidth=1.1, **style)
     if lines:
         # Shares are positive; of a damaged record's the axis is left as it is.
@@ -223,16 +282,29 @@ def _boxes(axes: Axes, boxes: Sequence[Box]) -> None:
     for box in boxes:
         place = sources.index(box.source)
         left = labels.index(box.label) - 0.4 + place * width
-        axes.add_patch(Rectangle((left + 0.03, box.low), width - 0.06, box.high - box.low, linewidth=0.9, **looks[place % 2]))
+        axes.add_patch(
+            Rectangle(
+                (left + 0.03, box.low),
+                width - 0.06,
+                box.high - box.low,
+                linewidth=0.9,
+                **looks[place % 2],
+            )
+        )
         middle = Line2D(
-            [left + 0.03, left + width - 0.03], [box.middle] * 2, color="white" if place % 2 == 0 else "black", linewidth=2
+            [left + 0.03, left + width - 0.03],
+            [box.middle] * 2,
+            color="white" if place % 2 == 0 else "black",
+            linewidth=2,
         )
         axes.add_line(middle)
     axes.set_xlim(-0.6, len(labels) - 0.4)
     axes.set_ylim(min(box.low for box in boxes) / 1.5, max(box.high for box in boxes) * 1.5)
     axes.set_xticks(range(len(labels)), labels)
     axes.grid(False, axis="x")
-    patches: list[Any] = [Patch(label=source, **looks[place % 2]) for place, source in enumerate(sources)]
+    patches: list[Any] = [
+        Patch(label=source, **looks[place % 2]) for place, source in enumerate(sources)
+    ]
     axes.legend(handles=patches, loc="upper right", borderpad=0.3)
 
 
@@ -243,16 +315,35 @@ def _map(axes: Axes, cloud: Cloud) -> None:
     middle = ((x.min() + x.max()) / 2, (y.min() + y.max()) / 2)
     window = axes.get_window_extent()
     wide = window.width / window.height
-    half = (0.53 * max(np.ptp(x), np.ptp(y) * wide, 1e-9), 0.53 * max(np.ptp(y), np.ptp(x) / wide, 1e-9))
+    half = (
+        0.53 * max(np.ptp(x), np.ptp(y) * wide, 1e-9),
+        0.53 * max(np.ptp(y), np.ptp(x) / wide, 1e-9),
+    )
     axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
     axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
     kinds = [int(kind) for kind in np.unique(classes)]
     for kind in kinds:
         here = classes == kind
         colour = "#bbbbbb" if kind == UNKNOWN else CLASS_COLOURS[kind % len(CLASS_COLOURS)]
-        ends = np.stack([np.stack([x[here], y[here]], axis=1), np.stack([x[here] + 1e-5 * reach, y[here]], axis=1)], axis=1)
+        ends = np.stack(
+            [
+                np.stack([x[here], y[here]], axis=1),
+                np.stack([x[here] + 1e-5 * reach, y[here]], axis=1),
+            ],
+            axis=1,
+        )
         path = Path(ends.reshape(-1, 2), [Path.MOVETO, Path.LINETO] * int(here.sum()))
-        axes.add_patch(PathPatch(path, fill=False, edgecolor=colour, linewidth=1.7, capstyle="round", alpha=0.85, snap=False))
+        axes.add_patch(
+            PathPatch(
+                path,
+                fill=False,
+                edgecolor=colour,
+                linewidth=1.7,
+                capstyle="round",
+                alpha=0.85,
+                snap=False,
+            )
+        )
     for kind in kinds:
         if kind != UNKNOWN:
             here = classes == kind
@@ -264,4 +355,12 @@ def _map(axes: Axes, cloud: Cloud) -> None:
                 "linewidth": 0.5,
                 "alpha": 0.85,
             }
-            axes.text(*place, str(kind), ha="center", va="center", fontsize=6.5, fontweight="bold", bbox=frame)
+            axes.text(
+                *place,
+                str(kind),
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                fontweight="bold",
+                bbox=frame,
+            )

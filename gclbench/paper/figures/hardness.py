@@ -1,4 +1,5 @@
-"""Negatives (paper 000, Figures 5 and 6): τ⁰, and how similar nodes of different classes are, from runs of task=contrast."""
+"""Negatives (paper 000, Figures 5 and 6): τ⁰, and how similar nodes of different classes are, from
+runs of task=contrast."""
 
 from __future__ import annotations
 
@@ -6,17 +7,26 @@ from collections.abc import Sequence
 
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import GNNBP, RAW, TRAINED, Condition, is_, is_not
+from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Box, Content, Panel, Series
 from gclbench.paper.figures.selection import groups_of, holding, most, on
+from gclbench.paper.papers.dmat import DMAT_I
 from gclbench.paper.reference import printed_values
-from gclbench.paper.shipped import own_negatives
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables.dmat import DMAT_I
 from gclbench.records import Record
 
 TASK = "contrast"
-DATASETS = ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo", "coauthor_cs", "coauthor_phy")
+DATASETS = (
+    "acm",
+    "dblp",
+    "cora",
+    "citeseer",
+    "pubmed",
+    "amazon_photo",
+    "coauthor_cs",
+    "coauthor_phy",
+)
 QUARTILES = {"q1": "tau0_q1", "median": "tau0_median", "q3": "tau0_q3"}
 """Printed name to ours."""
 
@@ -68,7 +78,8 @@ def _printed(dataset: str, name: str) -> float | None:
 
 
 def hardness(collection: Collection, datasets: Sequence[str]) -> Content:
-    """The three stages, a line per dataset, and the contrastive methods on the dataset that has the most of them."""
+    """The three stages, a line per dataset, and the contrastive methods on the dataset that has the
+    most of them."""
     shown = tuple(datasets) or DATASETS
     found = groups_of(collection, TASK, datasets=shown)
     panels: list[Panel] = []
@@ -92,7 +103,9 @@ def hardness(collection: Collection, datasets: Sequence[str]) -> Content:
 
 
 def _panel(title: str, lines: Sequence[Series]) -> Panel:
-    return Panel(title, "cosine of pairs of different classes", "share of pairs, percent", steps=tuple(lines))
+    return Panel(
+        title, "cosine of pairs of different classes", "share of pairs, percent", steps=tuple(lines)
+    )
 
 
 def histogram(label: str, group: Group) -> list[Series]:
@@ -105,13 +118,20 @@ def histogram(label: str, group: Group) -> list[Series]:
 
 
 def _methods(groups: Sequence[Group]) -> dict[str, Group]:
-    """Method, and strategy where it is not the method's own, to the setting with the most runs; the features are no method."""
+    """Method, and strategy where it is not the method's own, to the setting with the most runs; the
+    features are no method."""
     by_label: dict[str, list[Group]] = {}
     for group in holding(groups, is_not("method.name", "kmeans"), TRAINED):
         method, negatives = group.name("method"), group.name("negatives")
-        by_label.setdefault(method if negatives == own_negatives(method) else f"{method} + {negatives}", []).append(group)
+        by_label.setdefault(
+            method if negatives == own_negatives(method) else f"{method} + {negatives}", []
+        ).append(group)
     chosen = {label: most(by_label[label]) for label in sorted(by_label)}
-    return {label: group for label, group in chosen.items() if group is not None and histogram(label, group)}
+    return {
+        label: group
+        for label, group in chosen.items()
+        if group is not None and histogram(label, group)
+    }
 
 
 FIGURES = (
@@ -119,24 +139,31 @@ FIGURES = (
         id="dmat/5",
         title="τ⁰ of DMAT-i (DMT / DMAT / DMAT-i paper, Figure 5 and Table 5)",
         says=(
-            "Boxes reach from the lower to the upper quartile over nodes, the line in them is the median; ours are means over runs. How "
-            "the paper draws its tuples is not said (docs/choices.md)."
+            "Boxes reach from the lower to the upper quartile over nodes, the line in them is the"
+            " median; ours are means over runs. How the paper draws its tuples is not said"
+            " (docs/choices.md)."
         ),
         datasets=DATASETS,
         build=tau0,
-        commands=lambda datasets: [f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3"],
+        commands=lambda datasets: [
+            f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3"
+        ],
     ),
     Figure(
         id="dmat/6",
         title="Negative hardness (DMT / DMAT / DMAT-i paper, Figure 6)",
         says=(
-            "Share of the pairs of nodes of different classes by their cosine, in twenty bins, means over runs. (a) and (b) of the "
-            "features, (c) and the methods of the last two views of the training."
+            "Share of the pairs of nodes of different classes by their cosine, in twenty bins,"
+            " means over runs. (a) and (b) of the features, (c) and the methods of the last two"
+            " views of the training."
         ),
         datasets=DATASETS,
         build=hardness,
         commands=lambda datasets: [
-            f"gclbench -m method=kmeans filter=none,gnnbp dataset={','.join(datasets)} task=contrast",
+            (
+                f"gclbench -m method=kmeans filter=none,gnnbp dataset={','.join(datasets)}"
+                " task=contrast"
+            ),
             f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3",
             "gclbench -m method=grace,progcl,nml_gcl,augcl dataset=cora task=contrast seeds=3",
         ],

@@ -16,9 +16,9 @@ from gclbench.paper.figures.selection import (
     on,
     shown_dataset,
 )
+from gclbench.paper.papers.contrastive_columns import GRACE, NML
+from gclbench.paper.papers.dmat import DMAT_I
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables.dmat import DMAT_I
-from gclbench.paper.tables.family import GRACE, NML
 from gclbench.records import Record
 
 TASK = "tsne"
@@ -45,13 +45,18 @@ def cloud(record: Record) -> Cloud:
     Raises:
         NoMap: parts are missing, of different lengths, or no numbers.
     """
-    parts = [record.data.get(name) if isinstance(record.data, Mapping) else None for name in ("x", "y", "classes")]
+    parts = [
+        record.data.get(name) if isinstance(record.data, Mapping) else None
+        for name in ("x", "y", "classes")
+    ]
     lists = [part for part in parts if isinstance(part, list)]
     if len(lists) < len(parts) or not lists[0]:
         raise NoMap("it holds no coordinates")
     if len({len(part) for part in lists}) > 1:
         raise NoMap(f"it holds {len(lists[0])} x, {len(lists[1])} y and {len(lists[2])} classes")
-    x, y, classes = (tuple(value for item in part if (value := number(item)) is not None) for part in lists)
+    x, y, classes = (
+        tuple(value for item in part if (value := number(item)) is not None) for part in lists
+    )
     if not len(x) == len(y) == len(classes) == len(lists[0]):
         raise NoMap("a coordinate or class is no number")
     if not all(value.is_integer() for value in classes):
@@ -74,7 +79,9 @@ def side_by_side(panels: Mapping[str, tuple[Condition, ...]], preferred: Sequenc
             shown.append(panel)
             used += [record] if record else []
             remarks += remark
-        return Content(tuple(shown), tuple(used), remarks=(shown_dataset(dataset, preferred[0]), *remarks))
+        return Content(
+            tuple(shown), tuple(used), remarks=(shown_dataset(dataset, preferred[0]), *remarks)
+        )
 
     return content
 
@@ -91,30 +98,50 @@ def _panel(title: str, records: Sequence[Record]) -> tuple[Panel, Record | None,
         except NoMap as error:
             remarks.append(f"{title}: run {record.id} has no map that could be drawn: {error}.")
             continue
-        scores = [("", number(record.metrics.get("silhouette"))), ("on the map ", number(record.data.get("silhouette")))]
+        scores = [
+            ("", number(record.metrics.get("silhouette"))),
+            ("on the map ", number(record.data.get("silhouette"))),
+        ]
         told = [f"{where}{value:.2f}" for where, value in scores if value is not None]
-        return Panel(title, f"silhouette of classes {', '.join(told)}" if told else "", cloud=places), record, remarks
+        return (
+            Panel(title, f"silhouette of classes {', '.join(told)}" if told else "", cloud=places),
+            record,
+            remarks,
+        )
     return Panel(title, missing="no usable map" if remarks else "not run"), None, remarks
 
 
 def _commands(*methods: str) -> Callable[[Sequence[str]], list[str]]:
-    return lambda datasets: [f"gclbench {method} dataset={datasets[0]} task=tsne" for method in methods]
+    return lambda datasets: [
+        f"gclbench {method} dataset={datasets[0]} task=tsne" for method in methods
+    ]
 
 
 FIGURES = (
     Figure(
         id="dmat/3",
-        title="t-SNE maps of raw features, filtered features and embedding (DMT / DMAT / DMAT-i paper, Figure 3)",
-        says="Colours and numbers are classes, numbers at the median of each. Positions in a t-SNE map have no scale.",
+        title=(
+            "t-SNE maps of raw features, filtered features and embedding (DMT / DMAT / DMAT-i"
+            " paper, Figure 3)"
+        ),
+        says=(
+            "Colours and numbers are classes, numbers at the median of each. Positions in a t-SNE"
+            " map have no scale."
+        ),
         datasets=("cora",),
         stand_ins=("citeseer", "acm", "dblp", "digits"),
         build=side_by_side(STAGES, ("cora", "citeseer", "acm", "dblp", "digits")),
-        commands=_commands("method=kmeans filter=none", "method=kmeans filter=gnnbp", "method=dmat_i"),
+        commands=_commands(
+            "method=kmeans filter=none", "method=kmeans filter=gnnbp", "method=dmat_i"
+        ),
     ),
     Figure(
         id="nml/3",
         title="t-SNE maps of GRACE and NML-GCL (NML-GCL paper, Figure 3)",
-        says="Colours and numbers are classes, numbers at the median of each. The same nodes in both maps, 3,000 of larger graphs.",
+        says=(
+            "Colours and numbers are classes, numbers at the median of each. The same nodes in both"
+            " maps, 3,000 of larger graphs."
+        ),
         datasets=("amazon_computers",),
         stand_ins=("cora", "citeseer"),
         build=side_by_side(RIVALS, ("amazon_computers", "cora", "citeseer")),

@@ -32,10 +32,13 @@ def drawn(title: str, panels: Sequence[Panel], caption: str) -> Canvas:
 
 
 def svg(name: str, title: str, panels: Sequence[Panel], caption: str) -> str:
-    """An SVG document, from `<svg` on; ids in it begin with `name`, so that several fit into one page."""
+    """An SVG document, from `<svg` on; ids in it begin with `name`, so that several fit into one
+    page."""
     file = io.StringIO()
     with matplotlib.style.context(["default", {**STYLE, "svg.hashsalt": name}]):
-        canvas(title, panels, caption).savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        canvas(title, panels, caption).savefig(
+            file, format="svg", metadata={"Date": None, "Creator": None}
+        )
     text = METADATA.sub("", file.getvalue())
     start = text.index("<svg")
     head, body = text[start:].split(">", 1)
@@ -70,5 +73,7 @@ def png(title: str, panels: Sequence[Panel], caption: str) -> bytes:
     """A PNG without dates and versions."""
     file = io.BytesIO()
     with matplotlib.style.context(["default", STYLE]):
-        canvas(title, panels, caption).savefig(file, format="png", dpi=PNG_DPI, metadata={"Software": None})
+        canvas(title, panels, caption).savefig(
+            file, format="png", dpi=PNG_DPI, metadata={"Software": None}
+        )
     return file.getvalue()

@@ -17,7 +17,8 @@ class Series:
     """A line, or the outline of a histogram.
 
     Attributes:
-        label: in the legend. x, y: of equal length. spread: standard deviation of y; empty, or as long, 0 where there is one run.
+        label: in the legend. x, y: of equal length. spread: standard deviation of y; empty, or as
+            long, 0 where there is one run.
     """
 
     label: str
@@ -31,7 +32,8 @@ class Box:
     """Three quartiles.
 
     Attributes:
-        label: under the box. source: whose numbers they are, as in the legend. low, middle, high: quartiles.
+        label: under the box. source: whose numbers they are, as in the legend. low, middle, high:
+            quartiles.
     """
 
     label: str
@@ -56,9 +58,11 @@ class Panel:
 
     Attributes:
         title: above it. x_label, y_label: beside it.
-        series, steps, boxes, cloud: what is drawn: lines, histograms, boxes, or one map. missing: said in their place when there is none.
-        x_scale: `linear`, `log`, `symlog`, which is logarithmic from 1 on and has a place for 0, or `values`, which puts the values
-            that there are at equal distances. y_log: logarithmic. alike: panels of the same word here have the same y-axis.
+        series, steps, boxes, cloud: what is drawn: lines, histograms, boxes, or one map. missing:
+            said in their place when there is none.
+        x_scale: `linear`, `log`, `symlog`, which is logarithmic from 1 on and has a place for 0, or
+            `values`, which puts the values that there are at equal distances. y_log: logarithmic.
+                alike: panels of the same word here have the same y-axis.
     """
 
     title: str
@@ -84,7 +88,8 @@ class Content:
     """A figure's panels and what they were made from.
 
     Attributes:
-        records: runs behind the panels, whatever their status. files: others than records that were read.
+        records: runs behind the panels, whatever their status. files: others than records that were
+            read.
         remarks: sentences for the caption.
     """
 

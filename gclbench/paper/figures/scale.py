@@ -1,4 +1,5 @@
-"""Time and memory against the number of nodes (paper 000, Figure 2): from the benchmark's files and from runs on R-MAT graphs."""
+"""Time and memory against the number of nodes (paper 000, Figure 2): from the benchmark's files and
+from runs on R-MAT graphs."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ GIB = 1 << 30
 
 
 def content(collection: Collection, datasets: Sequence[str]) -> Content:
-    """Lines of every `bench/scale*.json` beside or in the stores, and of the recorded runs on R-MAT graphs."""
+    """Lines of every `bench/scale*.json` beside or in the stores, and of the recorded runs on R-MAT
+    graphs."""
     seconds: list[Series] = []
     memory: list[Series] = []
     files, remarks = [], []
@@ -29,18 +31,39 @@ def content(collection: Collection, datasets: Sequence[str]) -> Content:
             remarks.append(f"bench/{path.name} is left out: {facts}.")
             continue
         files.append(f"bench/{path.name} ({_circumstances(facts)})")
-        rows = [row for row in facts["rows"] if isinstance(row, dict) and number(row.get("nodes")) is not None]
+        rows = [
+            row
+            for row in facts["rows"]
+            if isinstance(row, dict) and number(row.get("nodes")) is not None
+        ]
         suffix = f" ({path.stem})" if len(paths) > 1 else ""
         seconds += _seconds(suffix, rows)
         memory += _memory(suffix, rows)
-        remarks += [f"{int(row['nodes'])} nodes: {row['failed']}." for row in rows if "failed" in row]
+        remarks += [
+            f"{int(row['nodes'])} nodes: {row['failed']}." for row in rows if "failed" in row
+        ]
         left = facts.get("not_run")
-        remarks += [f"Not run: {text}." for text in (left if isinstance(left, list) else []) if isinstance(text, str)]
-    runs = [record for record in collection.records if record.name("dataset") == "rmat" and _nodes(record) is not None]
+        remarks += [
+            f"Not run: {text}."
+            for text in (left if isinstance(left, list) else [])
+            if isinstance(text, str)
+        ]
+    runs = [
+        record
+        for record in collection.records
+        if record.name("dataset") == "rmat" and _nodes(record) is not None
+    ]
     for method in sorted({record.name("method") for record in runs}):
-        mine = sorted((record for record in runs if record.name("method") == method and record.ok), key=lambda r: _nodes(r) or 0)
-        seconds += _line(method, [(_nodes(record), _sum(record.seconds, "filter", "fit")) for record in mine])
-        memory += _line(method, [(_nodes(record), _over(record.memory.get("rss_peak"), GIB)) for record in mine])
+        mine = sorted(
+            (record for record in runs if record.name("method") == method and record.ok),
+            key=lambda r: _nodes(r) or 0,
+        )
+        seconds += _line(
+            method, [(_nodes(record), _sum(record.seconds, "filter", "fit")) for record in mine]
+        )
+        memory += _line(
+            method, [(_nodes(record), _over(record.memory.get("rss_peak"), GIB)) for record in mine]
+        )
     panels = (
         Panel("time", "nodes", "seconds", series=tuple(seconds), x_scale="log", y_log=True),
         Panel("memory", "nodes", "GiB", series=tuple(memory), x_scale="log", y_log=True),
@@ -64,7 +87,11 @@ def _facts(path: Path) -> dict[str, Any] | str:
         facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         return f"it cannot be read ({type(error).__name__})"
-    if not isinstance(facts, dict) or facts.get("benchmark") != BENCHMARK or not isinstance(facts.get("rows"), list):
+    if (
+        not isinstance(facts, dict)
+        or facts.get("benchmark") != BENCHMARK
+        or not isinstance(facts.get("rows"), list)
+    ):
         return "it is not of scripts/bench_scale.py"
     return facts
 
@@ -78,20 +105,32 @@ def _circumstances(facts: dict[str, Any]) -> str:
 
 
 def _seconds(suffix: str, rows: list[dict[str, Any]]) -> list[Series]:
-    """Processor time where everything ran on the CPU, which others on the machine lengthen least; else wall-clock."""
-    on_gpu = any(isinstance(row.get("memory"), dict) and "gpu_allocated" in row["memory"] for row in rows)
+    """Processor time where everything ran on the CPU, which others on the machine lengthen least;
+    else wall-clock."""
+    on_gpu = any(
+        isinstance(row.get("memory"), dict) and "gpu_allocated" in row["memory"] for row in rows
+    )
     kind, unit = ("seconds", "wall-clock") if on_gpu else ("cpu_seconds", "processor")
     lines = []
     for phase, name in (("filter", "filter"), ("train", "training")):
-        lines += _line(f"{name}, {unit} time{suffix}", [(number(row.get("nodes")), _sum(row.get(kind), phase)) for row in rows])
+        lines += _line(
+            f"{name}, {unit} time{suffix}",
+            [(number(row.get("nodes")), _sum(row.get(kind), phase)) for row in rows],
+        )
     return lines
 
 
 def _memory(suffix: str, rows: list[dict[str, Any]]) -> list[Series]:
-    kinds = {"rss_peak": "peak, mapped files included", "anonymous_peak": "peak without them", "gpu_allocated": "peak on the GPU"}
+    kinds = {
+        "rss_peak": "peak, mapped files included",
+        "anonymous_peak": "peak without them",
+        "gpu_allocated": "peak on the GPU",
+    }
     lines = []
     for kind, name in kinds.items():
-        points = [(number(row.get("nodes")), _over(_sum(row.get("memory"), kind), GIB)) for row in rows]
+        points = [
+            (number(row.get("nodes")), _over(_sum(row.get("memory"), kind), GIB)) for row in rows
+        ]
         lines += _line(f"{name}{suffix}", points)
     return lines
 
@@ -104,7 +143,11 @@ def _nodes(record: Record) -> float | None:
 
 def _sum(values: object, *keys: str) -> float | None:
     found = [number(values.get(key)) for key in keys] if isinstance(values, dict) else [None]
-    return sum(value for value in found if value is not None) if any(value is not None for value in found) else None
+    return (
+        sum(value for value in found if value is not None)
+        if any(value is not None for value in found)
+        else None
+    )
 
 
 def _over(value: object, divisor: float) -> float | None:
@@ -123,11 +166,14 @@ FIGURES = (
         id="dmat/2",
         title="Time and memory against nodes (DMT / DMAT / DMAT-i paper, Figure 2)",
         says=(
-            "R-MAT graphs, 20 edges drawn per node, 1,000 features; the GnnBP filter and five passes of DMAT-i's training. The paper's lines for other "
-            "methods, which end where a GPU of 2017 is full, have no numbers in print and are not drawn."
+            "R-MAT graphs, 20 edges drawn per node, 1,000 features; the GnnBP filter and five"
+            " passes of DMAT-i's training. The paper's lines for other methods, which end where a"
+            " GPU of 2017 is full, have no numbers in print and are not drawn."
         ),
         datasets=("rmat",),
         build=content,
-        commands=lambda datasets: ["python scripts/bench_scale.py --output results/bench/scale_cpu.json"],
+        commands=lambda datasets: [
+            "python scripts/bench_scale.py --output results/bench/scale_cpu.json"
+        ],
     ),
 )

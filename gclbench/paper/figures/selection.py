@@ -12,10 +12,19 @@ from gclbench.paper.sources import Collection
 from gclbench.records import digest
 
 
-def groups_of(collection: Collection, task: str, *conditions: Condition, datasets: Sequence[str] = ()) -> list[Group]:
-    """The recorded settings of a task that meet the conditions, on these datasets, or on any; always on the form of a dataset that is shipped."""
-    named = [group for group in collection.groups if group.name("task") == task and not dataset_departures(group.flat)]
-    return holding([group for group in named if not datasets or group.name("dataset") in datasets], *conditions)
+def groups_of(
+    collection: Collection, task: str, *conditions: Condition, datasets: Sequence[str] = ()
+) -> list[Group]:
+    """The recorded settings of a task that meet the conditions, on these datasets, or on any;
+    always on the form of a dataset that is shipped."""
+    named = [
+        group
+        for group in collection.groups
+        if group.name("task") == task and not dataset_departures(group.flat)
+    ]
+    return holding(
+        [group for group in named if not datasets or group.name("dataset") in datasets], *conditions
+    )
 
 
 def on(groups: Iterable[Group], dataset: str) -> list[Group]:
@@ -25,11 +34,14 @@ def on(groups: Iterable[Group], dataset: str) -> list[Group]:
 
 def holding(groups: Iterable[Group], *conditions: Condition) -> list[Group]:
     """Those that meet the conditions."""
-    return [group for group in groups if all(condition.holds(group.flat) for condition in conditions)]
+    return [
+        group for group in groups if all(condition.holds(group.flat) for condition in conditions)
+    ]
 
 
 def dataset_of(groups: Sequence[Group], asked: Sequence[str], preferred: Sequence[str]) -> str:
-    """The dataset that a figure of one shows: the one asked for, else the first of the preferred that has a run, else the paper's."""
+    """The dataset that a figure of one shows: the one asked for, else the first of the preferred
+    that has a run, else the paper's."""
     if asked:
         return asked[0]
     recorded = {group.name("dataset") for group in groups}
@@ -38,12 +50,20 @@ def dataset_of(groups: Sequence[Group], asked: Sequence[str], preferred: Sequenc
 
 def shown_dataset(dataset: str, paper: str) -> str:
     """A sentence for the caption."""
-    return f"Dataset: {dataset}." if dataset == paper else f"Dataset: {dataset}; the paper's is {paper}."
+    return (
+        f"Dataset: {dataset}."
+        if dataset == paper
+        else f"Dataset: {dataset}; the paper's is {paper}."
+    )
 
 
 def most(groups: Sequence[Group]) -> Group | None:
     """The setting with the most runs that are ok; of equal ones that of the smallest hash."""
-    return min(groups, key=lambda group: (-sum(record.ok for record in group.records), group.key), default=None)
+    return min(
+        groups,
+        key=lambda group: (-sum(record.ok for record in group.records), group.key),
+        default=None,
+    )
 
 
 def swept(groups: Sequence[Group], *keys: str) -> list[tuple[tuple[float, ...], Group]]:
@@ -53,7 +73,8 @@ def swept(groups: Sequence[Group], *keys: str) -> list[tuple[tuple[float, ...], 
 
 
 def family(groups: Sequence[Group], *keys: str) -> list[tuple[tuple[float, ...], Group]]:
-    """Settings that differ in `keys` alone, with the values of these: of several such families the one with the most members.
+    """Settings that differ in `keys` alone, with the values of these: of several such families the
+    one with the most members.
 
     Settings where one of the keys is no number are left out.
     """
@@ -61,10 +82,18 @@ def family(groups: Sequence[Group], *keys: str) -> list[tuple[tuple[float, ...],
     for group in groups:
         flat = dict(group.flat)
         values = [flat.pop(key, None) for key in keys]
-        numbers = tuple(float(value) for value in values if isinstance(value, (int, float)) and not isinstance(value, bool))
+        numbers = tuple(
+            float(value)
+            for value in values
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        )
         if len(numbers) == len(keys):
             families.setdefault(digest(flat), {})[numbers] = group
-    best = min(families.items(), key=lambda item: (-len(item[1]), -_runs(item[1].values()), item[0]), default=("", {}))
+    best = min(
+        families.items(),
+        key=lambda item: (-len(item[1]), -_runs(item[1].values()), item[0]),
+        default=("", {}),
+    )
     return sorted(best[1].items(), key=lambda item: item[0])
 
 
@@ -72,8 +101,11 @@ def _runs(groups: Iterable[Group]) -> int:
     return sum(len(group.records) for group in groups)
 
 
-def line(label: str, members: Sequence[tuple[float, Group]], metric: str, factor: float = 100) -> Series | None:
-    """A metric over the values of a setting: mean and standard deviation over runs; None where no run has one."""
+def line(
+    label: str, members: Sequence[tuple[float, Group]], metric: str, factor: float = 100
+) -> Series | None:
+    """A metric over the values of a setting: mean and standard deviation over runs; None where no
+    run has one."""
     points = []
     for value, group in members:
         cell = group.cell(metric)
@@ -86,7 +118,12 @@ def line(label: str, members: Sequence[tuple[float, Group]], metric: str, factor
 
 
 def number(value: object) -> float | None:
-    """A finite number of a file, None for anything else; `true` is none, nor is an integer that no float holds."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+    """A finite number of a file, None for anything else; `true` is none, nor is an integer that no
+    float holds."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not abs(value) <= sys.float_info.max
+    ):
         return None
     return float(value)

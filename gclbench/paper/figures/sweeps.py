@@ -7,11 +7,23 @@ from collections.abc import Sequence
 from gclbench.paper.columns import Condition, is_, is_not
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content, Panel
-from gclbench.paper.figures.selection import dataset_of, groups_of, holding, line, on, shown_dataset, swept
+from gclbench.paper.figures.selection import (
+    dataset_of,
+    groups_of,
+    holding,
+    line,
+    on,
+    shown_dataset,
+    swept,
+)
+from gclbench.paper.papers.contrastive_columns import NML, runs_of
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables.family import NML, runs_of
 
-MMIX = (*runs_of("mmix_mp", "mmix", variant="mp", scope="wp"), is_not("method.subgraphs", 0), is_("task.protocol", "public"))
+MMIX = (
+    *runs_of("mmix_mp", "mmix", variant="mp", scope="wp"),
+    is_not("method.subgraphs", 0),
+    is_("task.protocol", "public"),
+)
 MMIX_DATASETS = ("pubmed", "cora", "citeseer")
 DIVERSITY: dict[str, Condition] = {
     "without diversity loss": is_("negatives.diversity", False),
@@ -26,14 +38,21 @@ STEPS = (1, 5, 10, 15, 20, 25)
 
 
 def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
-    """Accuracy over the output dimension, a line per size of the sub-graphs, without and with the diversity loss."""
+    """Accuracy over the output dimension, a line per size of the sub-graphs, without and with the
+    diversity loss."""
     found = groups_of(collection, "classification", *MMIX, datasets=datasets or MMIX_DATASETS)
     dataset = dataset_of(found, datasets, MMIX_DATASETS)
     panels, used = [], []
     for title, condition in DIVERSITY.items():
-        members = swept(holding(on(found, dataset), condition), "method.subgraph_nodes", "method.hidden")
+        members = swept(
+            holding(on(found, dataset), condition), "method.subgraph_nodes", "method.hidden"
+        )
         lines = [
-            line(f"n = {size:g}", [(hidden, group) for (nodes, hidden), group in members if nodes == size], "accuracy")
+            line(
+                f"n = {size:g}",
+                [(hidden, group) for (nodes, hidden), group in members if nodes == size],
+                "accuracy",
+            )
             for size in sorted({nodes for (nodes, _), _ in members})
         ]
         used += [record for _, group in members for record in group.records]
@@ -51,7 +70,8 @@ def mmix(collection: Collection, datasets: Sequence[str]) -> Content:
 
 
 def nml(collection: Collection, datasets: Sequence[str]) -> Content:
-    """Accuracy over the weight α of the regulariser, and over the steps T_M of the metric per step of the encoder."""
+    """Accuracy over the weight α of the regulariser, and over the steps T_M of the metric per step
+    of the encoder."""
     found = groups_of(collection, "classification", *NML.where, datasets=datasets or NML_DATASETS)
     dataset = dataset_of(found, datasets, NML_DATASETS)
     panels, used = [], []
@@ -62,7 +82,15 @@ def nml(collection: Collection, datasets: Sequence[str]) -> Content:
         members = [(values[0], group) for values, group in swept(on(found, dataset), key)]
         series = line("NML-GCL", members, "accuracy")
         used += [record for _, group in members for record in group.records]
-        panels.append(Panel(title, label, "accuracy, percent", series=(series,) if series else (), x_scale="values"))
+        panels.append(
+            Panel(
+                title,
+                label,
+                "accuracy, percent",
+                series=(series,) if series else (),
+                x_scale="values",
+            )
+        )
     records = tuple({record.id: record for record in used}.values())
     protocols = sorted({str(record.spec["task"].get("protocol", "unknown")) for record in records})
     told = [f"Splits: {', '.join(protocols)}."] if protocols else []
@@ -88,8 +116,14 @@ def nml_commands(datasets: Sequence[str]) -> list[str]:
 FIGURES = (
     Figure(
         id="mmix/2",
-        title="Accuracy of M-Mix (mp) by output dimension and size n of the sub-graphs (M-Mix paper, KDD 2022, Figure 2)",
-        says="Node classification on the public split, means over seeds, bars one standard deviation. Of the paper's sizes 10,000 is known.",
+        title=(
+            "Accuracy of M-Mix (mp) by output dimension and size n of the sub-graphs (M-Mix paper,"
+            " KDD 2022, Figure 2)"
+        ),
+        says=(
+            "Node classification on the public split, means over seeds, bars one standard"
+            " deviation. Of the paper's sizes 10,000 is known."
+        ),
         datasets=MMIX_DATASETS[:1],
         stand_ins=MMIX_DATASETS[1:],
         build=mmix,
@@ -98,7 +132,10 @@ FIGURES = (
     Figure(
         id="nml/4",
         title="Hyper-parameters of NML-GCL (NML-GCL paper, Figure 4)",
-        says="Node classification, means over seeds, bars one standard deviation; the runs of a curve differ in that setting alone.",
+        says=(
+            "Node classification, means over seeds, bars one standard deviation; the runs of a"
+            " curve differ in that setting alone."
+        ),
         datasets=NML_DATASETS[:1],
         stand_ins=NML_DATASETS[1:],
         build=nml,

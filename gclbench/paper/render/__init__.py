@@ -1,4 +1,7 @@
-"""A filled table as Markdown, LaTeX, HTML and CSV, and for the terminal. The same records give the same bytes."""
+"""A filled table as Markdown, LaTeX, HTML and CSV, and for the terminal.
+
+The same records give the same bytes.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from gclbench.paper.entry import Comparison
+from gclbench.paper.filled_table import Comparison
 
 FIELDS = [
     "table",
@@ -30,7 +30,16 @@ FIELDS = [
     "paper_settings",
     "command",
 ]
-OF_THE_PAPER = ("paper", "paper_mean", "paper_std", "paper_runs", "paper_note", "difference", "p_holm", "mark")
+OF_THE_PAPER = (
+    "paper",
+    "paper_mean",
+    "paper_std",
+    "paper_runs",
+    "paper_note",
+    "difference",
+    "p_holm",
+    "mark",
+)
 OF_OURS = (
     "ours",
     "ours_mean",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import Row, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 
@@ -16,13 +16,29 @@ def html(comparison: Comparison, only: str = "") -> str:
         only: `ours` or `paper`; "" for both, with the difference.
     """
     definition = comparison.definition
-    lines = ['<section class="gclbench-table">', f"<h2>{escape(f'{definition.id}: {definition.title}')}</h2>"]
+    lines = [
+        '<section class="gclbench-table">',
+        f"<h2>{escape(f'{definition.id}: {definition.title}')}</h2>",
+    ]
     for grid in grids(comparison):
         caption = f"{definition.id}, {grid.title}" if grid.title else definition.id
         lines += ["<table>", f"<caption>{escape(caption)}</caption>", "<thead><tr>"]
-        lines += [f'<th scope="col">{escape(heading)}</th>' for heading in (*grid.corner, *grid.columns)]
-        lines += ["</tr></thead>", "<tbody>", *(_row(row, only) for row in grid.rows), "</tbody>", "</table>"]
-    lines += ["<ul>", *(f"<li>{escape(sentence)}</li>" for sentence in footer(comparison, only)), "</ul>", "</section>"]
+        lines += [
+            f'<th scope="col">{escape(heading)}</th>' for heading in (*grid.corner, *grid.columns)
+        ]
+        lines += [
+            "</tr></thead>",
+            "<tbody>",
+            *(_row(row, only) for row in grid.rows),
+            "</tbody>",
+            "</table>",
+        ]
+    lines += [
+        "<ul>",
+        *(f"<li>{escape(sentence)}</li>" for sentence in footer(comparison, only)),
+        "</ul>",
+        "</section>",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -35,7 +51,13 @@ def _cell(entry: Entry | None, only: str) -> str:
     if entry is None:
         return ""
     ours = escape(entry.show_ours())
-    ours = f"<strong>{ours}</strong>" if entry.rank == 1 else f"<u>{ours}</u>" if entry.rank == 2 else ours
+    ours = (
+        f"<strong>{ours}</strong>"
+        if entry.rank == 1
+        else f"<u>{ours}</u>"
+        if entry.rank == 2
+        else ours
+    )
     if only == "ours":
         return ours
     if only == "paper":

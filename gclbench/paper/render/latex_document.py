@@ -1,8 +1,9 @@
-"""LaTeX: a document that compiles as it stands, with packages of Debian's texlive-latex-recommended."""
+"""LaTeX: a document that compiles as it stands, with packages of Debian's
+texlive-latex-recommended."""
 
 from __future__ import annotations
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import Grid, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 
@@ -81,13 +82,20 @@ def _tabular(grid: Grid, only: str) -> list[str]:
     for row in grid.rows:
         head = [*map(_escaped, row.head)]
         ours = [_ours(entry) for entry in row.entries]
-        theirs = [_escaped(printed_with_difference(entry)) if entry is not None else "" for entry in row.entries]
+        theirs = [
+            _escaped(printed_with_difference(entry)) if entry is not None else ""
+            for entry in row.entries
+        ]
         if only == "paper":
-            theirs = [_escaped(entry.show_printed()) if entry is not None else "" for entry in row.entries]
+            theirs = [
+                _escaped(entry.show_printed()) if entry is not None else "" for entry in row.entries
+            ]
         lines.append(_line([*head, *(theirs if only == "paper" else ours)]))
         if not only and any(theirs):
             lines += [
-                _line([*[""] * len(head), *(rf"\textit{{{text}}}" if text else "" for text in theirs)]),
+                _line(
+                    [*[""] * len(head), *(rf"\textit{{{text}}}" if text else "" for text in theirs)]
+                ),
                 r"\addlinespace[2pt]",
             ]
     return [*lines, r"\bottomrule", r"\end{tabular}%"]
@@ -102,7 +110,13 @@ def _ours(entry: Entry | None) -> str:
     if entry is None:
         return ""
     ours = _escaped(entry.show_ours())
-    return rf"\textbf{{{ours}}}" if entry.rank == 1 else rf"\underline{{{ours}}}" if entry.rank == 2 else ours
+    return (
+        rf"\textbf{{{ours}}}"
+        if entry.rank == 1
+        else rf"\underline{{{ours}}}"
+        if entry.rank == 2
+        else ours
+    )
 
 
 def _escaped(text: str) -> str:

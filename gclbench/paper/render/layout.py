@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 
 NARROW_COLUMNS = 5
 """Up to so many columns, a table is one grid with a row per dataset and metric."""
@@ -26,7 +26,8 @@ class Grid:
     """One grid.
 
     Attributes:
-        title: the dataset, where a table has several grids; else "". corner: headings of the rows' heads. columns: headings of the cells.
+        title: the dataset, where a table has several grids; else "". corner: headings of the rows'
+            heads. columns: headings of the cells.
     """
 
     title: str
@@ -36,12 +37,19 @@ class Grid:
 
 
 def grids(comparison: Comparison) -> list[Grid]:
-    """One grid for a table of one column (a row per dataset), of few, and for one of one metric (a row per column); else one per dataset, with a row per column."""
+    """One grid for a table of one column (a row per dataset), of few, and for one of one metric (a
+    row per column); else one per dataset, with a row per column."""
     blocks, metrics = comparison.blocks, comparison.metrics
     widest = max((len(block.columns) for block in blocks), default=0)
     alike = len({block.columns for block in blocks}) <= 1
     if widest == 1 and alike and len(metrics) > 1:
-        rows = [Row((block.dataset,), tuple(block.entries[metric, block.columns[0]] for metric in metrics)) for block in blocks]
+        rows = [
+            Row(
+                (block.dataset,),
+                tuple(block.entries[metric, block.columns[0]] for metric in metrics),
+            )
+            for block in blocks
+        ]
         return [Grid("", ("dataset",), metrics, tuple(rows))]
     if widest <= NARROW_COLUMNS and alike:
         columns = blocks[0].columns if blocks else ()
@@ -52,24 +60,36 @@ def grids(comparison: Comparison) -> list[Grid]:
         ]
         return [Grid("", ("dataset", "metric"), columns, tuple(rows))]
     if len(metrics) == 1:
-        rows = [Row((label,), tuple(block.entries.get((metrics[0], label)) for block in blocks)) for label in _labels(comparison)]
+        rows = [
+            Row((label,), tuple(block.entries.get((metrics[0], label)) for block in blocks))
+            for label in _labels(comparison)
+        ]
         return [Grid("", (metrics[0],), tuple(block.dataset for block in blocks), tuple(rows))]
     return [
         Grid(
             block.dataset,
             (block.dataset,),
             metrics,
-            tuple(Row((label,), tuple(block.entries[metric, label] for metric in metrics)) for label in block.columns),
+            tuple(
+                Row((label,), tuple(block.entries[metric, label] for metric in metrics))
+                for label in block.columns
+            ),
         )
         for block in blocks
     ]
 
 
 def _labels(comparison: Comparison) -> list[str]:
-    """All headings once, in order of the definition; settings that only some datasets have stand behind their column's own."""
+    """All headings once, in order of the definition; settings that only some datasets have stand
+    behind their column's own."""
     found = {(entry.heading, entry.column): None for entry in comparison.entries}
     order = {column.label: place for place, column in enumerate(comparison.definition.columns)}
-    return [label for _, label in sorted(found, key=lambda pair: (order[pair[0]], pair[0] != pair[1], pair[1]))]
+    return [
+        label
+        for _, label in sorted(
+            found, key=lambda pair: (order[pair[0]], pair[0] != pair[1], pair[1])
+        )
+    ]
 
 
 def printed_with_difference(entry: Entry) -> str:

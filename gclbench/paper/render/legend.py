@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclbench.paper.entry import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, Comparison
 from gclbench.paper.significance import BETTER, LEVEL, WITHIN, WORSE
 
-AS_PRINTED = "– printed as missing (out of GPU memory unless the paper says otherwise); ? not legible; * not converged, says the paper; (?) doubtful."
+AS_PRINTED = (
+    "– printed as missing (out of GPU memory unless the paper says otherwise); ? not legible; * not"
+    " converged, says the paper; (?) doubtful."
+)
 
 
 def footer(comparison: Comparison, only: str = "") -> list[str]:
-    """Sentences under a table: units, legend, tests, which records; of the printed numbers alone with `only="paper"`."""
+    """Sentences under a table: units, legend, tests, which records; of the printed numbers alone
+    with `only="paper"`."""
     if only == "paper":
         return [AS_PRINTED, *comparison.definition.remarks, *_footnotes(comparison)]
     return [*_legend(comparison), *_rest(comparison)]
@@ -19,7 +23,11 @@ def footer(comparison: Comparison, only: str = "") -> list[str]:
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:
     shown = {entry.heading for entry in comparison.entries}
-    yield from (column.footnote for column in comparison.definition.columns if column.footnote and column.label in shown)
+    yield from (
+        column.footnote
+        for column in comparison.definition.columns
+        if column.footnote and column.label in shown
+    )
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -30,26 +38,37 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         return
     percent = all(definition.measure(metric).factor == 100 for metric in comparison.metrics)
     yield (
-        "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by status)"
-        f"{', in percent' if percent else ''}. paper: as printed (in parentheses: ours minus the paper's)."
+        "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
+        f" by status){', in percent' if percent else ''}. paper: as printed (in parentheses: ours"
+        " minus the paper's)."
     )
     if definition.compared:
         yield (
-            f"{WITHIN} within the larger of the paper's std and one point, or better; {BETTER} significantly better; {WORSE} significantly worse "
-            "and not within; no mark: not within, but not significantly so or not testable. No mark without a printed value."
+            f"{WITHIN} within the larger of the paper's std and one point, or better; {BETTER}"
+            f" significantly better; {WORSE} significantly worse and not within; no mark: not"
+            " within, but not significantly so or not testable. No mark without a printed value."
         )
         yield (
-            f"Test against the paper: two-sided Welch t-test, Holm-corrected over the {comparison.tests} tested cells of the whole table, "
-            f"level {LEVEL:g}."
+            "Test against the paper: two-sided Welch t-test, Holm-corrected over the"
+            f" {comparison.tests} tested cells of the whole table, level {LEVEL:g}."
             if comparison.tests
-            else "Test against the paper: none; Welch's t-test takes two runs or more of ours, and a printed spread with its number of runs."
-        ) + (" The paper does not state its number of runs; ten are assumed." if definition.runs_assumed else "")
+            else (
+                "Test against the paper: none; Welch's t-test takes two runs or more of ours, and a"
+                " printed spread with its number of runs."
+            )
+        ) + (
+            " The paper does not state its number of runs; ten are assumed."
+            if definition.runs_assumed
+            else ""
+        )
     if comparison.pairs:
         yield (
-            f"Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over the {comparison.pairs} tested pairs of the whole "
-            "table. Bold: the best, and what is not significantly worse than it but significantly better than the second; underlined: the second, "
-            "which is the best of those significantly worse than the first, and what is tied with it likewise. No ranks where nothing can be told apart; "
-            "none for a cell if one without a better rank is significantly better."
+            "Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over"
+            f" the {comparison.pairs} tested pairs of the whole table. Bold: the best, and what is"
+            " not significantly worse than it but significantly better than the second;"
+            " underlined: the second, which is the best of those significantly worse than the"
+            " first, and what is tied with it likewise. No ranks where nothing can be told apart;"
+            " none for a cell if one without a better rank is significantly better."
         )
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
@@ -62,15 +81,27 @@ def _rest(comparison: Comparison) -> Iterator[str]:
     yield from _footnotes(comparison)
     yield from comparison.notes
     if definition.source == "catalog":
-        yield "Counts: gclbench/data/catalog.py, checked by its tests where the files are there; `gclbench show dataset=NAME` counts anew."
+        yield (
+            "Counts: gclbench/data/catalog.py, checked by its tests where the files are there;"
+            " `gclbench show dataset=NAME` counts anew."
+        )
         return
     if not comparison.records:
-        where = ", ".join(comparison.collection.stores) or "no folder; there is neither results/ nor runs/ here"
+        where = (
+            ", ".join(comparison.collection.stores)
+            or "no folder; there is neither results/ nor runs/ here"
+        )
         yield f"Records: none for this table (read: {where})."
         return
-    if any(definition.measure(metric).value for metric in comparison.metrics) and comparison.devices:
+    if (
+        any(definition.measure(metric).value for metric in comparison.metrics)
+        and comparison.devices
+    ):
         yield f"Devices: {'; '.join(comparison.devices)}."
     stores = ", ".join(
-        f"{count} of {store}" for store, count in sorted(comparison.collection.per_store(comparison.records).items())
+        f"{count} of {store}"
+        for store, count in sorted(comparison.collection.per_store(comparison.records).items())
     )
-    yield f"Records: {len(comparison.records)} ({stores}). Commits: {', '.join(comparison.commits)}."
+    yield (
+        f"Records: {len(comparison.records)} ({stores}). Commits: {', '.join(comparison.commits)}."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 
@@ -20,8 +20,14 @@ def markdown(comparison: Comparison, only: str = "") -> str:
     lines = [f"# {comparison.definition.id}: {comparison.definition.title}", ""]
     for grid in grids(comparison):
         lines += [f"## {grid.title}", ""] if grid.title else []
-        lines += [_line([*map(_escaped, (*grid.corner, *grid.columns))]), _line(["---"] * (len(grid.corner) + len(grid.columns)))]
-        lines += [_line([*map(_escaped, row.head), *(_cell(entry, only) for entry in row.entries)]) for row in grid.rows]
+        lines += [
+            _line([*map(_escaped, (*grid.corner, *grid.columns))]),
+            _line(["---"] * (len(grid.corner) + len(grid.columns))),
+        ]
+        lines += [
+            _line([*map(_escaped, row.head), *(_cell(entry, only) for entry in row.entries)])
+            for row in grid.rows
+        ]
         lines.append("")
     lines += [f"- {sentence.replace('*', chr(92) + '*')}" for sentence in footer(comparison, only)]
     return "\n".join(lines) + "\n"

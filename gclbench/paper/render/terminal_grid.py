@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gclbench.paper.entry import Comparison, Entry
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import Grid, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 from gclbench.paper.significance import BETTER, WITHIN, WORSE
@@ -18,14 +18,18 @@ CELL = 27
 
 
 def terminal(comparison: Comparison, console: Console, only: str = "") -> None:
-    """Prints the grids, ours above the paper's; columns that do not fit the width go to a further grid.
+    """Prints the grids, ours above the paper's; columns that do not fit the width go to a further
+    grid.
 
     Args:
         only: `ours` or `paper`; "" for both.
     """
     console.print(Text(f"{comparison.definition.id}: {comparison.definition.title}", style="bold"))
     for grid in grids(comparison):
-        heads = sum(max((len(row.head[place]) for row in grid.rows), default=0) + 3 for place in range(len(grid.corner)))
+        heads = sum(
+            max((len(row.head[place]) for row in grid.rows), default=0) + 3
+            for place in range(len(grid.corner))
+        )
         fitting = max(1, (console.width - heads) // CELL)
         for start in range(0, len(grid.columns), fitting):
             console.print(_table(grid, slice(start, start + fitting), only))
@@ -34,18 +38,25 @@ def terminal(comparison: Comparison, console: Console, only: str = "") -> None:
 
 
 def _table(grid: Grid, places: slice, only: str) -> Table:
-    table = Table(title=Text(grid.title) if grid.title else None, title_justify="left", header_style="bold")
+    table = Table(
+        title=Text(grid.title) if grid.title else None, title_justify="left", header_style="bold"
+    )
     for heading in (*grid.corner, *grid.columns[places]):
         table.add_column(Text(heading))
     for row in grid.rows:
-        table.add_row(*(Text(text) for text in row.head), *(_cell(entry, only) for entry in row.entries[places]))
+        table.add_row(
+            *(Text(text) for text in row.head),
+            *(_cell(entry, only) for entry in row.entries[places]),
+        )
     return table
 
 
 def _cell(entry: Entry | None, only: str) -> Text:
     if entry is None:
         return Text("")
-    ours = Text(entry.show_ours(), style=f"{COLOURS[entry.mark]} {RANKS.get(entry.rank or 0, '')}".strip())
+    ours = Text(
+        entry.show_ours(), style=f"{COLOURS[entry.mark]} {RANKS.get(entry.rank or 0, '')}".strip()
+    )
     if only == "ours":
         return ours
     if only == "paper":

@@ -1,4 +1,5 @@
-"""The report: every table, figure and cell of the papers as one HTML file that needs no network and no scripts. Imports no torch."""
+"""The report: every table, figure and cell of the papers as one HTML file that needs no network and
+no scripts. Imports no torch."""
 
 from __future__ import annotations
 

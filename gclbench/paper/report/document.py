@@ -7,7 +7,8 @@ import hashlib
 from importlib.resources import files
 
 from gclbench.paper.comparison import compare
-from gclbench.paper.report import crossing, drawings, grids, overview, pages
+from gclbench.paper.report import drawings, grids, overview, pages
+from gclbench.paper.report import matrix_section as crossing
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import NOT_BUILT, TABLES
@@ -24,7 +25,12 @@ def document(collection: Collection) -> str:
         element(
             "ul",
             [
-                element("li", element("a", item.definition.id, href=f"#{anchors.of('table', item.definition.id)}"))
+                element(
+                    "li",
+                    element(
+                        "a", item.definition.id, href=f"#{anchors.of('table', item.definition.id)}"
+                    ),
+                )
                 for item in comparisons
             ],
         ),
@@ -36,14 +42,20 @@ def document(collection: Collection) -> str:
         "\n",
         lines(
             element("h2", "Tables"),
-            element("p", "Ours above, the paper's and the difference below it. A value leads to the runs behind it."),
+            element(
+                "p",
+                "Ours above, the paper's and the difference below it. A value leads to the runs"
+                " behind it.",
+            ),
             listed,
             element("div", id="tables-filter"),
             [join(grids.section(item, anchors), "\n") for item in comparisons],
         ),
         id="tables",
     )
-    articles = [pages.article(page, anchors) for item in comparisons for page in pages.pages(item, anchors)]
+    articles = [
+        pages.article(page, anchors) for item in comparisons for page in pages.pages(item, anchors)
+    ]
     cells = element("section", "\n", lines(element("h2", "Cells"), articles), id="cells")
     body = lines(
         element("header", element("h1", TITLE), overview.notes(collection), _navigation()),
@@ -65,10 +77,16 @@ def document(collection: Collection) -> str:
 
 
 def _head() -> Markup:
-    style, script = (Markup(files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8")) for kind in ("css", "js"))
+    style, script = (
+        Markup(files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8"))
+        for kind in ("css", "js")
+    )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # Nothing is loaded, and no script runs but this file's own, whatever a record might hold.
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri"
+        " 'none'; form-action 'none'"
+    )
     return element(
         "head",
         "\n",
@@ -92,11 +110,19 @@ def _navigation() -> Markup:
         "matrix": "Bases × strategies",
         "not-built": "Not built",
     }
-    links = [element("li", element("a", title, href=f"#{place}")) for place, title in places.items()]
+    links = [
+        element("li", element("a", title, href=f"#{place}")) for place, title in places.items()
+    ]
     return element("nav", element("ul", links), aria_label="sections")
 
 
 def _not_built() -> Markup:
-    rows = [element("div", element("dt", name), element("dd", why)) for name, why in NOT_BUILT.items()]
-    told = element("dl", rows, class_="pairs") if rows else element("p", "Every table of the papers is built.")
+    rows = [
+        element("div", element("dt", name), element("dd", why)) for name, why in NOT_BUILT.items()
+    ]
+    told = (
+        element("dl", rows, class_="pairs")
+        if rows
+        else element("p", "Every table of the papers is built.")
+    )
     return element("section", "\n", element("h2", "Not built"), "\n", told, id="not-built")

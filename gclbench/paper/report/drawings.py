@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from gclbench.paper.figures import FIGURES, Figure, MissingMatplotlib, caption, command, content, svg
+from gclbench.paper.figures import (
+    FIGURES,
+    Figure,
+    MissingMatplotlib,
+    caption,
+    command,
+    content,
+    svg,
+)
 from gclbench.paper.report import inline
 from gclbench.paper.report.markup import Anchors, Markup, element, lines
 from gclbench.paper.report.quantities import count
@@ -22,14 +30,18 @@ def _figure(figure: Figure, collection: Collection, anchors: Anchors) -> Markup:
     if any(not panel.empty for panel in content(figure, collection).panels):
         try:
             drawn = inline.svg(svg(figure, collection), f"{anchor}-", figure.title)
-            drawing = element("div", drawn, class_="scroll", role="region", aria_labelledby=title, tabindex="0")
+            drawing = element(
+                "div", drawn, class_="scroll", role="region", aria_labelledby=title, tabindex="0"
+            )
         except MissingMatplotlib as error:
             drawing = element("p", str(error), class_="note")
     commands = command(figure)
     made_by = element(
         "details",
         element("summary", count(len(commands), "command"), " that would make its runs"),
-        element("ul", [element("li", element("code", line)) for line in commands], class_="commands"),
+        element(
+            "ul", [element("li", element("code", line)) for line in commands], class_="commands"
+        ),
     )
     return element(
         "figure",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclbench.paper.aggregate import Fact
-from gclbench.paper.entry import DAGGER, Block, Comparison, Entry
+from gclbench.paper.filled_table import DAGGER, Block, Comparison, Entry
 from gclbench.paper.missing import missing
 from gclbench.paper.render import footer
 from gclbench.paper.report.markup import Anchors, Markup, element, join, label, lines
@@ -42,9 +42,20 @@ def section(comparison: Comparison, anchors: Anchors) -> Markup:
         "\n",
         element("h3", definition.id, id=f"{heading}-title"),
         "\n",
-        element("div", table, class_="scroll", role="region", aria_labelledby=f"{heading}-title", tabindex="0"),
+        element(
+            "div",
+            table,
+            class_="scroll",
+            role="region",
+            aria_labelledby=f"{heading}-title",
+            tabindex="0",
+        ),
         "\n",
-        element("details", element("summary", "How to read it, notes, records"), element("ul", _items(footer(comparison)))),
+        element(
+            "details",
+            element("summary", "How to read it, notes, records"),
+            element("ul", _items(footer(comparison))),
+        ),
         _missing(comparison),
         id=heading,
         class_="table",
@@ -68,17 +79,37 @@ def mark(entry: Entry) -> Markup | None:
     if entry.mark not in MEANINGS:
         return None
     meaning = meaning_of(entry)
-    return element("span", entry.mark, class_=CLASSES[entry.mark], role="img", aria_label=meaning, title=meaning)
+    return element(
+        "span",
+        entry.mark,
+        class_=CLASSES[entry.mark],
+        role="img",
+        aria_label=meaning,
+        title=meaning,
+    )
 
 
 def _by_dataset(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[Markup]]:
     """Columns are metrics, and each dataset has a body of its own: methods are sorted within it."""
-    head = [_heading(metric, data_metric=metric, data_lower=metric in LOWER_IS_BETTER) for metric in comparison.metrics]
+    head = [
+        _heading(metric, data_metric=metric, data_lower=metric in LOWER_IS_BETTER)
+        for metric in comparison.metrics
+    ]
     bodies = []
     for block in comparison.blocks:
-        title = element("th", element("span", block.dataset), scope="rowgroup", colspan=len(comparison.metrics) + 1)
+        title = element(
+            "th",
+            element("span", block.dataset),
+            scope="rowgroup",
+            colspan=len(comparison.metrics) + 1,
+        )
         rows = [
-            _row(comparison, column, [(block, block.entries[metric, column]) for metric in comparison.metrics], anchors)
+            _row(
+                comparison,
+                column,
+                [(block, block.entries[metric, column]) for metric in comparison.metrics],
+                anchors,
+            )
             for column in block.columns
         ]
         group = element("tr", title, class_="group")
@@ -91,14 +122,25 @@ def _by_method(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[M
     (metric,) = comparison.metrics
     lower = metric in LOWER_IS_BETTER
     head = [
-        _heading(block.dataset, data_dataset=block.dataset, data_metric=metric, data_lower=lower) for block in comparison.blocks
+        _heading(block.dataset, data_dataset=block.dataset, data_metric=metric, data_lower=lower)
+        for block in comparison.blocks
     ]
     labels = dict.fromkeys(column for block in comparison.blocks for column in block.columns)
     known = [column.label for column in comparison.definition.columns]
     # A setting that only one dataset has stands below the column that it is a setting of.
-    order = sorted(labels, key=lambda label: known.index(label) if label in known else known.index(label.partition(" [")[0]))
+    order = sorted(
+        labels,
+        key=lambda label: (
+            known.index(label) if label in known else known.index(label.partition(" [")[0])
+        ),
+    )
     rows = [
-        _row(comparison, column, [(block, block.entries.get((metric, column))) for block in comparison.blocks], anchors)
+        _row(
+            comparison,
+            column,
+            [(block, block.entries.get((metric, column))) for block in comparison.blocks],
+            anchors,
+        )
         for column in order
     ]
     corner = element("th", f"method ({metric})", scope="col", data_sort="text")
@@ -108,16 +150,30 @@ def _by_method(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[M
 def _heading(title: str, **attributes: object) -> Markup:
     lower = attributes.get("data_lower")
     arrow = element("abbr", "↓", title="lower is better") if lower else None
-    return element("th", title, "\N{NO-BREAK SPACE}" if arrow else None, arrow, scope="col", data_sort="number", **attributes)
+    return element(
+        "th",
+        title,
+        "\N{NO-BREAK SPACE}" if arrow else None,
+        arrow,
+        scope="col",
+        data_sort="number",
+        **attributes,
+    )
 
 
-def _row(comparison: Comparison, column: str, cells: list[tuple[Block, Entry | None]], anchors: Anchors) -> Markup:
-    ran = any(entry is not None and (entry.records or entry.ours.mean is not None) for _, entry in cells)
+def _row(
+    comparison: Comparison, column: str, cells: list[tuple[Block, Entry | None]], anchors: Anchors
+) -> Markup:
+    ran = any(
+        entry is not None and (entry.records or entry.ours.mean is not None) for _, entry in cells
+    )
     return element(
         "tr",
         element("th", label(column), scope="row"),
         [_cell(comparison, block, entry, anchors) for block, entry in cells],
-        data_method=next((entry.method or column for _, entry in cells if entry is not None), column),
+        data_method=next(
+            (entry.method or column for _, entry in cells if entry is not None), column
+        ),
         data_unrun=not ran,
     )
 
@@ -155,7 +211,10 @@ def _missing(comparison: Comparison) -> Markup | None:
         return None
     pairs = sum(len(block.columns) for block in comparison.blocks)
     lacking = "runs" if comparison.definition.source == "runs" else "a value"
-    title = f"{len(commands) + len(unknown)} of {count(pairs, 'pair')} of dataset and column without {lacking}"
+    title = (
+        f"{len(commands) + len(unknown)} of {count(pairs, 'pair')} of dataset and column without"
+        f" {lacking}"
+    )
     if unknown:
         title += f", {len(unknown)} of them of methods or datasets that are not built here"
     return element(
@@ -164,7 +223,15 @@ def _missing(comparison: Comparison) -> Markup | None:
         element("p", "Every run that the table lacks, ten seeds of each:") if together else None,
         element("pre", element("code", "\n".join(together))) if together else None,
         element("p", "One by one:") if commands else None,
-        element("ul", [element("li", element("code", command)) for command in commands], class_="commands") if commands else None,
+        (
+            element(
+                "ul",
+                [element("li", element("code", command)) for command in commands],
+                class_="commands",
+            )
+            if commands
+            else None
+        ),
         element("p", "Not built here: ", ", ".join(unknown), ".") if unknown else None,
     )
 

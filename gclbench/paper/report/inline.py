@@ -9,7 +9,8 @@ from xml.etree.ElementTree import Element, ParseError
 from gclbench.paper.report.markup import Markup, text
 
 LEFT_OUT = frozenset({"metadata", "style", "script", "foreignObject", "title"})
-"""metadata says nothing to a reader, a style would hold for the whole document, the others are no drawing."""
+"""metadata says nothing to a reader, a style would hold for the whole document, the others are no
+drawing."""
 
 TARGET = re.compile(r"url\(\s*['\"]?#([^)'\"]+)['\"]?\s*\)")
 REFERENCES = frozenset({"href"})
@@ -22,11 +23,13 @@ class BadDrawing(ValueError):
 def svg(source: str, prefix: str, label: str) -> Markup:
     """The drawing as markup.
 
-    Its ids, and what refers to them, get the prefix, so that two drawings of a document do not take each other's; a document's
-    own style sheet is applied to the root only; scripts, event handlers and references to anything outside the drawing are dropped.
+    Its ids, and what refers to them, get the prefix, so that two drawings of a document do not take
+    each other's; a document's own style sheet is applied to the root only; scripts, event handlers
+    and references to anything outside the drawing are dropped.
 
     Args:
-        source: an SVG file. prefix: one that no other drawing of the document has. label: what it shows.
+        source: an SVG file. prefix: one that no other drawing of the document has. label: what it
+            shows.
 
     Raises:
         BadDrawing: when it is not well-formed or no SVG.
@@ -40,7 +43,13 @@ def svg(source: str, prefix: str, label: str) -> Markup:
     width, height = (root.attrib.get(key, "") for key in ("width", "height"))
     view = root.attrib.get("viewBox") or f"0 0 {_points(width)} {_points(height)}"
     # What matplotlib asks for in the style sheet that is left out.
-    root.attrib = {"viewBox": view, "stroke-linejoin": "round", "stroke-linecap": "butt", "role": "img", "aria-label": label}
+    root.attrib = {
+        "viewBox": view,
+        "stroke-linejoin": "round",
+        "stroke-linecap": "butt",
+        "role": "img",
+        "aria-label": label,
+    }
     return Markup(_written(root, prefix))
 
 
@@ -52,8 +61,12 @@ def width(source: str) -> float:
 
 def _written(node: Element, prefix: str) -> str:
     name = _local(node.tag)
-    attributes = "".join(_attribute(_local(key), value, prefix) for key, value in node.attrib.items())
-    inner = text(node.text) if node.text and (node.text.strip() or name in ("text", "tspan")) else ""
+    attributes = "".join(
+        _attribute(_local(key), value, prefix) for key, value in node.attrib.items()
+    )
+    inner = (
+        text(node.text) if node.text and (node.text.strip() or name in ("text", "tspan")) else ""
+    )
     for child in node:
         if isinstance(child.tag, str) and _local(child.tag) not in LEFT_OUT:
             inner += _written(child, prefix) + ("\n" if name == "g" else "")

@@ -1,4 +1,5 @@
-"""HTML from Python: text is escaped unless it is markup already, so nothing that a record holds can become an element."""
+"""HTML from Python: text is escaped unless it is markup already, so nothing that a record holds can
+become an element."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ import re
 from collections.abc import Iterable
 
 VOID = frozenset({"br", "hr", "meta", "wbr"})
-# What no HTML document may hold: control characters, halves of surrogate pairs (which no file can hold either), noncharacters.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+# What no HTML document may hold: control characters, halves of surrogate pairs (which no file can
+# hold either), noncharacters.
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
 
 LONG = 60
 """Characters of settings that stand in a table as they are."""
@@ -69,7 +73,8 @@ def breakable(value: str) -> Markup:
 
 
 def label(value: str) -> Markup:
-    """A heading, and below it, smaller, what tells it from others: `dmat_i [tau=0.5]`; folded where that is long."""
+    """A heading, and below it, smaller, what tells it from others: `dmat_i [tau=0.5]`; folded where
+    that is long."""
     name, bracket, settings = value.partition(" [")
     return join(name, told_apart(settings.removesuffix("]"))) if bracket else breakable(value)
 
@@ -79,7 +84,9 @@ def told_apart(settings: str) -> Markup:
     if len(settings) <= LONG:
         return element("small", breakable(settings))
     count = settings.count("=")
-    return element("details", element("summary", f"{count} settings"), element("small", breakable(settings)))
+    return element(
+        "details", element("summary", f"{count} settings"), element("small", breakable(settings))
+    )
 
 
 def lines(*content: object) -> Markup:

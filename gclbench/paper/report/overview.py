@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gclbench.paper.entry import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, Comparison
 from gclbench.paper.report import quantities
 from gclbench.paper.report.markup import Markup, element, join, lines
 from gclbench.paper.significance import BETTER, WITHIN, WORSE
@@ -30,24 +30,36 @@ def section(comparisons: Sequence[Comparison]) -> Markup:
     """Counts, legend, and the counts per paper and per method."""
     found = summary(comparisons)
     same, different = found.facts
-    tiles = [element("div", element("dt", _name(kind)), element("dd", f"{getattr(found.total, kind):,}")) for kind in KINDS]
+    tiles = [
+        element("div", element("dt", _name(kind)), element("dd", f"{getattr(found.total, kind):,}"))
+        for kind in KINDS
+    ]
     printed = quantities.count(found.total.cells, "printed number")
     return element(
         "section",
         "\n",
         lines(
             element("h2", "Summary"),
-            element("p", f"{printed} of {quantities.count(len(comparisons), 'table')}, and what became of them here."),
+            element(
+                "p",
+                f"{printed} of {quantities.count(len(comparisons), 'table')}, and what became of"
+                " them here.",
+            ),
             element("dl", tiles, class_="tiles"),
             _legend(),
             element("h3", "Per paper"),
             _counts("paper", found.papers),
-            element("p", f"{AGAIN} is another version of mmix and prints its numbers again: they are not in the total, nor below."),
+            element(
+                "p",
+                f"{AGAIN} is another version of mmix and prints its numbers again: they are not in"
+                " the total, nor below.",
+            ),
             element("h3", "Per method"),
             _counts("method", found.methods),
             element(
                 "p",
-                f"Settings and counts of datasets are not among these: {same} are as printed, {different} are not; their tables say why.",
+                f"Settings and counts of datasets are not among these: {same} are as printed,"
+                f" {different} are not; their tables say why.",
             ),
         ),
         id="summary",
@@ -60,25 +72,44 @@ def _name(kind: str) -> str:
 
 def _legend() -> Markup:
     meanings = [
-        (WITHIN, "within", "reproduced: within the larger of the paper's standard deviation and one point, or better"),
+        (
+            WITHIN,
+            "within",
+            (
+                "reproduced: within the larger of the paper's standard deviation and one point, or"
+                " better"
+            ),
+        ),
         (BETTER, "above", "above: significantly better"),
         (
             WORSE,
             "below",
-            "below: significantly worse and not within; without a mark: not within, but not significantly so or not testable",
+            (
+                "below: significantly worse and not within; without a mark: not within, but not"
+                " significantly so or not testable"
+            ),
         ),
         (
             DAGGER,
             None,
-            "not at the paper's settings: not comparable, as are times and quantiles; the cell's page says what differs",
+            (
+                "not at the paper's settings: not comparable, as are times and quantiles; the"
+                " cell's page says what differs"
+            ),
         ),
         (
             element("b", "70.0"),
             None,
-            "bold: the best of our columns; double underline: the second; only where they can be told apart",
+            (
+                "bold: the best of our columns; double underline: the second; only where they can"
+                " be told apart"
+            ),
         ),
     ]
-    pairs = [element("div", element("dt", sign, class_=name), element("dd", meaning)) for sign, name, meaning in meanings]
+    pairs = [
+        element("div", element("dt", sign, class_=name), element("dd", meaning))
+        for sign, name, meaning in meanings
+    ]
     return element("dl", pairs, class_="legend")
 
 
@@ -86,7 +117,11 @@ def _counts(kind: str, counts: Mapping[str, Counts]) -> Markup:
     rows = []
     for name, found in counts.items():
         numbers = {key: int(getattr(found, key)) for key in KINDS}
-        shares = [element("span", class_=KINDS[key], style=f"flex:{number}") for key, number in numbers.items() if number]
+        shares = [
+            element("span", class_=KINDS[key], style=f"flex:{number}")
+            for key, number in numbers.items()
+            if number
+        ]
         rows.append(
             element(
                 "tr",
@@ -97,7 +132,9 @@ def _counts(kind: str, counts: Mapping[str, Counts]) -> Markup:
             )
         )
     head = [element("th", kind, scope="col", data_sort="text")]
-    head += [element("th", _name(key), scope="col", data_sort="number") for key in (*KINDS, "cells")]
+    head += [
+        element("th", _name(key), scope="col", data_sort="number") for key in (*KINDS, "cells")
+    ]
     table = element(
         "table",
         element("caption", element("span", f"printed numbers by {kind}")),
@@ -105,21 +142,30 @@ def _counts(kind: str, counts: Mapping[str, Counts]) -> Markup:
         element("tbody", lines(*rows)),
         class_="sortable counts",
     )
-    return element("div", table, class_="scroll", role="region", aria_label=f"summary per {kind}", tabindex="0")
+    return element(
+        "div", table, class_="scroll", role="region", aria_label=f"summary per {kind}", tabindex="0"
+    )
 
 
 def notes(collection: Collection) -> Markup:
     """What was read, what to do when there was nothing, and what was damaged."""
     stores = ", ".join(collection.stores) or "no folder: there is neither results nor runs here"
     read = f"{quantities.count(len(collection.records), 'record')} of {stores}."
-    commits = sorted({str(record.environment.get("commit", "unknown")) for record in collection.records})
+    commits = sorted(
+        {str(record.environment.get("commit", "unknown")) for record in collection.records}
+    )
     if commits:
         read += f" {'Commits' if len(commits) > 1 else 'Commit'}: {', '.join(commits)}."
     pieces = [element("p", read, class_="lead")]
     if not collection.records:
         begin = element("code", BEGIN)
         pieces.append(
-            element("p", "There is no record yet: the tables hold the papers' numbers only. To begin: ", begin, class_="note")
+            element(
+                "p",
+                "There is no record yet: the tables hold the papers' numbers only. To begin: ",
+                begin,
+                class_="note",
+            )
         )
     warnings = collection.warnings
     if warnings:
@@ -127,6 +173,8 @@ def notes(collection: Collection) -> Markup:
         if len(warnings) > TOLD:
             told.append(element("li", f"and {len(warnings) - TOLD:,} more"))
         title = f"{quantities.count(len(warnings), 'warning')} while the records were read"
-        listed = element("details", element("summary", title), element("ul", told), open=len(warnings) <= FEW)
+        listed = element(
+            "details", element("summary", title), element("ul", told), open=len(warnings) <= FEW
+        )
         pieces.append(element("div", listed, class_="note", id="warnings"))
     return join(pieces)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.entry import DAGGER, Comparison, Entry
+from gclbench.paper.filled_table import DAGGER, Comparison, Entry
 from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.records import Record, flatten
@@ -54,7 +54,13 @@ def article(page: Page, anchors: Anchors) -> Markup:
         "article",
         "\n",
         lines(
-            element("p", element("a", "← ", definition.id, href=f"#{table}"), " ", definition.title, class_="crumbs"),
+            element(
+                "p",
+                element("a", "← ", definition.id, href=f"#{table}"),
+                " ",
+                definition.title,
+                class_="crumbs",
+            ),
             element("h3", page.title, tabindex="-1"),
             _values(page),
             _departures(page),
@@ -76,20 +82,38 @@ def _values(page: Page) -> Markup:
         sign = grids.mark(entry)
         meaning = grids.meaning_of(entry)
         p_value = "" if entry.p_value is None else f"{entry.p_value:.2g}"
-        cells = (entry.ours.show(entry.factor), entry.show_printed(), entry.show_difference(), p_value)
+        cells = (
+            entry.ours.show(entry.factor),
+            entry.show_printed(),
+            entry.show_difference(),
+            p_value,
+        )
         verdict = join(sign, " ", meaning) if sign else ""
         rows.append(
-            element("tr", element("th", entry.metric, scope="row"), [element("td", cell) for cell in cells], element("td", verdict))
+            element(
+                "tr",
+                element("th", entry.metric, scope="row"),
+                [element("td", cell) for cell in cells],
+                element("td", verdict),
+            )
         )
-    return _table("ours beside the paper's", ("metric", "ours (n)", "paper", "difference", "p (Holm)", ""), rows)
+    return _table(
+        "ours beside the paper's",
+        ("metric", "ours (n)", "paper", "difference", "p (Holm)", ""),
+        rows,
+    )
 
 
 def _departures(page: Page) -> Markup | None:
     """What the table says of these runs: where they depart from the paper's settings."""
     if all(entry.faithful for entry in page.entries):
         return None
-    said = [note for note in page.comparison.notes if note.startswith(f"{page.dataset}: {page.column} ")]
-    return element("p", f"{DAGGER} ", " ".join(said) or "Not at the paper's settings.", class_="note")
+    said = [
+        note for note in page.comparison.notes if note.startswith(f"{page.dataset}: {page.column} ")
+    ]
+    return element(
+        "p", f"{DAGGER} ", " ".join(said) or "Not at the paper's settings.", class_="note"
+    )
 
 
 def _commands(page: Page) -> Markup | None:
@@ -99,7 +123,9 @@ def _commands(page: Page) -> Markup | None:
     if not lines_:
         return None
     return element(
-        "pre", element("code", "\n".join(dict.fromkeys(lines_))), aria_label="commands that make this cell, and one of its runs"
+        "pre",
+        element("code", "\n".join(dict.fromkeys(lines_))),
+        aria_label="commands that make this cell, and one of its runs",
     )
 
 
@@ -116,13 +142,19 @@ def _run(page: Page, record: Record) -> Markup:
     for entry in page.entries:
         value = entry.ours.values.get(record.seed)
         if value is None:
-            why = next((reason for reason, seeds in entry.ours.absent.items() if record.seed in seeds), "")
+            why = next(
+                (reason for reason, seeds in entry.ours.absent.items() if record.seed in seeds), ""
+            )
             cells.append(element("td", "" if why == record.status else why))
         else:
             cells.append(element("td", f"{entry.factor * value:.2f}"))
     fit, everything = record.seconds.get("fit"), quantities.total(record.seconds.values())
     peak = record.memory.get("gpu_allocated", record.memory.get("rss_peak"))
-    costs = ((fit, quantities.seconds(fit)), (everything, quantities.seconds(everything)), (peak, quantities.memory(peak)))
+    costs = (
+        (fit, quantities.seconds(fit)),
+        (everything, quantities.seconds(everything)),
+        (peak, quantities.memory(peak)),
+    )
     return element(
         "tr",
         element("th", record.seed, scope="row"),
@@ -144,7 +176,9 @@ def _status(record: Record) -> Markup:
     return join(
         element("span", record.status, class_="below"),
         f": {record.reason}" if record.reason else None,
-        element("details", element("summary", "traceback"), element("pre", record.traceback)) if record.traceback else None,
+        element("details", element("summary", "traceback"), element("pre", record.traceback))
+        if record.traceback
+        else None,
     )
 
 
@@ -157,7 +191,10 @@ def _cost(records: Sequence[Record]) -> Markup:
         pairs["all phases of all runs"] = quantities.seconds(total)
     if fits:
         pairs["training, mean of a run"] = quantities.seconds(sum(fits) / len(fits))
-    for key, name in (("rss_peak", "peak memory of the process"), ("gpu_allocated", "peak memory of the GPU")):
+    for key, name in (
+        ("rss_peak", "peak memory of the process"),
+        ("gpu_allocated", "peak memory of the GPU"),
+    ):
         peaks = quantities.numbers(record.memory.get(key) for record in records)
         if peaks:
             pairs[name] = quantities.memory(max(peaks))
@@ -180,7 +217,11 @@ def _settings(records: Sequence[Record]) -> Markup:
     repairs = dict.fromkeys(str(repair) for record in records for repair in record.repairs)
     if repairs:
         pairs["repairs of the graph"] = " ".join(repairs)
-    return element("details", element("summary", "Settings of all runs"), element("dl", _pairs(pairs), class_="pairs"))
+    return element(
+        "details",
+        element("summary", "Settings of all runs"),
+        element("dl", _pairs(pairs), class_="pairs"),
+    )
 
 
 def _environment(records: Sequence[Record]) -> Markup | None:
@@ -188,7 +229,9 @@ def _environment(records: Sequence[Record]) -> Markup | None:
     pairs = _collected(record.environment for record in records)
     if not pairs:
         return None
-    return element("details", element("summary", "Environment"), element("dl", _pairs(pairs), class_="pairs"))
+    return element(
+        "details", element("summary", "Environment"), element("dl", _pairs(pairs), class_="pairs")
+    )
 
 
 def _collected(mappings: Iterator[object] | Sequence[object]) -> dict[str, str]:
@@ -199,19 +242,25 @@ def _collected(mappings: Iterator[object] | Sequence[object]) -> dict[str, str]:
             for key, value in mapping.items():
                 counts.setdefault(str(key), Counter())[str(value)] += 1
     return {
-        key: next(iter(found)) if len(found) == 1 else ", ".join(f"{value} (×{found[value]})" for value in sorted(found))
+        key: next(iter(found))
+        if len(found) == 1
+        else ", ".join(f"{value} (×{found[value]})" for value in sorted(found))
         for key, found in counts.items()
     }
 
 
 def _pairs(pairs: dict[str, str]) -> list[Markup]:
-    return [element("div", element("dt", key), element("dd", value)) for key, value in pairs.items()]
+    return [
+        element("div", element("dt", key), element("dd", value)) for key, value in pairs.items()
+    ]
 
 
 def _table(caption: str, head: Sequence[str], rows: list[Markup], sortable: bool = False) -> Markup:
     sorts = ("text" if name in ("status", "run") else "number" for name in head)
     cells = [
-        element("th", name, scope="col", data_sort=sort if sortable else None) if name else element("td")
+        element("th", name, scope="col", data_sort=sort if sortable else None)
+        if name
+        else element("td")
         for name, sort in zip(head, sorts, strict=True)
     ]
     table = element(

@@ -1,0 +1,1 @@
+"""What a component is: a name in a registry, settings with types and ranges."""

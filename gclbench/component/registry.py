@@ -1,0 +1,236 @@
+"""Names to components: datasets, filters, methods, negatives and tasks.
+
+A component is a frozen dataclass: its fields are its hyper-parameters, its docstring's first
+line is what `gclbench list` prints. Built-in components are found by reading the source files of
+their package for `@KIND.register("name")`, without importing them, so that listing and
+completion never pay for torch. Components of other installed packages come in through entry
+points in the group `gclbench.<kind>` (see docs/extending.md).
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, is_dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=type)
+
+
+class UnknownName(LookupError):
+    """A name that no component of the kind has; the text says which exist and which is nearest."""
+
+
+class RegistryConflict(ValueError):
+    """Two components want the same name."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One component, known by name before its module is imported.
+
+    `origin` is where it is defined: a path for built-in components, the distribution's name and
+    version for those of other packages.
+    """
+
+    name: str
+    summary: str
+    target: str
+    origin: str
+    builtin: bool
+
+
+def nearest(word: str, words: list[str]) -> str | None:
+    """The likeliest intended member of `words`, or None when nothing is close."""
+    folded = {candidate.lower().replace("-", "_"): candidate for candidate in words}
+    asked = word.lower().replace("-", "_")
+    if asked in folded:
+        return folded[asked]
+    close = difflib.get_close_matches(asked, list(folded), n=1, cutoff=0.6)
+    if close:
+        return folded[close[0]]
+    prefixed = [name for key, name in folded.items() if asked and key.startswith(asked)]
+    ending = [name for key, name in folded.items() if asked and key.endswith(f"_{asked}")]
+    likely = prefixed or ending
+    return likely[0] if len(likely) == 1 else None
+
+
+class Registry:
+    """The components of one kind.
+
+    Args:
+        kind: singular name used in messages and on the command line (`method`).
+        package: the package whose modules hold the built-in components.
+        group: the entry-point group of outside components.
+        parts: attributes that every component of the kind has, fields aside.
+    """
+
+    def __init__(self, kind: str, package: str, group: str, parts: tuple[str, ...] = ()):
+        self.kind = kind
+        self.parts = parts
+        self.package = package
+        self.group = group
+        self._classes: dict[str, type] = {}
+
+    def register(self, name: str) -> Callable[[C], C]:
+        """Class decorator: makes a frozen dataclass the component called `name`."""
+
+        def decorate(cls: C) -> C:
+            if not is_dataclass(cls):
+                raise TypeError(
+                    f"{self.kind} '{name}': {cls.__qualname__} is not a dataclass; put @dataclass"
+                    " below @register"
+                )
+            absent = [part for part in self.parts if not hasattr(cls, part)]
+            if absent:
+                raise TypeError(
+                    f"{self.kind} '{name}': {cls.__qualname__} has no {' and no '.join(absent)};"
+                    " docs/extending.md has an example"
+                )
+            known = self._classes.get(name)
+            if known is not None and (known.__module__, known.__qualname__) != (
+                cls.__module__,
+                cls.__qualname__,
+            ):
+                raise RegistryConflict(
+                    f"{self.kind} '{name}' is defined twice:"
+                    f" {known.__module__}.{known.__qualname__} and"
+                    f" {cls.__module__}.{cls.__qualname__}"
+                )
+            self._classes[name] = cls
+            return cls
+
+        return decorate
+
+    @functools.cached_property
+    def entries(self) -> dict[str, Entry]:
+        """Every known component by name, built-in ones first, without importing any."""
+        found: dict[str, Entry] = {}
+        for entry in self._builtin():
+            if entry.name in found:
+                raise RegistryConflict(
+                    f"{self.kind} '{entry.name}' is defined in {found[entry.name].origin} and in"
+                    f" {entry.origin}"
+                )
+            found[entry.name] = entry
+        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
+            entry = self._outside(point)
+            if entry.name in found:
+                raise RegistryConflict(
+                    f"{self.kind} '{entry.name}' of {entry.origin} is also defined in"
+                    f" {found[entry.name].origin}; rename one of them"
+                )
+            found[entry.name] = entry
+        return found
+
+    def names(self) -> list[str]:
+        """Names in alphabetical order."""
+        return sorted(self.entries)
+
+    def check(self, name: str) -> Entry:
+        """The entry called `name`.
+
+        Raises:
+            UnknownName: with the nearest name and the list of those that exist.
+        """
+        if name in self.entries:
+            return self.entries[name]
+        guess = nearest(name, self.names())
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        kinds = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
+        raise UnknownName(
+            f"there is no {self.kind} '{name}'.{hint} Known {kinds}: {', '.join(self.names())}"
+        )
+
+    def load(self, name: str) -> type:
+        """The class of the component called `name`; imports its module."""
+        entry = self.check(name)
+        if name not in self._classes:
+            module, _, attribute = entry.target.partition(":")
+            cls = getattr(importlib.import_module(module), attribute)
+            if name not in self._classes:
+                self.register(name)(cls)
+        return self._classes[name]
+
+    def _builtin(self) -> Iterator[Entry]:
+        root = Path(__file__).parent.parent.joinpath(*self.package.split(".")[1:])
+        for path in sorted(root.glob("*.py")):
+            yield from _registered_in(path, f"{self.package}.{path.stem}", self._variable)
+
+    def _outside(self, point: EntryPoint) -> Entry:
+        dist = point.dist
+        origin = f"{dist.name} {dist.version}" if dist is not None else point.value
+        return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
+
+    @property
+    def _variable(self) -> str:
+        return self.group.rpartition(".")[2].upper()
+
+
+def _registered_in(path: Path, module: str, variable: str) -> Iterator[Entry]:
+    """The classes of a source file decorated with `@<variable>.register("name")`."""
+    source = path.read_text(encoding="utf-8")
+    if f"{variable}.register(" not in source:
+        return
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for decorator in node.decorator_list:
+            name = _registered_name(decorator, variable)
+            if name is not None:
+                summary = (ast.get_docstring(node) or "").partition("\n")[0]
+                yield Entry(
+                    name, summary, f"{module}:{node.name}", f"{path}:{node.lineno}", builtin=True
+                )
+
+
+def _registered_name(decorator: ast.expr, variable: str) -> str | None:
+    match decorator:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=owner), attr="register"),
+            args=[ast.Constant(value=str(name))],
+        ) if owner == variable:
+            return name
+    return None
+
+
+DATASETS = Registry("dataset", "gclbench.data", "gclbench.datasets", ("load",))
+FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
+METHODS = Registry(
+    "method", "gclbench.methods", "gclbench.methods", ("version", "needs_labels", "fit")
+)
+NEGATIVES = Registry(
+    "negatives strategy", "gclbench.negatives", "gclbench.negatives", ("version", "build")
+)
+TASKS = Registry(
+    "task",
+    "gclbench.tasks",
+    "gclbench.tasks",
+    ("version", "hides", "split", "hide", "labels", "evaluate"),
+)
+
+LAUNCHERS = Registry("launcher", "gclbench.launch", "gclbench.launchers")
+"""Where runs go. Not one of `KINDS`: a launcher is no part of what a run is."""
+
+KINDS: dict[str, Registry] = {
+    "dataset": DATASETS,
+    "filter": FILTERS,
+    "method": METHODS,
+    "negatives": NEGATIVES,
+    "task": TASKS,
+}
+
+
+def kind_of(name: str) -> str | None:
+    """The kind that has a component called `name`, None if no kind has."""
+    return next((kind for kind, registry in KINDS.items() if name in registry.entries), None)
+
+
+def describe(component: Any) -> str:
+    """The first docstring line of a component's class."""
+    return (type(component).__doc__ or "").strip().partition("\n")[0]

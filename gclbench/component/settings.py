@@ -1,0 +1,245 @@
+"""Typed hyper-parameters: from plain values to a component, with every error found at once.
+
+A component declares its hyper-parameters as dataclass fields. Ranges and choices are part of the
+type: `lr: Annotated[float, Range(above=0)]`, `solver: Annotated[str, OneOf("auto", "push")]`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from dataclasses import dataclass
+from typing import Annotated, Any, Union
+
+from gclbench.component.registry import nearest
+
+LARGEST = 1e60
+"""Of a number that can be set: what records hold, since the squares of larger ones have no
+float."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Bounds of a number; `above` and `below` exclude the bound, `least` and `most` include it."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def __str__(self) -> str:
+        parts = [
+            f"{sign} {bound:g}"
+            for sign, bound in (
+                (">", self.above),
+                ("≥", self.least),
+                ("<", self.below),
+                ("≤", self.most),
+            )
+            if bound is not None
+        ]
+        return " and ".join(parts)
+
+    def admits(self, value: float) -> bool:
+        return not (
+            math.isnan(value)
+            or (self.least is not None and value < self.least)
+            or (self.most is not None and value > self.most)
+            or (self.above is not None and value <= self.above)
+            or (self.below is not None and value >= self.below)
+        )
+
+
+class OneOf:
+    """The values that a setting may take."""
+
+    def __init__(self, *choices: str):
+        self.choices = choices
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.choices)
+
+
+class Machine:
+    """Marks a setting of how a component computes on this machine and not of what: it is no part of
+    a run's identity."""
+
+
+class Later:
+    """Marks a setting that was added with a default that does what every run did before.
+
+    At its default it is no part of a run's identity, so that records from before it are still those
+    of the same runs.
+    """
+
+
+Count = Annotated[int, Range(least=1)]
+NonNegative = Annotated[float, Range(least=0)]
+Positive = Annotated[float, Range(above=0)]
+Fraction = Annotated[float, Range(least=0, below=1)]
+Temperature = Annotated[float, Range(least=0.005)]
+"""What similarities of unit vectors are divided by; below, the exponentials leave float64."""
+
+
+def schema(cls: type) -> dict[str, Any]:
+    """Field name to annotated type of a component, in the order of declaration."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def defaults(cls: type) -> dict[str, Any]:
+    """The fields' defaults as plain values; a field without one maps to None."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING:
+            values[field.name] = _plain(field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            values[field.name] = _plain(field.default_factory())
+        else:
+            values[field.name] = None
+    return values
+
+
+def values_of(component: Any) -> dict[str, Any]:
+    """A component's hyper-parameters as plain, JSON-ready values."""
+    return {
+        field.name: _plain(getattr(component, field.name))
+        for field in dataclasses.fields(component)
+    }
+
+
+def identity_of(component: Any) -> dict[str, Any]:
+    """The hyper-parameters that make a run what it is: `values_of` without the `Machine` ones, and
+    the `Later` ones at their default."""
+    kinds, usual = schema(type(component)), defaults(type(component))
+    return {
+        name: value
+        for name, value in values_of(component).items()
+        if not _is_marked(kinds[name], Machine)
+        and not (_is_marked(kinds[name], Later) and value == usual[name])
+    }
+
+
+def _is_marked(kind: Any, mark: type) -> bool:
+    return typing.get_origin(kind) is Annotated and any(
+        isinstance(rule, mark) for rule in typing.get_args(kind)[1:]
+    )
+
+
+def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> Any:
+    """The component `cls(**values)`, or None when `errors` grew.
+
+    Args:
+        where: the config key the values stand under, for messages (`method`).
+        errors: one sentence per unknown key, wrong type or value out of range is appended.
+    """
+    fields = schema(cls)
+    before = len(errors)
+    required = {
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    given: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in fields:
+            guess = nearest(key, list(fields))
+            hint = f" Did you mean '{where}.{guess}'?" if guess else ""
+            errors.append(
+                f"'{where}.{key}' does not exist.{hint} Known:"
+                f" {', '.join(f'{where}.{name}' for name in fields) or 'no settings'}"
+            )
+            continue
+        if value is None and key in required:
+            continue
+        try:
+            given[key] = convert(value, fields[key])
+        except ValueError as error:
+            errors.append(f"{where}.{key}={value!r} {error}")
+    for name in sorted(name for name in required if values.get(name) is None):
+        errors.append(f"{where}.{name} must be given: {where}.{name}=…")
+    if len(errors) > before:
+        return None
+    try:
+        return cls(**given)
+    except ValueError as error:
+        errors.append(f"{where}: {error}")
+        return None
+
+
+def convert(value: Any, kind: Any) -> Any:
+    """`value` as the annotated type `kind`.
+
+    Raises:
+        ValueError: with a sentence fragment that follows `key=value`.
+    """
+    origin = typing.get_origin(kind)
+    if origin is Annotated:
+        base, *rules = typing.get_args(kind)
+        converted = convert(value, base)
+        for rule in rules:
+            if isinstance(rule, Range) and converted is not None:
+                for number in converted if isinstance(converted, tuple) else (converted,):
+                    if not rule.admits(number):
+                        raise ValueError(f"is out of range: it must be {rule}")
+            if isinstance(rule, OneOf) and converted not in rule.choices:
+                guess = nearest(str(converted), list(rule.choices))
+                raise ValueError(
+                    f"must be {rule}." + (f" Did you mean '{guess}'?" if guess else "")
+                )
+        return converted
+    if origin in (Union, types.UnionType):
+        options = typing.get_args(kind)
+        if value is None and type(None) in options:
+            return None
+        return convert(value, next(option for option in options if option is not type(None)))
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise ValueError("must be a list, for example [256,128]")
+        item = typing.get_args(kind)[0]
+        return tuple(convert(element, item) for element in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise ValueError("must be a mapping, for example {name:value}")
+        item = typing.get_args(kind)[1]
+        return {str(name): convert(element, item) for name, element in value.items()}
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ValueError("must be true or false")
+        return value
+    if kind is int:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not math.isfinite(value)
+            or value != int(value)
+        ):
+            raise ValueError("must be a whole number")
+        return int(_bounded(value))
+    if kind is float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError("must be a number")
+        if not math.isfinite(value):
+            raise ValueError("must be a finite number")
+        return float(_bounded(value))
+    if kind is str:
+        if value is None or isinstance(value, (list, dict)):
+            raise ValueError("must be a word")
+        return str(value)
+    raise TypeError(
+        f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an"
+        " optional of these"
+    )
+
+
+def _bounded(value: float) -> float:
+    """The number itself; raises ValueError where it is too large to be recorded."""
+    if abs(value) > LARGEST:
+        raise ValueError(f"is out of range: it must lie between {-LARGEST:g} and {LARGEST:g}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value

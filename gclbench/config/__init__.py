@@ -1,0 +1,1 @@
+"""From words on the command line to a checked run."""

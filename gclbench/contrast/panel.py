@@ -1,0 +1,312 @@
+"""The row-block engine: log-sum-exps over rows of similarities, never an N×N matrix.
+
+Every objective of the five papers is a difference of log-sum-exps over a row of similarities
+with per-pair log-weights and masks (DESIGN section 3). A *panel* is the similarities of M anchors
+with N candidates; this module reduces panels to their row (and column) log-sum-exps in blocks of
+rows, and recomputes each block's tile in the backward pass, so memory is O(block·N + (M+N)·d).
+The tiles of a small panel are kept instead.
+
+Because the candidates of one direction of a two-view loss are the anchors of the other, a panel
+can return its column reduction too: one product serves both directions. The similarities of a set
+of vectors among themselves are symmetric, and only the half on and right of the diagonal blocks is
+computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gclbench.contrast import blocks
+
+Weights = Callable[[int, int], Tensor]
+"""Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
+backward. Weight 0 masks a pair. A weight function must give the same numbers when it is called
+again."""
+
+_SAFE_BOUND = 40.0
+"""Largest |s_ij| whose exponential, times or over N of them, float32 holds; beyond it tiles are
+computed in float64."""
+
+_SAFE_BOUND_DOUBLE = 650.0
+"""The same for float64; beyond it panels are refused. The smallest temperature that methods take
+(`Temperature`) gives 200."""
+
+TILE_ROWS = 256
+"""Anchors per tile on a CPU: enough for the products to run at full rate, few enough for the tile
+to stay in the cache while it is multiplied, exponentiated and summed."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The reductions of one panel.
+
+    Attributes:
+        rows: one (M,) tensor of row log-sum-exps per head.
+        columns: one (N,) tensor of column log-sum-exps per head, empty unless asked for.
+    """
+
+    rows: tuple[Tensor, ...]
+    columns: tuple[Tensor, ...]
+
+
+def panel(
+    anchors: Tensor,
+    candidates: Tensor,
+    scale: float = 1.0,
+    heads: tuple[Weights | None, ...] = (None,),
+    *,
+    skip_self: bool = False,
+    columns: bool = False,
+    bound: float | None = None,
+    block: int | None = None,
+) -> Panel:
+    """Log-sum-exps of the similarities s_ij = scale·⟨anchor_i, candidate_j⟩.
+
+    For each head with weights w: rows_i = log Σ_j w_ij e^{s_ij} and, when asked for,
+    columns_j = log Σ_i w_ij e^{s_ij}. A row whose weights are all zero gives −inf.
+
+    Args:
+        anchors: M×d. candidates: N×d.
+        scale: 1/τ for unit vectors.
+        heads: one weight function per head; None means weight 1 everywhere.
+        skip_self: leaves out the pairs i = j (in every head); needs M = N.
+        columns: also reduce over the anchors.
+        bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
+        block: anchors per tile, which are recomputed in the backward pass when there are several;
+            when not given, tiles are kept as long as they have `blocks.KEPT_ENTRIES` entries at
+            most, and cut to fit a CPU's cache.
+
+    Raises:
+        ValueError: when the shapes do not fit together, or float64 cannot hold the exponentials of
+            similarities up to `bound`.
+    """
+    if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
+        raise ValueError(
+            f"a panel needs M×d anchors and N×d candidates, got {tuple(anchors.shape)} and"
+            f" {tuple(candidates.shape)}"
+        )
+    if skip_self and len(anchors) != len(candidates):
+        raise ValueError(
+            f"skip_self needs as many anchors as candidates, got {len(anchors)} and"
+            f" {len(candidates)}"
+        )
+    bound = abs(scale) if bound is None else bound
+    if not bound <= _SAFE_BOUND_DOUBLE:
+        raise ValueError(
+            f"similarities up to {bound:g} have exponentials beyond float64; a panel takes up to"
+            f" {_SAFE_BOUND_DOUBLE:g}, which is a temperature of {1 / _SAFE_BOUND_DOUBLE:.2g} for"
+            " unit vectors"
+        )
+    plan = _Plan(
+        scale=scale,
+        heads=heads,
+        skip_self=skip_self,
+        columns=columns,
+        bound=bound,
+        **_cut(len(anchors), len(candidates), block, anchors.device),
+    )
+    # The same tensor on both sides is passed once: its similarities are symmetric, its two
+    # gradients need a single product.
+    outputs = _PanelReduction.apply(anchors, None if candidates is anchors else candidates, plan)
+    count = len(heads)
+    return Panel(rows=outputs[:count], columns=outputs[count:])
+
+
+def _cut(rows: int, columns: int, block: int | None, device: torch.device) -> dict[str, Any]:
+    """Anchors per tile, and whether the tiles are kept for the backward pass."""
+    if block is not None:
+        return {"block": block, "keep": block >= rows}
+    keep = rows * columns <= blocks.KEPT_ENTRIES
+    block = blocks.block_rows(rows, columns)
+    return {"block": min(block, TILE_ROWS) if device.type == "cpu" else block, "keep": keep}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
+    kept."""
+
+    scale: float
+    heads: tuple[Weights | None, ...]
+    skip_self: bool
+    columns: bool
+    bound: float
+    block: int
+    keep: bool
+
+    def dtype(self, given: torch.dtype) -> torch.dtype:
+        """Of the tiles."""
+        return torch.float64 if self.bound > _SAFE_BOUND else given
+
+    def ranges(self, rows: int) -> list[tuple[int, int]]:
+        """(start, stop) of the tiles."""
+        return [(start, min(start + self.block, rows)) for start in range(0, rows, self.block)]
+
+
+class _Tiles:
+    """Makes the tiles E_ij = e^{s_ij} of a panel, in one buffer after the other's use, or each in
+    its own memory.
+
+    Args:
+        symmetric: the candidates are the anchors: the tile of start…stop begins at candidate
+            `start`.
+    """
+
+    def __init__(self, anchors: Tensor, candidates: Tensor, plan: _Plan, symmetric: bool):
+        dtype = plan.dtype(anchors.dtype)
+        self.plan, self.symmetric = plan, symmetric
+        self.scaled = anchors.to(dtype) * plan.scale
+        self.candidates = candidates.to(dtype)
+        self.spare: list[Tensor] = []
+
+    def buffer(self, number: int, rows: int, columns: int) -> Tensor:
+        """rows×columns of uninitialised memory; the same memory whenever the number is the same."""
+        while len(self.spare) <= number:
+            entries = min(self.plan.block, len(self.scaled)) * len(self.candidates)
+            self.spare.append(
+                torch.empty(entries, dtype=self.scaled.dtype, device=self.scaled.device)
+            )
+        return self.spare[number][: rows * columns].view(rows, columns)
+
+    def tile(self, start: int, stop: int, own: bool) -> Tensor:
+        """Of the anchors start…stop; in its own memory, or in buffer 0."""
+        first = start if self.symmetric else 0
+        columns = self.candidates[first:]
+        shape = (stop - start, len(columns))
+        tile = self.scaled.new_empty(shape) if own else self.buffer(0, *shape)
+        torch.mm(self.scaled[start:stop], columns.T, out=tile)
+        tile.exp_()
+        if self.plan.skip_self:
+            tile.diagonal(offset=start - first).zero_()
+        return tile
+
+
+class _PanelReduction(torch.autograd.Function):
+    """Forward and recomputing backward of `panel`.
+
+    One exponential E_ij per pair serves rows, columns and every head; the gradient of a row's
+    log-sum-exp is w_ij E_ij / Σ_j w_ij E_ij.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, anchors: Tensor, others: Tensor | None, plan: _Plan
+    ) -> tuple[Tensor, ...]:
+        candidates = anchors if others is None else others
+        # Weights need not be symmetric: with them the whole square is computed.
+        symmetric = others is None and all(weights is None for weights in plan.heads)
+        tiles = _Tiles(anchors, candidates, plan, symmetric)
+        keep = plan.keep and any(ctx.needs_input_grad)
+        new = tiles.scaled.new_zeros
+        row_sums = [new(len(anchors)) for _ in plan.heads]
+        column_sums = (
+            [new(len(candidates)) for _ in plan.heads] if plan.columns and not symmetric else []
+        )
+        kept: list[Tensor] = []
+        for start, stop in plan.ranges(len(anchors)):
+            tile = tiles.tile(start, stop, own=keep)
+            if keep:
+                kept.append(tile)
+            if symmetric:
+                row_sums[0][start:stop] += tile.sum(dim=1)
+                row_sums[0][stop:] += tile[:, stop - start :].sum(dim=0)
+                continue
+            for index, weights in enumerate(plan.heads):
+                weighted = tile
+                if weights is not None:
+                    weighted = torch.mul(
+                        tile, weights(start, stop), out=tiles.buffer(1, *tile.shape)
+                    )
+                torch.sum(weighted, dim=1, out=row_sums[index][start:stop])
+                if plan.columns:
+                    column_sums[index] += weighted.sum(dim=0)
+        if symmetric:
+            row_sums = [row_sums[0]] * len(plan.heads)
+            column_sums = row_sums if plan.columns else []
+        ctx.save_for_backward(anchors, others, *row_sums, *column_sums, *kept)
+        ctx.plan, ctx.symmetric, ctx.sums = plan, symmetric, len(row_sums) + len(column_sums)
+        return tuple(torch.log(sums).to(anchors.dtype) for sums in (*row_sums, *column_sums))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        plan, symmetric = ctx.plan, ctx.symmetric
+        count = len(plan.heads)
+        anchors, others, *saved = ctx.saved_tensors
+        sums, kept = saved[: ctx.sums], saved[ctx.sums :]
+        candidates = anchors if others is None else others
+        factors = [
+            _quotient(gradient, total) for gradient, total in zip(gradients, sums, strict=True)
+        ]
+        total_factor = torch.stack(factors).sum(dim=0) if symmetric else None
+        for_anchors, for_candidates = (
+            ctx.needs_input_grad[0],
+            others is None or ctx.needs_input_grad[1],
+        )
+        anchor_gradient = torch.zeros_like(anchors) if for_anchors else None
+        candidate_gradient = (
+            anchor_gradient
+            if others is None
+            else (torch.zeros_like(candidates) if for_candidates else None)
+        )
+        tiles = _Tiles(anchors, candidates, plan, symmetric)
+        for number, (start, stop) in enumerate(plan.ranges(len(anchors))):
+            tile = kept[number] if kept else tiles.tile(start, stop, own=False)
+            slope = tiles.buffer(1, *tile.shape)
+            first = start if symmetric else 0
+            if total_factor is not None:
+                # E_ij = E_ji, so a pair's two terms are one: (f_i + f_j)·E_ij. The block on the
+                # diagonal holds both halves.
+                torch.add(total_factor[start:stop, None], total_factor[first:], out=slope)
+            else:
+                _pull(slope, plan, factors, count, start, stop)
+            slope = slope.mul_(tile).to(anchors.dtype)
+            if anchor_gradient is not None:
+                anchor_gradient[start:stop].addmm_(slope, candidates[first:], alpha=plan.scale)
+            if candidate_gradient is not None and symmetric:
+                candidate_gradient[stop:].addmm_(
+                    slope[:, stop - start :].T, anchors[start:stop], alpha=plan.scale
+                )
+            elif candidate_gradient is not None:
+                candidate_gradient.addmm_(slope.T, anchors[start:stop], alpha=plan.scale)
+        return anchor_gradient, (None if others is None else candidate_gradient), None
+
+
+def _pull(
+    slope: Tensor, plan: _Plan, factors: list[Tensor], count: int, start: int, stop: int
+) -> None:
+    """Fills slope with Σ over heads of w_ij·(row factor_i + column factor_j)."""
+    for index, weights in enumerate(plan.heads):
+        factor = factors[index][start:stop, None]
+        if plan.columns:
+            factor = factor + factors[count + index]
+        if index == 0:
+            slope.copy_(factor)
+            if weights is not None:
+                slope.mul_(weights(start, stop))
+        elif weights is None:
+            slope.add_(factor)
+        else:
+            slope.addcmul_(factor, weights(start, stop).to(slope.dtype))
+
+
+def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:
+    """gradient / sums, 0 where the sum is empty (its log-sum-exp is −inf and nothing pulls on it)."""
+    if gradient is None:
+        return torch.zeros_like(sums)
+    return torch.where(
+        sums > 0,
+        gradient.to(sums.dtype) / sums,
+        torch.zeros((), dtype=sums.dtype, device=sums.device),
+    )
+
+
+def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:
+    """Similarities of matching rows: scale·⟨anchor_i, candidate_i⟩, (M,)."""
+    return (anchors * candidates).sum(dim=1) * scale

@@ -1,0 +1,153 @@
+"""Who is at work: a small file beside the record to come, renewed while its run lasts.
+
+For people; nothing is decided by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gclbench.records import Store
+from gclbench.training.watch import Reporter
+
+RENEWED_EVERY = 15.0
+GONE_AFTER = 90.0
+"""Seconds without renewal after which a run on another machine counts as gone."""
+
+
+@dataclass(frozen=True)
+class Presence:
+    """A run that is being worked on.
+
+    Attributes:
+        title: of its unit. host, pid, begun: where, and what tells the process from a later one of
+            the same id.
+        started: seconds since the epoch, by that machine's clock.
+        iteration, total, loss: of its training; 0 of 0 before the first.
+    """
+
+    title: str
+    host: str
+    pid: int
+    started: float
+    begun: str = ""
+    iteration: int = 0
+    total: int = 0
+    loss: float = float("nan")
+
+    @property
+    def doing(self) -> str:
+        """`12/300, loss 0.1234` or empty."""
+        return f"{self.iteration}/{self.total}, loss {self.loss:.4f}" if self.total else ""
+
+
+@contextlib.contextmanager
+def announced(store: Store, run_id: str, title: str, report: Reporter | None) -> Iterator[Reporter]:
+    """Within the block the run is seen to be worked on; what is reported is passed on.
+
+    A place that cannot be written is no matter.
+    """
+    path = store.path(run_id).with_name("running.json")
+    pid = os.getpid()
+    facts: dict[str, Any] = {
+        "title": title,
+        "host": socket.gethostname(),
+        "pid": pid,
+        "begun": begun(pid),
+        "started": time.time(),
+    }
+    over = threading.Event()
+
+    def tell() -> None:
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".running.{uuid.uuid4().hex}.tmp")
+            temporary.write_text(json.dumps(facts), encoding="utf-8")
+            os.replace(temporary, path)
+
+    def renew() -> None:
+        while not over.wait(RENEWED_EVERY):
+            tell()
+
+    def heard(iteration: int, total: int, loss: float) -> None:
+        facts.update(iteration=iteration, total=total, loss=loss)
+        if report is not None:
+            report(iteration, total, loss)
+
+    tell()
+    thread = threading.Thread(target=renew, name="gclbench-presence", daemon=True)
+    thread.start()
+    try:
+        yield heard
+    finally:
+        over.set()
+        thread.join()
+        with contextlib.suppress(OSError):
+            path.unlink()
+        with contextlib.suppress(OSError):
+            # A run that left no record leaves no folder either.
+            path.parent.rmdir()
+
+
+def present(store: Store, run_id: str) -> Presence | None:
+    """Who works on a run, or None."""
+    path = store.path(run_id).with_name("running.json")
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        found = Presence(
+            **{key: value for key, value in facts.items() if key in Presence.__dataclass_fields__}
+        )
+    except (OSError, ValueError, TypeError):
+        return None
+    if found.host != socket.gethostname():
+        return found if fresh(path) else None
+    return found if alive(found.pid) and begun(found.pid) == found.begun else None
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this machine is there and no zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return True
+
+
+def begun(pid: int) -> str:
+    """When a process of this machine was started, in ticks; tells it from a later one of the same
+    id. Empty where nobody tells."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+def fresh(path: Path) -> bool:
+    """Whether a file was written lately, by the clock of its file system: those of machines differ."""
+    probe = path.parent.parent / f".clock-{uuid.uuid4().hex}"
+    try:
+        then = path.stat().st_mtime
+        try:
+            probe.touch()
+            now = probe.stat().st_mtime
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        now = time.time()
+    return now - then < GONE_AFTER

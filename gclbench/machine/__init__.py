@@ -1,0 +1,1 @@
+"""The machine: its memory, limits, identity; mapped files."""

@@ -1,0 +1,159 @@
+"""What a run ran on: library versions, commit, device, memory, cache folder.
+
+Imports torch only where it must ask it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import platform
+import resource
+import subprocess
+from pathlib import Path
+
+LIBRARIES = (
+    "torch",
+    "torch-geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "hydra-core",
+    "omegaconf",
+)
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Versions of gclbench, Python and the libraries that numbers depend on, the platform and the
+    git commit."""
+    found = {
+        "gclbench": version(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+    for library in LIBRARIES:
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:
+            found[library] = "not installed"
+    found["commit"] = _commit()
+    return found
+
+
+def version() -> str:
+    """gclbench's own version."""
+    try:
+        return importlib.metadata.version("gclbench")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def cache_folder() -> Path:
+    """Where gclbench keeps what it can make again: GCLBENCH_DATA, or `gclbench` in the user's cache
+    folder."""
+    chosen = os.environ.get("GCLBENCH_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    return (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gclbench"
+    )
+
+
+def device_name(device: str) -> str:
+    """The GPU's name, or the processor's."""
+    if device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.get_device_name(device)
+    return (
+        f"{_processor()},"
+        f" {len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()}"
+        " cores"
+    )
+
+
+class PeakMemory:
+    """Peak memory between construction and `read`, in bytes."""
+
+    def __init__(self, device: str):
+        self._device = device
+        self._own_peak = _reset_high_water_mark()
+        if device.startswith("cuda"):
+            import torch
+
+            torch.cuda.reset_peak_memory_stats(device)
+
+    def read(self) -> dict[str, int]:
+        """`rss_peak` of the process (since construction where the kernel lets it be reset, else
+        since the
+        process began), `gpu_allocated` and `gpu_reserved` on a GPU."""
+        peak = {
+            "rss_peak": (
+                _high_water_mark()
+                if self._own_peak
+                else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            )
+        }
+        if self._device.startswith("cuda"):
+            import torch
+
+            peak["gpu_allocated"] = torch.cuda.max_memory_allocated(self._device)
+            peak["gpu_reserved"] = torch.cuda.max_memory_reserved(self._device)
+        return peak
+
+
+def _reset_high_water_mark() -> bool:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _high_water_mark() > 0
+    except OSError:
+        return False
+
+
+def _high_water_mark() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+@functools.cache
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@functools.cache
+def _commit() -> str:
+    """The commit of the source tree the package runs from, with `+changes` when its code differs
+    from it."""
+    root = Path(__file__).resolve().parent.parent.parent
+    if not (root / ".git").exists():
+        return "none (installed from a package)"
+    try:
+        commit = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+        changed = subprocess.run(
+            ["git", "-C", str(root), "status", "--porcelain", "--", "gclbench", "configs"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return (
+        commit.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
+        if commit.returncode == 0
+        else "unknown"
+    )

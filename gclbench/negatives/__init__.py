@@ -1,0 +1,1 @@
+"""Strategies for negatives, one per file, and what they learn with."""

@@ -1,0 +1,239 @@
+"""M-Mix: the first view's embeddings become mixtures of several nodes, which makes the negatives
+harder (papers 001, 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from gclbench.component.registry import NEGATIVES
+from gclbench.component.settings import Fraction, OneOf, Range
+from gclbench.contrast.blocks import block_rows
+from gclbench.contrast.objectives import inter_view_nce, multi_view_nce
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Unsupported
+from gclbench.negatives.shares import AmongAll, AmongNeighbours, Neighbourhoods
+from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.training.streams import Streams
+
+VARIANTS = ("mp", "mo", "binary", "random", "adjacency")
+SCOPES = ("wp", "all", "op")
+BINARY_SHARE = 0.5
+
+
+@NEGATIVES.register("mmix")
+@dataclass(frozen=True)
+class Mmix:
+    """M-Mix: the first view is replaced by mixtures of several nodes with learned or similarity-based shares.
+
+    Attributes:
+        variant: how the shares come about. `mp`: cosines between two learned projections (Eq. 6);
+            `mo`: cosines of the embeddings, with a fixed share for the node itself (Eq. 7);
+                `binary`: half the most similar other node; `random`: normal deviates,
+            drawn anew in each iteration (Table 9); `adjacency`: equal shares of the neighbours and
+            the node itself, which is what the code as first released amounts to (a later revision
+            applies the learned shares).
+        scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose
+            cosine is at least `threshold`.
+        diversity: adds the loss that pushes the two projections of `mp` apart; the others have
+            none.
+        self_share: C, the node's share in its own mixture in `mo`.
+        gradient: the loss reaches the shares; without, they are constants of each iteration.
+    """
+
+    version: ClassVar[str] = "1"
+
+    variant: Annotated[str, OneOf(*VARIANTS)] = "mp"
+    scope: Annotated[str, OneOf(*SCOPES)] = "wp"
+    diversity: bool = True
+    self_share: Fraction = 0.2
+    threshold: Annotated[float, Range(least=-1, most=1)] = 0.9
+    gradient: bool = True
+
+    def __post_init__(self) -> None:
+        if self.variant == "adjacency" and self.scope != "wp":
+            raise ValueError(
+                f"variant=adjacency mixes neighbours only, and scope is {self.scope}; type"
+                " negatives.scope=wp"
+            )
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        """Projections of `mp` and the MLP behind the mixture.
+
+        Raises:
+            Unsupported: for a graph of one node.
+        """
+        if nodes < 2:
+            raise Unsupported(
+                "negatives=mmix mixes a node with others, hence needs two nodes, and this graph"
+                " has one"
+            )
+        return MmixNegatives(self, width, rng)
+
+
+class MmixNegatives(Negatives):
+    """Mixtures, the MLP g behind them, and the node objective of paper 002, Eqs. 9 and 10.
+
+    Attributes:
+        head: g, Linear–PReLU–Linear–PReLU as in the released code, but with biases.
+        query, key: P_m and P_n of `mp`, None otherwise.
+    """
+
+    def __init__(self, settings: Mmix, width: int, rng: Streams):
+        super().__init__()
+        self.settings = settings
+        with rng.seeded("negatives"):
+            self.head = nn.Sequential(
+                nn.Linear(width, width), nn.PReLU(), nn.Linear(width, width), nn.PReLU()
+            )
+            learned = settings.variant == "mp"
+            self.query = nn.Linear(width, width, bias=False) if learned else None
+            self.key = nn.Linear(width, width, bias=False) if learned else None
+            for name, parameter in self.named_parameters():
+                if parameter.ndim == 2:
+                    nn.init.xavier_uniform_(parameter)
+                elif name.endswith("bias"):
+                    nn.init.zeros_(parameter)
+        self.generators["negatives"] = rng.torch("negatives")
+        self._near: tuple[Tensor, Neighbourhoods] | None = None
+
+    def joint_parameters(self) -> list[nn.Parameter]:
+        return list(self.parameters())
+
+    def forward(self, pair: Pair) -> Tensor:
+        """J_node (Eq.
+
+        10): the mixed first view against the plain second, both directions, plus the diversity
+        loss.
+
+        Raises:
+            Unsupported: for scope `wp` where the pair has no edges.
+        """
+        z, v = unit_rows(pair.u), unit_rows(pair.v)
+        q, k = self._projections(z)
+        mixed = unit_rows(self.head(self._shares(z, q, k, pair.edge_index).mixture(z, pair.block)))
+        if pair.intra:
+            contrast = multi_view_nce(mixed, [v], pair.tau, pair.block)
+        else:
+            contrast = inter_view_nce(mixed, v, pair.tau, pair.block)
+        self.terms = {"contrast": contrast.detach()}
+        if self.settings.variant != "mp" or not self.settings.diversity:
+            return contrast
+        diversity = diversity_loss(q, k)
+        self.terms["diversity"] = diversity.detach()
+        return contrast + diversity
+
+    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+        """The sum of both branches' directions, the mixed and the plain one: what the loss compares
+        (paper 002, Table 6, `Average`)."""
+        first = unit_rows(z)
+        mixed = self.head(self._shares(first, *self._projections(first), edge_index).mixture(first))
+        return unit_rows(mixed) + unit_rows(z if other is None else other)
+
+    def shares(self, pair: Pair) -> WeightRows:
+        with torch.no_grad():
+            z = unit_rows(pair.u)
+            shares = self._shares(z, *self._projections(z), pair.edge_index)
+
+        def rows(start: int, stop: int) -> Tensor:
+            with torch.no_grad():
+                return shares.rows(start, stop)
+
+        return rows
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """`mmix_mixed`, under scope `op`: the share of nodes that have any other above the
+        threshold to be mixed with."""
+        if self.settings.scope != "op":
+            return {}
+        rows, nodes = self.shares(pair), len(pair.u)
+        size = block_rows(nodes, nodes)
+        parts = ((rows(start, min(start + size, nodes)), start) for start in range(0, nodes, size))
+        mixed = sum(int((part.diagonal(offset=start) < 1).sum()) for part, start in parts)
+        return {"mmix_mixed": mixed / nodes}
+
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        little = "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"
+        return [little] if findings.get("mmix_mixed", 1.0) < 0.01 else []
+
+    def _projections(self, z: Tensor) -> tuple[Tensor, Tensor]:
+        """q and k of Eq. 6, unit rows; z itself for the variants that compare embeddings."""
+        if self.query is None or self.key is None:
+            return z, z
+        return unit_rows(self.query(z)), unit_rows(self.key(z))
+
+    def _shares(
+        self, z: Tensor, q: Tensor, k: Tensor, edge_index: Tensor | None
+    ) -> AmongAll | AmongNeighbours:
+        variant = self.settings.variant
+        own = {"mo": self.settings.self_share, "binary": BINARY_SHARE}.get(variant)
+        if not self.settings.gradient:
+            z, q, k = z.detach(), q.detach(), k.detach()
+        if self.settings.scope == "wp":
+            near = self._neighbourhoods(edge_index, len(z))
+            noise = self._noise(len(near), z) if variant == "random" else None
+
+            def entry_scores(chosen: slice) -> Tensor:
+                if variant == "adjacency":
+                    return z.new_zeros(chosen.stop - chosen.start)
+                if noise is not None:
+                    return noise[chosen]
+                return (
+                    q.index_select(0, near.anchor[chosen]) * k.index_select(0, near.other[chosen])
+                ).sum(dim=1)
+
+            return AmongNeighbours(near, entry_scores, own, best_only=variant == "binary")
+        seeds = self._seeds(len(z)) if variant == "random" else None
+
+        def scores(start: int, stop: int) -> Tensor:
+            return q[start:stop] @ k.T if seeds is None else _normal_rows(seeds[start:stop], z)
+
+        def near_enough(start: int, stop: int) -> Tensor:
+            return (q[start:stop] @ k.T).detach() >= self.settings.threshold
+
+        allowed = near_enough if self.settings.scope == "op" else None
+        return AmongAll(len(z), scores, own, allowed, best_only=variant == "binary")
+
+    def _neighbourhoods(self, edge_index: Tensor | None, nodes: int) -> Neighbourhoods:
+        """Those of the last edges asked for are kept: a training on the whole graph asks for the
+        same in each iteration."""
+        if edge_index is None:
+            raise Unsupported(
+                "negatives.scope=wp mixes a node with its neighbours, and this method contrasts"
+                " batches without edges; negatives.scope=all or negatives.scope=op needs none"
+            )
+        if self._near is None or self._near[0] is not edge_index or self._near[1].nodes != nodes:
+            self._near = (edge_index, Neighbourhoods(edge_index, nodes))
+        return self._near[1]
+
+    def _noise(self, count: int, like: Tensor) -> Tensor:
+        return torch.randn(count, generator=self.generators["negatives"], dtype=like.dtype).to(
+            like.device
+        )
+
+    def _seeds(self, count: int) -> list[int]:
+        return torch.randint(2**31, (count,), generator=self.generators["negatives"]).tolist()
+
+
+def diversity_loss(q: Tensor, k: Tensor) -> Tensor:
+    """L_div = −(1/N) Σ ‖q_i − k_i‖² of unit rows, to be minimised (paper 002, Eq. 8).
+
+    Args:
+        q, k: N×d, unit rows.
+    """
+    return 2 * (q * k).sum(dim=1).mean() - 2
+
+
+def _normal_rows(seeds: list[int], like: Tensor) -> Tensor:
+    """A row of N normal deviates per seed: the same numbers whichever block a row is in, and when a
+    block is computed again."""
+    generator = torch.Generator()
+    rows = [
+        torch.randn(len(like), generator=generator.manual_seed(seed), dtype=like.dtype)
+        for seed in seeds
+    ]
+    return torch.stack(rows).to(like.device)

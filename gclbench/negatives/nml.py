@@ -1,0 +1,197 @@
+"""Negative metric learning (NML, paper 003): weights for negatives, learned against the contrastive
+loss that they enter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor
+
+from gclbench.component.registry import NEGATIVES
+from gclbench.component.settings import Count, NonNegative, OneOf, Positive
+from gclbench.contrast.panel import paired
+from gclbench.graph import Unsupported
+from gclbench.negatives.nml_metrics import (
+    CosineMetric,
+    Metric,
+    OracleMetric,
+    PairwiseMetric,
+    RowSums,
+    SeparableMetric,
+    UniformMetric,
+    Views,
+)
+from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.training.streams import Streams
+
+LEAST_ORACLE_ALPHA = 1e-9
+"""Below, the closed form loses the regulariser to rounding."""
+
+
+@NEGATIVES.register("nml")
+@dataclass(frozen=True)
+class Nml:
+    """Negative metric learning: a network that learns the weights of the negatives between the encoder's steps.
+
+    ℓ_i = −log [ e^{θ_ii/τ} / (e^{θ_ii/τ} + (N−1) Σ_j m_ij e^{θ_ij/τ}) ] + α(N−1)·KL(uniform ‖ m_i),
+    inter-view pairs alone, mean of both directions (paper 003, Eqs. 3 to 8). Per iteration
+    `inner_steps` steps of the metric, then one of the encoder.
+
+    Attributes:
+        metric: `separable`: cosine of the images of u_i and v_j under one network, the official
+            code; `pairwise`: a network of the concatenated pair, as printed, whose cost grows as
+            hidden²·N²; `oracle`: the best weights in closed form;
+            `uniform`: 1/N ("w/o M"); `cosine`: ∝ e^{−θ_ij} ("repl. cosine").
+        inner_steps: T_M. alpha: α. lr, weight_decay: of the metric's Adam. hidden: width of the
+            metric's layers.
+        detach: in the encoder's step take the weights as constants; without, its gradient passes
+            through them too.
+    """
+
+    version: ClassVar[str] = "1"
+
+    metric: Annotated[str, OneOf("separable", "pairwise", "oracle", "uniform", "cosine")] = (
+        "separable"
+    )
+    inner_steps: Count = 3
+    alpha: NonNegative = 0.1
+    lr: Positive = 5e-4
+    weight_decay: NonNegative = 0.0
+    hidden: Count = 512
+    detach: bool = False
+
+    def __post_init__(self) -> None:
+        if self.metric == "oracle" and self.alpha < LEAST_ORACLE_ALPHA:
+            raise ValueError(
+                f"metric=oracle needs alpha ≥ {LEAST_ORACLE_ALPHA:g}, since without the regulariser"
+                " the best weights are all on the least similar node; try negatives.alpha=0.1"
+            )
+
+    @property
+    def learns(self) -> bool:
+        """Whether it trains a network by itself, at its `lr`."""
+        return self.metric in ("separable", "pairwise")
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        """The metric with its initial weights.
+
+        Raises:
+            Unsupported: when the graph has a single node.
+        """
+        if nodes < 2:
+            raise Unsupported(f"negatives=nml needs two nodes or more, and this graph has {nodes}")
+        generator = rng.torch("negatives")
+        with rng.seeded("negatives"):
+            made: Metric
+            if self.metric == "separable":
+                made = SeparableMetric(width, self.hidden, generator, self.detach)
+            elif self.metric == "pairwise":
+                made = PairwiseMetric(width, self.hidden, self.detach)
+            elif self.metric == "oracle":
+                made = OracleMetric(self.alpha)
+            elif self.metric == "cosine":
+                made = CosineMetric(self.detach)
+            else:
+                made = UniformMetric()
+        return NmlNegatives(made.to(device), self, generator)
+
+
+class NmlNegatives(Negatives):
+    """The metric at work.
+
+    Args:
+        generator: random slopes of the metric's activation.
+    """
+
+    def __init__(self, metric: Metric, settings: Nml, generator: torch.Generator):
+        super().__init__()
+        self.metric = metric
+        self.settings = settings
+        self.generators = {"slopes": generator}
+        if metric.learns:
+            adam = torch.optim.Adam(
+                metric.parameters(), lr=settings.lr, weight_decay=settings.weight_decay
+            )
+            self.optimisers = {"metric": adam}
+        # The similarities of the pair that `update` saw, which they keep in memory: the encoder's
+        # step is on the same one.
+        self._seen: tuple[_Stamp, Views] | None = None
+
+    def update(self, pair: Pair) -> None:
+        """T_M steps of the metric on one pair; the random slopes are new in each."""
+        if not self.metric.learns or len(pair.u) < 2:
+            return
+        views = Views.of(pair)
+        for _ in range(self.settings.inner_steps):
+            contrast, regulariser = self._terms(views, frozen=False)
+            self.optimisers["metric"].zero_grad(set_to_none=True)
+            (contrast + regulariser).backward()
+            self.optimisers["metric"].step()
+        self._seen = (_Stamp.of(pair), views)
+
+    def forward(self, pair: Pair) -> Tensor:
+        """The encoder's loss; 0 for a batch of one node, which has no negatives."""
+        if len(pair.u) < 2:
+            return 0 * (pair.u.sum() + pair.v.sum())
+        contrast, regulariser = self._terms(self._views(pair), frozen=True)
+        self.terms = {"contrast": contrast.detach(), "regulariser": regulariser.detach()}
+        return contrast + regulariser
+
+    def weights(self, pair: Pair) -> WeightRows:
+        with torch.no_grad():
+            rows = self.metric.unscaled(self._views(pair.detached()))
+
+        def scaled(start: int, stop: int) -> Tensor:
+            m = rows(start, stop)
+            own = m.diagonal(offset=start)[:, None]
+            return m * (m.shape[1] - 1) / (m.sum(dim=1, keepdim=True) - own)
+
+        return scaled
+
+    def _views(self, pair: Pair) -> Views:
+        seen, self._seen = self._seen, None
+        return Views.of(
+            pair, seen[1].similarities if seen is not None and seen[0] == _Stamp.of(pair) else None
+        )
+
+    def _terms(self, views: Views, frozen: bool) -> tuple[Tensor, Tensor]:
+        """(contrast, α·regulariser), each averaged over nodes and both directions."""
+        count = len(views.u)
+        own = paired(views.unit_u, views.unit_v, views.scale)
+        directions = self.metric.sums(views, frozen)
+        contrast = torch.stack([_contrast(sums, own, count) for sums in directions]).mean()
+        if not self.metric.regularised:
+            return contrast, torch.zeros_like(contrast)
+        divergence = torch.stack(
+            [sums.total - sums.mean - math.log(count) for sums in directions]
+        ).mean()
+        return contrast, self.settings.alpha * (count - 1) * divergence
+
+
+def _contrast(sums: RowSums, own: Tensor, count: int) -> Tensor:
+    """Eq. 5 of each anchor, (M,)."""
+    return torch.logaddexp(own, math.log(count - 1) + sums.weighted - sums.total) - own
+
+
+@dataclass(frozen=True)
+class _Stamp:
+    """Which numbers a pair holds: where its tensors lie and how often they were written into.
+
+    Detaching changes neither.
+    """
+
+    addresses: tuple[int, int]
+    versions: tuple[int, int]
+    shape: torch.Size
+    tau: float
+
+    @classmethod
+    def of(cls, pair: Pair) -> _Stamp:
+        addresses, versions = (
+            (pair.u.data_ptr(), pair.v.data_ptr()),
+            (pair.u._version, pair.v._version),
+        )
+        return cls(addresses, versions, pair.u.shape, pair.tau)

@@ -1,0 +1,357 @@
+"""ProGCL (Xia et al. 2022): negatives weighted or mixed by how probably they are true ones.
+
+On graphs the most similar negatives are mostly false. The similarities of two views, once they mean
+something, are taken for a mixture of two Beta distributions, of true and of false negatives; B_ij =
+P(true | s_ij)·s_ij with s = (θ + 1)/2 is large for those that are hard and true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from gclbench.component.registry import NEGATIVES
+from gclbench.component.settings import Count, Range
+from gclbench.contrast import blocks
+from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Unsupported
+from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
+from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.negatives.uniform import UniformNegatives
+from gclbench.training.streams import Streams
+
+WARMING, FITTED, DEGENERATE = 0, 1, 2
+"""Before the fit; after it; after a fit that found no mixture."""
+
+
+@NEGATIVES.register("progcl_weight")
+@dataclass(frozen=True)
+class ProgclWeight:
+    """ProGCL-weight: after a warm-up, negatives weighted by hardness times the probability of being a true one.
+
+    ℓ_i = −log [ e^{θ_ii/τ} / (e^{θ_ii/τ} + Σ_{j≠i} b_ij (e^{θ_ij/τ} + e^{ρ_ij/τ})) ], b_ij = B_ij /
+    mean_{j≠i} B_ij, mean of both directions. The mixture is fitted and B taken once, at iteration
+    `start_epoch` or after half of the iterations if that is sooner; before, and where the sample
+    has no two components, the weights are 1.
+
+    Attributes:
+        start_epoch: iteration of the fit. high_weight: initial share w₀ of false negatives.
+            em_steps: EM steps.
+        sampled_columns: the fit sees the similarities of all anchors with that many nodes.
+    """
+
+    version: ClassVar[str] = "1"
+
+    start_epoch: Count = 400
+    high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
+    em_steps: Count = 10
+    sampled_columns: Count = 100
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        """Room for the reference embeddings (2·N·d numbers).
+
+        Raises:
+            Unsupported: when the graph has fewer than three nodes.
+        """
+        return WeightedNegatives(
+            self, width, _enough(nodes, "progcl_weight"), rng.torch("negatives")
+        )
+
+
+@NEGATIVES.register("progcl_mix")
+@dataclass(frozen=True)
+class ProgclMix:
+    """ProGCL-mix: after a warm-up, mixtures of the hardest true negatives are added to all others.
+
+    The `selected` negatives of largest B of each anchor are paired by one random permutation, drawn
+    anew for each direction and iteration; (B_a·θ_a + B_b·θ_b)/(B_a + B_b) is the similarity of the
+    mixture of a and b. The rest is as in `progcl_weight`.
+
+    Attributes:
+        selected: negatives that are mixed, at most all of them. start_epoch, high_weight, em_steps,
+            sampled_columns: as in `progcl_weight`.
+    """
+
+    version: ClassVar[str] = "1"
+
+    selected: Annotated[int, Range(least=2)] = 1000
+    start_epoch: Count = 400
+    high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
+    em_steps: Count = 10
+    sampled_columns: Count = 100
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        """Room for the reference embeddings (2·N·d numbers).
+
+        Raises:
+            Unsupported: when the graph has fewer than three nodes.
+        """
+        return MixedNegatives(self, width, _enough(nodes, "progcl_mix"), rng.torch("negatives"))
+
+
+def _enough(nodes: int, name: str) -> int:
+    if nodes < 3:
+        raise Unsupported(
+            f"negatives={name} needs two negatives for an anchor, hence three nodes, and this graph"
+            f" has {nodes}; negatives=uniform needs two"
+        )
+    return nodes
+
+
+class ProbableNegatives(Negatives):
+    """What both have: the warm-up, the fit, and B from the embeddings of the fit's iteration.
+
+    Args:
+        generator: of the sampled columns and the permutations, on the CPU.
+    """
+
+    components: Tensor
+    state: Tensor
+    referenced: Tensor
+    reference_u: Tensor
+    reference_v: Tensor
+
+    def __init__(
+        self, settings: ProgclWeight | ProgclMix, width: int, nodes: int, generator: torch.Generator
+    ):
+        super().__init__()
+        self.settings = settings
+        self.generators = {"draws": generator}
+        self.register_buffer("state", torch.tensor(WARMING))
+        self.register_buffer("components", torch.zeros(2, 3, dtype=torch.float64))
+        self.register_buffer("referenced", torch.tensor(False))
+        # Unit rows of both views when the mixture was fitted: 2·N·d numbers in place of the N² that
+        # B has.
+        self.register_buffer("reference_u", torch.zeros(nodes, width))
+        self.register_buffer("reference_v", torch.zeros(nodes, width))
+        self._kept: dict[Any, Any] = {}
+
+    def start(self, pair: Pair) -> int:
+        """The iteration of the fit."""
+        return min(self.settings.start_epoch, pair.total // 2 + 1)
+
+    def update(self, pair: Pair) -> None:
+        """Fits the mixture when its iteration has come; the reference embeddings are those of this
+        pair, if it has all nodes."""
+        if int(self.state) != WARMING or pair.iteration < self.start(pair) or len(pair.u) < 3:
+            return
+        u, v = unit_rows(pair.u), unit_rows(pair.v)
+        try:
+            mixture = BetaMixture.fit(
+                self._sample(u, v), self.settings.high_weight, self.settings.em_steps
+            )
+        except DegenerateMixture:
+            self.state.fill_(DEGENERATE)
+            return
+        self.components.copy_(torch.tensor([mixture.low, mixture.high]))
+        if not pair.is_batch:
+            self.reference_u, self.reference_v = u.clone(), v.clone()
+            self.referenced.fill_(True)
+        self.state.fill_(FITTED)
+        self._kept = {}
+
+    def forward(self, pair: Pair) -> Tensor:
+        if int(self.state) == FITTED and len(pair.u) > 2:
+            loss = (
+                0.5
+                * (
+                    self._direction(pair, forth=True) + self._direction(pair.swapped(), forth=False)
+                ).mean()
+            )
+        else:
+            loss = UniformNegatives()(pair)
+        self.terms = {"contrast": loss.detach()}
+        return loss
+
+    def begun(self, iteration: int, total: int) -> bool:
+        return int(self.state) != WARMING
+
+    def findings(self, pair: Pair) -> dict[str, float]:
+        """`progcl_degenerate`: 1 where the fit found no two components; `progcl_unfitted`: 1 where
+        its time came and there was no fit.
+
+        In both cases the negatives stayed uniform.
+        """
+        if int(self.state) != WARMING:
+            return {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
+        return {"progcl_unfitted": 1.0} if pair.total and pair.iteration >= self.start(pair) else {}
+
+    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        uniform = {
+            "progcl_degenerate": (
+                "ProGCL found no two components in the similarities: its negatives stayed uniform"
+            ),
+            "progcl_unfitted": (
+                "ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed"
+                " uniform"
+            ),
+        }
+        return [told for name, told in uniform.items() if findings.get(name)]
+
+    def set_extra_state(self, state: Any) -> None:
+        super().set_extra_state(state)
+        self._kept = {}
+
+    def _direction(self, pair: Pair, forth: bool) -> Tensor:
+        """ℓ_i of the nodes of pair.u as anchors, (M,). forth: they are those of the first view."""
+        raise TypeError(f"{type(self).__name__} defines no loss")
+
+    def _sample(self, u: Tensor, v: Tensor) -> Tensor:
+        """(θ + 1)/2 of all anchors with a few nodes, without positives."""
+        count = len(v)
+        chosen = torch.randperm(count, generator=self.generators["draws"])[
+            : self.settings.sampled_columns
+        ].to(u.device)
+        similarities = u @ v[chosen].T
+        negative = chosen[None] != torch.arange(count, device=u.device)[:, None]
+        return (similarities[negative] + 1) / 2
+
+    def _hardness(self, pair: Pair, forth: bool) -> WeightRows:
+        """(start, stop) → B of those anchors, 0 at the positive; a row of zeros becomes ones."""
+        low, high = self.components.tolist()
+        mixture = BetaMixture(tuple(low), tuple(high))
+        if self._is_fixed(pair):
+            anchors, candidates = (
+                (self.reference_u, self.reference_v)
+                if forth
+                else (self.reference_v, self.reference_u)
+            )
+        else:
+            anchors, candidates = unit_rows(pair.u.detach()), unit_rows(pair.v.detach())
+
+        def rows(start: int, stop: int) -> Tensor:
+            with torch.no_grad():
+                similar = (anchors[start:stop] @ candidates.T).add_(1).div_(2).clamp_(0, 1)
+                b = mixture.low_probability(similar).mul_(similar)
+                b.diagonal(offset=start).zero_()
+                empty = b.sum(dim=1) < torch.finfo(b.dtype).tiny
+                b[empty] = 1.0
+                b.diagonal(offset=start).zero_()
+                return b
+
+        return rows
+
+    def _is_fixed(self, pair: Pair) -> bool:
+        """Whether B is that of the fit's iteration; in a batch, and after a fit to a batch, it is
+        that of the pair itself."""
+        return bool(self.referenced) and not pair.is_batch
+
+    def _once(self, pair: Pair, key: Any, entries: int, compute: Callable[[], Any]) -> Any | None:
+        """What is the same in every iteration, computed at the first call; None where it is too
+        large to keep or differs."""
+        if not self._is_fixed(pair) or entries > blocks.KEPT_ENTRIES:
+            return None
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
+
+
+class WeightedNegatives(ProbableNegatives):
+    """ProGCL-weight at work."""
+
+    def _direction(self, pair: Pair, forth: bool) -> Tensor:
+        anchors, candidates, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
+        # Both kinds of pairs of an anchor in one panel: b, which is costly where it is not kept, is
+        # then computed once for both.
+        everything = torch.cat([candidates, anchors]) if pair.intra else candidates
+        others = panel(
+            anchors, everything, scale, (self._weights(pair, forth, pair.intra),), block=pair.block
+        ).rows[0]
+        return others - paired(anchors, candidates, scale)
+
+    def weights(self, pair: Pair) -> WeightRows:
+        if int(self.state) != FITTED:
+            return UniformNegatives().weights(pair)
+        return self._weights(pair, forth=True, within=False)
+
+    def _weights(self, pair: Pair, forth: bool, within: bool) -> WeightRows:
+        """b of those anchors' inter-view pairs, in which the positive has 1; if `within`, followed
+        by b of the intra-view ones."""
+        hardness = self._hardness(pair, forth)
+
+        def rows(start: int, stop: int) -> Tensor:
+            b = hardness(start, stop)
+            b /= b.sum(dim=1, keepdim=True) / (b.shape[1] - 1)
+            both = torch.cat([b, b], dim=1) if within else b
+            both.diagonal(offset=start).fill_(1.0)
+            return both
+
+        kept = self._once(
+            pair,
+            (forth, within),
+            len(pair.u) * len(pair.v) * (1 + within),
+            lambda: rows(0, len(pair.u)),
+        )
+        return rows if kept is None else lambda start, stop: kept[start:stop]
+
+
+class MixedNegatives(ProbableNegatives):
+    """ProGCL-mix at work."""
+
+    settings: ProgclMix
+
+    def _direction(self, pair: Pair, forth: bool) -> Tensor:
+        anchors, candidates, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
+        others = panel(anchors, candidates, scale, block=pair.block).rows[0]
+        if pair.intra:
+            within = panel(anchors, anchors, scale, skip_self=True, block=pair.block).rows[0]
+            others = torch.logaddexp(others, within)
+        mixed = self._mixed(anchors, candidates, scale, self._hardest(pair, forth), pair.block)
+        return torch.logaddexp(others, mixed) - paired(anchors, candidates, scale)
+
+    def _mixed(
+        self,
+        anchors: Tensor,
+        candidates: Tensor,
+        scale: float,
+        hardest: Callable[[int, int], tuple[Tensor, Tensor]],
+        block: int | None,
+    ) -> Tensor:
+        """log Σ over mixtures of e^{their similarity/τ}, (M,)."""
+        count = min(self.settings.selected, len(candidates) - 1)
+        partner = torch.randperm(count, generator=self.generators["draws"]).to(anchors.device)
+
+        def rows(start: int, stop: int) -> Tensor:
+            index, b = hardest(start, stop)
+            similarities = (anchors[start:stop] @ candidates.T).gather(1, index)
+            other = b[:, partner]
+            share = b / (b + other)
+            mixtures = share * similarities + (1 - share) * similarities[:, partner]
+            return torch.logsumexp(scale * mixtures, dim=1)
+
+        size = (
+            blocks.block_rows(len(anchors), len(candidates), per_entry=2)
+            if block is None
+            else block
+        )
+        return blocks.by_blocks(rows, len(anchors), size)
+
+    def _hardest(self, pair: Pair, forth: bool) -> Callable[[int, int], tuple[Tensor, Tensor]]:
+        """(start, stop) → indices and B of the hardest negatives of those anchors, B×selected each."""
+        hardness = self._hardness(pair, forth)
+        count = min(self.settings.selected, len(pair.v) - 1)
+
+        def rows(start: int, stop: int) -> tuple[Tensor, Tensor]:
+            b = hardness(start, stop)
+            # The positive is out, however few true negatives there are.
+            b.diagonal(offset=start).fill_(-1.0)
+            best = b.topk(count, dim=1)
+            # Two negatives of no weight at all share equally.
+            return best.indices, best.values.clamp(min=torch.finfo(b.dtype).tiny)
+
+        def everything() -> tuple[Tensor, Tensor]:
+            size = blocks.block_rows(len(pair.u), len(pair.v))
+            parts = [
+                rows(start, min(start + size, len(pair.u))) for start in range(0, len(pair.u), size)
+            ]
+            return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
+
+        kept = self._once(pair, forth, len(pair.u) * count, everything)
+        if kept is None:
+            return rows
+        return lambda start, stop: (kept[0][start:stop], kept[1][start:stop])

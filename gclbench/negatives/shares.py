@@ -1,0 +1,157 @@
+"""The shares that nodes have in mixtures of embeddings: over all nodes in blocks, or over
+neighbours.
+
+A mixture of anchor i is z̃_i = Σ_j λ_ij z_j with Σ_j λ_ij = 1 (paper 002, Eq. 2). The shares λ come
+from scores s_ij, either as a softmax over the candidates, i itself among them, or with a fixed
+share for i and a softmax over the others. N×N of them are
+never stored: blocks of anchors are computed again in the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gclbench.contrast.blocks import block_rows, by_blocks
+
+ScoreRows = Callable[[int, int], Tensor]
+"""(start, stop) → (stop−start)×N scores of the candidates of those anchors: cosines or normal
+deviates, so e^score is finite."""
+
+ScoreEntries = Callable[[slice], Tensor]
+"""Slice of a neighbourhood's entries → their scores."""
+
+
+@dataclass(frozen=True)
+class AmongAll:
+    """Shares over all nodes.
+
+    Attributes:
+        nodes: N.
+        scores: of all pairs, by blocks of anchors.
+        own: the anchor's share in its own mixture; None when it takes part in the softmax.
+        allowed: (start, stop) → bool rows, the candidates that may be mixed; the anchor itself
+            always may. None allows all.
+        best_only: of the others, only the one with the highest score (the lowest number among
+            equals).
+    """
+
+    nodes: int
+    scores: ScoreRows
+    own: float | None = None
+    allowed: Callable[[int, int], Tensor] | None = None
+    best_only: bool = False
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """λ of the anchors start…stop, (stop−start)×N; an anchor without a candidate has the share
+        1 in its own mixture."""
+        scores = self.scores(start, stop)
+        itself = torch.zeros_like(scores, dtype=torch.bool)
+        itself.diagonal(offset=start).fill_(True)
+        allowed = (
+            torch.ones_like(itself) if self.allowed is None else self.allowed(start, stop) | itself
+        )
+        if self.own is None:
+            weight = scores.exp() * allowed
+            return weight / weight.sum(dim=1, keepdim=True)
+        allowed = allowed & ~itself
+        if self.best_only:
+            best = scores.masked_fill(~allowed, -torch.inf).argmax(dim=1, keepdim=True)
+            allowed = torch.zeros_like(allowed).scatter_(1, best, True) & allowed
+        weight = scores.exp() * allowed
+        total = weight.sum(dim=1, keepdim=True)
+        alone = total == 0
+        others = weight / total.masked_fill(alone, 1.0) * (1 - self.own)
+        return others + itself * torch.full_like(total, self.own).masked_fill(alone, 1.0)
+
+    def mixture(self, z: Tensor, block: int | None = None) -> Tensor:
+        """z̃ (N×d) from z (N×d)."""
+        size = block_rows(self.nodes, self.nodes, per_entry=4) if block is None else block
+        return by_blocks(lambda start, stop: self.rows(start, stop) @ z, self.nodes, size)
+
+
+class Neighbourhoods:
+    """The entries (i, j) of A + I, sorted by i then j, so that a block of anchors is a slice.
+
+    Args:
+        edge_index: 2×E, both directions of every edge, no self-loops. nodes: N.
+    """
+
+    def __init__(self, edge_index: Tensor, nodes: int):
+        loops = torch.arange(nodes, device=edge_index.device)
+        keys = torch.cat([edge_index[0] * nodes + edge_index[1], loops * (nodes + 1)]).sort().values
+        self.nodes = nodes
+        self.anchor = keys.div(nodes, rounding_mode="floor")
+        self.other = keys - self.anchor * nodes
+        self.itself = self.anchor == self.other
+        self.pointers = [0, *torch.bincount(self.anchor, minlength=nodes).cumsum(0).tolist()]
+
+    def __len__(self) -> int:
+        return len(self.anchor)
+
+
+@dataclass(frozen=True)
+class AmongNeighbours:
+    """Shares over each node's neighbours and itself; the attributes are those of `AmongAll`, entry
+    for row."""
+
+    near: Neighbourhoods
+    scores: ScoreEntries
+    own: float | None = None
+    best_only: bool = False
+
+    def entries(self, start: int, stop: int) -> tuple[Tensor, Tensor, Tensor]:
+        """(anchor − start, other, λ) of the entries of the anchors start…stop."""
+        chosen = slice(self.near.pointers[start], self.near.pointers[stop])
+        anchor, other, itself = (
+            self.near.anchor[chosen] - start,
+            self.near.other[chosen],
+            self.near.itself[chosen],
+        )
+        scores = self.scores(chosen)
+        weight = scores.exp()
+        if self.own is not None:
+            weight = weight * ~itself
+            if self.best_only:
+                weight = weight * self._best(anchor, scores.detach(), itself, stop - start)
+        total = weight.new_zeros(stop - start).index_add(0, anchor, weight)
+        if self.own is None:
+            return anchor, other, weight / total[anchor]
+        alone = total == 0
+        others = weight / total.masked_fill(alone, 1.0)[anchor] * (1 - self.own)
+        return (
+            anchor,
+            other,
+            others + itself * torch.full_like(total, self.own).masked_fill(alone, 1.0)[anchor],
+        )
+
+    def rows(self, start: int, stop: int) -> Tensor:
+        """λ of the anchors start…stop, (stop−start)×N."""
+        anchor, other, share = self.entries(start, stop)
+        return share.new_zeros(stop - start, self.near.nodes).index_put((anchor, other), share)
+
+    def mixture(self, z: Tensor, block: int | None = None) -> Tensor:
+        """z̃ (N×d) from z (N×d)."""
+        nodes = self.near.nodes
+        per_node = max(1, round(len(self.near) / nodes))
+        size = block_rows(nodes, z.shape[1], per_entry=2 * per_node) if block is None else block
+
+        def mixed(start: int, stop: int) -> Tensor:
+            anchor, other, share = self.entries(start, stop)
+            return z.new_zeros(stop - start, z.shape[1]).index_add(
+                0, anchor, share[:, None] * z.index_select(0, other)
+            )
+
+        return by_blocks(mixed, nodes, size)
+
+    def _best(self, anchor: Tensor, scores: Tensor, itself: Tensor, count: int) -> Tensor:
+        """Which entry is its anchor's highest-scored neighbour, bool; the first among equals."""
+        scores = scores.masked_fill(itself, -torch.inf)
+        top = scores.new_full((count,), -torch.inf).scatter_reduce(0, anchor, scores, "amax")
+        position = torch.arange(len(anchor), device=anchor.device)
+        first = torch.full((count,), len(anchor), device=anchor.device)
+        tied = torch.where((scores == top[anchor]) & ~itself, position, len(anchor))
+        return position == first.scatter_reduce(0, anchor, tied, "amin")[anchor]

@@ -1,0 +1,198 @@
+"""A filled table: cells, and the blocks they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gclbench.paper.aggregate import Cell, Fact
+from gclbench.paper.reference import PrintedValue
+from gclbench.paper.sources import Collection
+from gclbench.paper.table_definition import Definition
+from gclbench.records import Record
+
+DAGGER = "†"
+"""At a number of runs that are not at the paper's settings; the notes say which."""
+
+
+class NotInTable(LookupError):
+    """A dataset, metric or method that the table does not have; the text lists those it has."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell: ours, the printed value, and how they compare.
+
+    Attributes:
+        column: heading. method: of the runs. heading: of the definition's column, where several
+            settings of it are shown.
+        ours: over seeds. printed: None where the paper has no such cell.
+        p_value: Welch's t-test after Holm's correction over the whole table, None where nothing
+            could be tested.
+        mark: of `significance.mark`, or "".
+        records: the runs behind the cell, whatever their status. command: what makes the cell, as
+            typed, runs or not; "" where nothing can.
+        factor: what the number is shown times: 100 for a fraction in percent, 1 for what is shown
+            as it is.
+        faithful: at the paper's settings, as far as they are known. comparable: the two numbers can
+            be subtracted.
+        rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next
+            such group; None where the cells cannot be separated.
+    """
+
+    dataset: str
+    metric: str
+    column: str
+    ours: Cell
+    printed: PrintedValue | None
+    p_value: float | None = None
+    mark: str = ""
+    method: str = ""
+    heading: str = ""
+    records: tuple[Record, ...] = ()
+    command: str = ""
+    factor: float = 100
+    faithful: bool = True
+    comparable: bool = True
+    rank: int | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's, in fractions where they are ones."""
+        if (
+            not self.comparable
+            or self.ours.mean is None
+            or self.printed is None
+            or self.printed.mean is None
+        ):
+            return None
+        return self.ours.mean - self.printed.mean
+
+    def show_ours(self) -> str:
+        """`70.57 ± 1.28 (10) ✓`; with a dagger where the runs are not at the paper's settings."""
+        return f"{self.ours.show(self.factor)} {self.mark}".rstrip() + (
+            DAGGER if not self.faithful else ""
+        )
+
+    def show_printed(self) -> str:
+        """`70.57 ± 1.28`, empty for a control."""
+        return "" if self.printed is None else self.printed.show()
+
+    def show_difference(self) -> str:
+        """`−0.12`, ours minus the paper's as shown; empty without both, and between settings or
+        counts that agree."""
+        if self.difference is None or (isinstance(self.ours, Fact) and self.difference == 0):
+            return ""
+        value = self.factor * self.difference
+        text = f"{value:+g}" if isinstance(self.ours, Fact) else f"{value:+.2f}"
+        return text.replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of one dataset: `columns` in order of the definition, `entries` by (metric,
+    column)."""
+
+    dataset: str
+    columns: tuple[str, ...]
+    entries: Mapping[tuple[str, str], Entry]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A filled table.
+
+    Attributes:
+        definition: what it is. metrics: rows shown. blocks: one per dataset shown.
+        records: those that its cells are of. collection: all that were read.
+        tests: number of tests against printed values that Holm's correction was over. pairs: of
+            those between our own columns.
+        notes: sentences on settings and records that are not shown.
+    """
+
+    definition: Definition
+    metrics: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    records: tuple[Record, ...]
+    collection: Collection
+    tests: int
+    notes: tuple[str, ...]
+    pairs: int = 0
+
+    @property
+    def entries(self) -> list[Entry]:
+        """Every cell shown, by dataset, metric, column."""
+        return [
+            block.entries[metric, column]
+            for block in self.blocks
+            for metric in self.metrics
+            for column in block.columns
+        ]
+
+    @property
+    def commits(self) -> list[str]:
+        """Git commits that the records were made with."""
+        return sorted({record.environment.get("commit", "unknown") for record in self.records})
+
+    @property
+    def devices(self) -> list[str]:
+        """Devices that the records were made on."""
+        return sorted({record.device for record in self.records if record.device})
+
+    def restrict(
+        self, datasets: Sequence[str] = (), metrics: Sequence[str] = (), methods: Sequence[str] = ()
+    ) -> Comparison:
+        """Some datasets, metrics and methods (or columns, by their headings) only; tests and marks
+        stay those of the whole table.
+
+        Raises:
+            NotInTable: for one that the table does not have.
+        """
+        definition = self.definition
+        names = dict.fromkeys(
+            name
+            for column in definition.columns
+            for name in (column.method_name, column.label)
+            if name
+        )
+        asked = (
+            ("dataset", datasets, definition.datasets),
+            ("metric", metrics, definition.metrics),
+            ("method", methods, list(names)),
+        )
+        for kind, wanted, known in asked:
+            for name in wanted:
+                if name not in known:
+                    raise NotInTable(
+                        f"table {definition.id} has no {kind} '{name}'; it has {', '.join(known)}"
+                    )
+        blocks = tuple(
+            _with_methods(block, methods)
+            for block in self.blocks
+            if not datasets or block.dataset in datasets
+        )
+        shown = {block.dataset for block in blocks}
+        ids = {
+            record.id
+            for block in blocks
+            for entry in block.entries.values()
+            for record in entry.records
+        }
+        return replace(
+            self,
+            metrics=tuple(metric for metric in self.metrics if not metrics or metric in metrics),
+            blocks=blocks,
+            records=tuple(record for record in self.records if record.id in ids),
+            notes=tuple(note for note in self.notes if note.partition(":")[0] in shown),
+        )
+
+
+def _with_methods(block: Block, methods: Sequence[str]) -> Block:
+    if not methods:
+        return block
+    kept = {
+        key: entry
+        for key, entry in block.entries.items()
+        if {entry.method, entry.heading} & set(methods)
+    }
+    return replace(block, columns=tuple(dict.fromkeys(column for _, column in kept)), entries=kept)

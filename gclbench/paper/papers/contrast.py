@@ -1,0 +1,126 @@
+"""Tables of ours on the strategies for negatives: whom their weights spare, and their mixtures
+after trainings of one length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gclbench.paper.columns import Column, is_
+from gclbench.paper.measure import Measure
+from gclbench.paper.papers.contrastive_columns import AUGCL, CITATION, NML, NML_ABLATIONS, PROGCL
+from gclbench.paper.papers.mmix import (
+    BINARY_MIX,
+    FIXED_MIX,
+    I_MIX,
+    MMIX_MO,
+    MMIX_MP,
+    MO_MIX_OP,
+    NO_MIX,
+    RANDOM_MIX,
+    WITHOUT_DIVERSITY,
+)
+from gclbench.paper.table_definition import Definition
+
+# Early stopping ends the mixtures' trainings after 300 to 1,800 steps, and the longer one is, the
+# worse (results/NOTES.md).
+EQUAL_LENGTH = (is_("method.epochs", 200), is_("method.patience", 0))
+
+
+def _shortened(*columns: Column) -> tuple[Column, ...]:
+    return tuple(Column(column.label, (*column.where, *EQUAL_LENGTH)) for column in columns)
+
+
+MIXTURES = _shortened(
+    NO_MIX,
+    FIXED_MIX,
+    RANDOM_MIX,
+    I_MIX,
+    BINARY_MIX,
+    MO_MIX_OP,
+    MMIX_MO,
+    WITHOUT_DIVERSITY,
+    MMIX_MP,
+)
+SAME_LENGTH = (
+    "200 steps without early stopping, as many as MVGRL's with the node objective in `matrix`"
+    " (docs/choices.md)."
+)
+
+MIXING = Definition(
+    paper="contrast",
+    number="mixing",
+    title=(
+        "ways to mix after trainings of one length, node classification (public splits); no paper"
+        " prints these"
+    ),
+    task="classification",
+    datasets=CITATION,
+    metrics=("accuracy",),
+    columns=MIXTURES,
+    where=(is_("task.protocol", "public"),),
+    remarks=(SAME_LENGTH,),
+)
+
+STRATEGY_TABLES = (
+    Definition(
+        paper="contrast",
+        number="weights",
+        title="what the strategies' weights do to false negatives; no paper prints these",
+        task="contrast",
+        datasets=CITATION,
+        metrics=(
+            "same_class_share",
+            "false_negative_recall",
+            "false_negative_precision",
+            "weight_auc",
+        ),
+        columns=tuple(
+            # Of the ablations all but the first, "w/o M": uniform weights suspect nobody.
+            Column(column.label, column.where)
+            for column in (PROGCL, AUGCL, NML, *NML_ABLATIONS[1:])
+        ),
+        compared=False,
+        remarks=(
+            (
+                "Classes are read for this report alone. False negatives are those of their"
+                " anchor's class; same_class_share: theirs of all negatives."
+            ),
+            (
+                "Suspected is a negative that weighs less than the mean of its anchor's. recall:"
+                " the suspected share of the false negatives; precision: the false share of the"
+                " suspected, to be held against same_class_share."
+            ),
+            (
+                "weight_auc: how often a false negative weighs less than a true one of the same"
+                " anchor; under 50 the weights favour false negatives."
+            ),
+        ),
+    ),
+    MIXING,
+    replace(
+        MIXING,
+        number="mixing_nmi",
+        title="ways to mix after trainings of one length, node clustering; no paper prints these",
+        task="clustering",
+        metrics=("nmi",),
+        where=(is_("task.clusters", None),),
+    ),
+    replace(
+        MIXING,
+        number="mixing_shares",
+        title="what is mixed, after trainings of one length; no paper prints these",
+        task="contrast",
+        metrics=("mix_self", "mix_same_class", "mix_entropy"),
+        columns=MIXTURES[1:],
+        where=(),
+        measures={"mix_entropy": Measure("mix_entropy", factor=1)},
+        compared=False,
+        remarks=(
+            SAME_LENGTH,
+            (
+                "mix_self: the node's share in its own mixture; mix_same_class: of the rest, the"
+                " share of its class; mix_entropy: of the shares, in nats."
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Columns of the contrastive family that several papers share, and its table that no paper prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gclbench.paper.columns import RAW, TRAINED, Column, Condition, is_
+from gclbench.paper.table_definition import Definition
+
+NODES = is_("method.objective", "nodes")
+
+ONE_PROTOCOL = (
+    "Our spread is over trainings; the paper's is over linear classifiers on one encoder."
+)
+
+CITATION = ("cora", "citeseer", "pubmed")
+NML_DATASETS = (*CITATION, "amazon_photo", "amazon_computers", "wiki_cs")
+
+
+def runs_of(method: str, strategy: str = "uniform", **settings: Any) -> tuple[Condition, ...]:
+    """Runs of a method on raw features with a strategy, and with these of the strategy's settings."""
+    return (
+        is_("method.name", method),
+        RAW,
+        TRAINED,
+        is_("negatives.name", strategy, default="uniform"),
+        *(is_(f"negatives.{name}", value) for name, value in settings.items()),
+    )
+
+
+def not_ours(method: str) -> Column:
+    """A printed row of a method that is not built here; runs of that name by another package stand
+    beside it."""
+    return Column(method, (is_("method.name", method), RAW), method)
+
+
+def named(method: str, strategy: str, **settings: Any) -> Column:
+    """A method of that name in print."""
+    return Column(method, runs_of(method, strategy, **settings), method)
+
+
+BGRL = Column("bgrl", runs_of("bgrl"), "bgrl")
+GRACE = Column("grace", runs_of("grace"), "grace")
+MVGRL = Column("mvgrl", (*runs_of("mvgrl"), is_("method.objective", "summary")), "mvgrl")
+PROGCL = named("progcl", "progcl_weight")
+AUGCL = Column("augcl", runs_of("augcl", "augcl"))
+NML = named("nml_gcl", "nml", metric="separable")
+NML_ROWS = (
+    BGRL,
+    GRACE,
+    MVGRL,
+    *(not_ours(method) for method in ("local_gcl", "phases", "homogcl", "grace_plus")),
+    PROGCL,
+    not_ours("grape"),
+    NML,
+)
+NML_ABLATIONS = (
+    Column("nml_gcl w/o M", runs_of("nml_gcl", "nml", metric="uniform"), "nml_gcl_without_metric"),
+    # "A predefined weighting": the weights are constants in the encoder's step (docs/choices.md).
+    Column(
+        "nml_gcl cosine", runs_of("nml_gcl", "nml", metric="cosine", detach=True), "nml_gcl_cosine"
+    ),
+    Column("nml_gcl pairwise", runs_of("nml_gcl", "nml", metric="pairwise")),
+    Column("nml_gcl oracle", runs_of("nml_gcl", "nml", metric="oracle")),
+)
+# Of the family, but not in paper 003.
+OTHERS = (
+    Column("dgi", runs_of("dgi")),
+    Column("gca", runs_of("gca")),
+    Column("cca_ssg", runs_of("cca_ssg")),
+    AUGCL,
+    Column("grace + mmix", runs_of("grace", "mmix")),
+    Column("mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True)),
+)
+
+FAMILY_TABLES = (
+    Definition(
+        paper="contrast",
+        number="10_10_80",
+        title=(
+            "node classification (10/10/80 splits) of the contrastive family; no paper prints these"
+        ),
+        task="classification",
+        datasets=(
+            *CITATION,
+            "amazon_photo",
+            "amazon_computers",
+            "coauthor_cs",
+            "coauthor_phy",
+            "wiki_cs",
+            "dblp_citation",
+        ),
+        metrics=("accuracy",),
+        columns=tuple(
+            Column(column.label, column.where)
+            for column in (GRACE, MVGRL, BGRL, PROGCL, NML, *NML_ABLATIONS, *OTHERS)
+        ),
+        where=(is_("task.protocol", "random_10_10_80"),),
+    ),
+)

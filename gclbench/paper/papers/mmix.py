@@ -1,0 +1,259 @@
+"""The tables of papers 001 and 002: the two versions of M-Mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gclbench.paper.columns import RAW, TRAINED, Column, is_
+from gclbench.paper.measure import Measure
+from gclbench.paper.papers.contrastive_columns import (
+    CITATION,
+    GRACE,
+    MVGRL,
+    NODES,
+    ONE_PROTOCOL,
+    not_ours,
+    runs_of,
+)
+from gclbench.paper.reference import printed_values
+from gclbench.paper.table_definition import Definition
+
+# The rows of paper 002, whose base is MVGRL with the paper's node objective.
+MMIX_MO = Column("mmix_mo", runs_of("mmix_mo", "mmix", variant="mo", scope="wp"), "mmix_mo")
+MMIX_MP = Column(
+    "mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True), "mmix_mp"
+)
+# `method=mmix_mp negatives=uniform` and `method=mvgrl method.objective=nodes` at its settings are
+# the same training.
+UNMIXED = (
+    is_("method.name", "mmix_mp", "mmix_mo"),
+    RAW,
+    TRAINED,
+    NODES,
+    is_("negatives.name", "uniform", default="uniform"),
+)
+RELEASED = "fixed mixing is what the code as first released amounts to"
+# The controls of METHODS 4.3: without them no gain can be put down to mixing.
+NO_MIX = Column("no mixing", UNMIXED)
+RANDOM_MIX = Column("random mixing", runs_of("mmix_mp", "mmix", variant="random"))
+FIXED_MIX = Column("fixed mixing", runs_of("mmix_mp", "mmix", variant="adjacency"))
+I_MIX = Column("i-mix", runs_of("mmix_mp", "imix"), "i_mix")
+BINARY_MIX = Column(
+    "binary-mix", runs_of("mmix_mo", "mmix", variant="binary", scope="all"), "mvgrl_binary_mix"
+)
+MO_MIX_OP = Column(
+    "mo-mix-op", runs_of("mmix_mo", "mmix", variant="mo", scope="op"), "mvgrl_mo_mix_op"
+)
+WITHOUT_DIVERSITY = Column(
+    "mmix_mp w/o div",
+    runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=False),
+    "mmix_mp_without_diversity",
+)
+
+KDD_TABLES = (
+    Definition(
+        paper="mmix",
+        number="1",
+        title="datasets, M-Mix paper (KDD 2022), Table 1",
+        task="",
+        printed_task="dataset_statistics",
+        datasets=("citeseer", "cora", "pubmed", "dblp_citation"),
+        metrics=("nodes", "edges", "classes"),
+        measures={name: Measure(name, factor=1) for name in ("nodes", "edges", "classes")},
+        columns=(Column("as loaded", (), ""),),
+        source="catalog",
+        compared=False,
+        remarks=(
+            "edges: distinct undirected edges without self-loops.",
+            "PPI and the collections of small graphs are left out: they are not built.",
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="2",
+        title="node classification (public splits), M-Mix paper (KDD 2022), Table 2",
+        task="classification",
+        datasets=CITATION,
+        metrics=("accuracy",),
+        columns=(
+            Column("deepwalk", runs_of("deepwalk"), "deepwalk"),
+            Column("dgi", runs_of("dgi"), "dgi"),
+            Column("grace", GRACE.where, "grace", "reproduced"),
+            Column("mvgrl", MVGRL.where, "mvgrl", "reproduced"),
+            I_MIX,
+            Column("cca_ssg", runs_of("cca_ssg"), "cca_ssg"),
+            MMIX_MO,
+            WITHOUT_DIVERSITY,
+            MMIX_MP,
+            NO_MIX,
+            FIXED_MIX,
+            RANDOM_MIX,
+        ),
+        where=(is_("task.protocol", "public"),),
+        remarks=(
+            ONE_PROTOCOL,
+            f"no mixing, fixed mixing and random mixing are controls of ours; {RELEASED}.",
+            (
+                "The supervised rows and those of Linear, GAE, VERSE, GraphCL, InfoGCL, DGI on"
+                " diffused features and MVGRL as published are left out."
+            ),
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="5",
+        title="node clustering, M-Mix paper (KDD 2022), Table 5",
+        task="clustering",
+        datasets=CITATION,
+        metrics=("nmi", "ari"),
+        columns=(MVGRL, MMIX_MP, NO_MIX, FIXED_MIX, RANDOM_MIX),
+        where=(is_("task.clusters", None),),
+        remarks=(
+            (
+                "The paper prints no spreads. Its rows of VGAE, MGAE, ARGA, ARVGA and GALA are left"
+                " out."
+            ),
+            f"no mixing, fixed mixing and random mixing are controls of ours; {RELEASED}.",
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="6",
+        title=(
+            "which branch is evaluated, node classification (public splits), M-Mix paper (KDD"
+            " 2022), Table 6"
+        ),
+        task="classification",
+        printed_task="branch_ablation",
+        datasets=CITATION,
+        metrics=("accuracy",),
+        columns=(
+            not_ours("branch_a_only"),
+            not_ours("branch_b_only"),
+            replace(MMIX_MP, method="average_of_branches"),
+        ),
+        where=(is_("task.protocol", "public"),),
+        remarks=(
+            ONE_PROTOCOL,
+            (
+                "Branches of one's own are not built: gclbench evaluates the sum of both"
+                " (docs/choices.md)."
+            ),
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="7",
+        title="ways to mix, node classification (public splits), M-Mix paper (KDD 2022), Table 7",
+        task="classification",
+        printed_task="classification_ablation",
+        datasets=CITATION,
+        metrics=("accuracy",),
+        columns=(
+            replace(NO_MIX, method="mvgrl"),
+            BINARY_MIX,
+            MO_MIX_OP,
+            Column("mo-mix-wp", MMIX_MO.where, "mvgrl_mo_mix_wp"),
+            FIXED_MIX,
+            RANDOM_MIX,
+        ),
+        where=(is_("task.protocol", "public"),),
+        remarks=(
+            ONE_PROTOCOL,
+            "The op row repeats mo-mix, the wp row mp-mix of the paper's main table to the digit.",
+            f"fixed mixing and random mixing are controls of ours; {RELEASED}.",
+            "Its other half, SimCLR on images, is left out: there is no such task.",
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="8",
+        title=(
+            "GRACE as the base, DBLP citation graph (10/10/80 splits), M-Mix paper (KDD 2022),"
+            " Table 8"
+        ),
+        task="classification",
+        datasets=("dblp_citation",),
+        metrics=("accuracy",),
+        columns=(
+            Column("grace", GRACE.where, "grace", "reproduced"),
+            replace(not_ours("grace_gat"), method="grace_with_gat_encoder"),
+            Column("grace + i-mix", runs_of("mmix_grace", "imix"), "grace_i_mix"),
+            Column(
+                "grace + mp-mix w/o div",
+                runs_of("mmix_grace", "mmix", variant="mp", scope="wp", diversity=False),
+                "grace_mp_mix_w_o_div",
+            ),
+            Column(
+                "grace + mp-mix",
+                runs_of("mmix_grace", "mmix", variant="mp", scope="wp", diversity=True),
+                "mmix_grace",
+            ),
+        ),
+        where=(is_("task.protocol", "random_10_10_80"),),
+        remarks=(
+            (
+                "GRACE's printed value is the paper's reproduction; it quotes 84.2 ± 0.1 as"
+                " published. GRACE with a GAT encoder is not built."
+            ),
+            (
+                "A public re-implementation reports 82 for this table, and its code was not"
+                " released (TABLES.md)."
+            ),
+            "PPI is left out: it is not built.",
+        ),
+    ),
+    Definition(
+        paper="mmix",
+        number="9",
+        title=(
+            "mixing weights, node classification (public splits), M-Mix paper (KDD 2022), Table 9"
+        ),
+        task="classification",
+        printed_task="mixing_weight_ablation",
+        datasets=CITATION,
+        metrics=("accuracy",),
+        columns=(
+            Column("mvgrl", MVGRL.where, "mvgrl", "original loss"),
+            replace(NO_MIX, method="mvgrl_with_the_paper_s_objectives_no_mixing"),
+            FIXED_MIX,
+            replace(RANDOM_MIX, method="mvgrl_random_mix"),
+            MMIX_MO,
+            MMIX_MP,
+        ),
+        where=(is_("task.protocol", "public"),),
+        remarks=(ONE_PROTOCOL, f"fixed mixing is a control of ours; {RELEASED}."),
+    ),
+)
+
+# 001's numbers of the tables that 002 prints again.
+ICLR_NUMBERS = {"2": "1", "5": "8", "6": "10", "7": "3", "8": "4", "9": "5"}
+
+
+def _of_the_submission() -> Iterator[Definition]:
+    """The tables of 001: the same cells, of the columns that it prints and the controls."""
+    rows = {
+        (value.table, value.method, value.variant)
+        for value in printed_values()
+        if value.paper == "mmix_iclr"
+    }
+    for table in KDD_TABLES:
+        if table.number in ICLR_NUMBERS:
+            number = ICLR_NUMBERS[table.number]
+            yield replace(
+                table,
+                paper="mmix_iclr",
+                number=number,
+                title=table.title.replace(
+                    f"(KDD 2022), Table {table.number}", f"(ICLR submission), Table {number}"
+                ),
+                columns=tuple(
+                    item
+                    for item in table.columns
+                    if item.method is None or (number, item.method, item.variant) in rows
+                ),
+            )
+
+
+ICLR_TABLES = tuple(sorted(_of_the_submission(), key=lambda table: int(table.number)))

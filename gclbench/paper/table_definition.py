@@ -1,0 +1,116 @@
+"""What a table is: data, which `comparison` fills and `render` prints."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gclbench.component.registry import DATASETS, METHODS
+from gclbench.paper.columns import Column, Condition
+from gclbench.paper.counts import printed_count
+from gclbench.paper.measure import Measure
+from gclbench.paper.reference import ASSUMED_RUNS, PrintedValue, printed
+from gclbench.records import flatten
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A table: which numbers, of which settings.
+
+    Attributes:
+        paper, number: of the printed table; together its id. title: one line.
+        task: whose records. where: conditions that every record meets, such as the protocol.
+        protocols: dataset to the split its records must have, where that is not the same for all.
+        printed_task: what the printed values are filed under, when that is not `task`.
+        datasets, metrics, columns: in printed order. remarks: sentences under the table.
+        measures: how a row is read and shown, where it is not a metric that is a fraction, shown in
+            percent.
+        source: `runs`; `settings` for what runs were made with; `catalog` for counts of datasets,
+            which need no run (and `task` is "").
+        compared: whether ours and the printed number can be held against each other by a test, and
+            our columns among themselves.
+    """
+
+    paper: str
+    number: str
+    title: str
+    task: str
+    datasets: tuple[str, ...]
+    metrics: tuple[str, ...]
+    columns: tuple[Column, ...]
+    where: tuple[Condition, ...] = ()
+    remarks: tuple[str, ...] = ()
+    protocols: Mapping[str, str] = field(default_factory=dict)
+    printed_task: str = ""
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    source: str = "runs"
+    compared: bool = True
+
+    @property
+    def id(self) -> str:
+        """`dmat/1`."""
+        return f"{self.paper}/{self.number}"
+
+    @property
+    def runs_assumed(self) -> bool:
+        """The paper does not say over how many runs its spreads are, and ten are assumed."""
+        return (self.paper, self.number) in ASSUMED_RUNS
+
+    def measure(self, metric: str) -> Measure:
+        """How a row is read and shown."""
+        return self.measures.get(metric) or Measure(metric)
+
+    def holds(self, settings: Mapping[str, Any]) -> bool:
+        """Whether a spec's task and protocol are the table's."""
+        return self.matches(flatten(settings))
+
+    def matches(self, flat: Mapping[str, Any]) -> bool:
+        """Whether a flattened spec's task and protocol are the table's."""
+        protocol = self.protocols.get(str(flat["dataset.name"]))
+        if protocol is not None and flat.get("task.protocol") != protocol:
+            return False
+        return flat["task.name"] == self.task and all(
+            condition.holds(flat) for condition in self.where
+        )
+
+    def command(self, dataset: str, column: Column) -> str:
+        """What makes the cells of a dataset and column: `gclbench sweep table=dmat/1 dataset=acm
+        method=deepwalk`.
+
+        `'column=…'` is there where the table has several columns of the method; "" where the method
+        or dataset is not built here.
+        """
+        if self.source == "catalog":
+            return f"gclbench show dataset={dataset}" if dataset in DATASETS.entries else ""
+        method = column.method_name
+        if method not in METHODS.entries or dataset not in DATASETS.entries:
+            return ""
+        words = [f"table={self.id}", f"dataset={dataset}", f"method={method}"]
+        if sum(other.method_name == method for other in self.columns) > 1:
+            words.append(shlex.quote(f"column={column.label}"))
+        return "gclbench sweep " + " ".join(words)
+
+    def printed(self, dataset: str, column: Column, metric: str) -> PrintedValue | None:
+        """What the paper prints in a cell, None for a control or a cell that is not in the paper."""
+        if column.method is None:
+            return None
+        measure = self.measure(metric)
+        filed = measure.printed_as or metric
+        values = printed(
+            dataset,
+            column.method,
+            self.printed_task or self.task,
+            filed,
+            paper=self.paper,
+            table=self.number,
+        )
+        value = next((value for value in values if value.variant == column.variant), None)
+        if value is None and self.source == "catalog":
+            return printed_count(self.id, dataset, metric)
+        if value is None or not measure.relative_to:
+            return value
+        other = next(item for item in self.columns if item.label == measure.relative_to)
+        base = self.printed(dataset, other, measure.printed_as)
+        return value.relative_to(base)

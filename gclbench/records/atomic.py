@@ -1,0 +1,130 @@
+"""Files that are there whole or not at all, whoever else writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+"""What file systems without hard links answer."""
+
+ABANDONED_AFTER = 3600.0
+"""Seconds after which a temporary file is nobody's any more: its writer was killed in the
+middle."""
+
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
+
+Content = bytes | Callable[[BinaryIO], object]
+"""What is to be in a file, or what writes it into an open one."""
+
+
+def write_atomically(path: Path, content: Content) -> None:
+    """Writes a file under a temporary name beside `path`, flushes it to disk and renames it.
+
+    Raises:
+        OSError: when it cannot be written; nothing of it is left, and what was there stays.
+    """
+    with _written(path, content) as temporary:
+        os.replace(temporary, path)
+
+
+def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
+    """Writes a file unless what is there stays; two writers at the same moment cannot make one lose
+    what should stay.
+
+    What is there and would not stay is taken aside and judged again before it is replaced, so that
+    nobody can put something else in its place between the judgement and the writing; for that
+    moment there is no file. Without hard links a writer that comes within it may be overwritten.
+
+    Args:
+        stays: whether the file at a path is to be kept.
+
+    Returns:
+        whether it was written; not, when one that stays was there or somebody else has just
+        written.
+
+    Raises:
+        OSError: as `write_atomically`.
+    """
+    with _written(path, content) as temporary:
+        for _ in range(2):
+            try:
+                os.link(temporary, path)
+                return True
+            except FileExistsError:
+                pass
+            except OSError as error:
+                if error.errno not in NO_LINKS:
+                    raise
+                if path.exists() and stays(path):
+                    return False
+                os.replace(temporary, path)
+                return True
+            if stays(path):
+                # Not even taken aside: a writer that is killed at that moment would have lost it.
+                return False
+            aside = _beside(path)
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(aside)
+                kept = stays(aside)
+                try:
+                    os.link(aside if kept else temporary, path)
+                    return not kept
+                except FileExistsError:
+                    return False
+                except OSError:
+                    aside.rename(path)
+                    raise
+                finally:
+                    with contextlib.suppress(OSError):
+                        aside.unlink()
+    return False
+
+
+@contextlib.contextmanager
+def _written(path: Path, content: Content) -> Iterator[Path]:
+    """The content on disk under another name, which is gone afterwards."""
+    temporary = _beside(path)
+    try:
+        with open(temporary, "xb") as file:
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                content(file)
+            file.flush()
+            os.fsync(file.fileno())
+        sweep_away_abandoned(temporary)
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def sweep_away_abandoned(
+    fresh: Path, names: re.Pattern[str] = TEMPORARY, after: float = ABANDONED_AFTER
+) -> None:
+    """Removes temporary files of writers that were killed.
+
+    Args:
+        fresh: a file that has just been written in their folder: its time is now, by the file
+            system's clock; those of nodes differ.
+        names: of the files that may go. after: seconds since they were last written.
+    """
+    with contextlib.suppress(OSError):
+        now = fresh.stat().st_mtime
+        with os.scandir(fresh.parent) as entries:
+            for entry in entries:
+                if names.fullmatch(entry.name):
+                    with contextlib.suppress(OSError):
+                        if now - entry.stat(follow_symlinks=False).st_mtime > after:
+                            Path(entry.path).unlink()
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

@@ -1,0 +1,1 @@
+"""One run: load, hide, filter, fit, evaluate, record."""

@@ -1,0 +1,1 @@
+"""One training: watch, checkpoints, patience, named random streams."""

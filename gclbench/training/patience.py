@@ -1,0 +1,76 @@
+"""Early stopping on the training loss, as DGI and MVGRL do it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+from torch import nn
+
+
+class Patience:
+    """Ends a training whose loss has not reached a new lowest value for a while, and goes back to
+    the state that had it.
+
+    Labels have no part in it. Its own state can be kept in a checkpoint.
+
+    Args:
+        iterations: without a new lowest loss that end the training; 0 never ends it, and the last
+            state stays.
+        module: what is kept.
+    """
+
+    def __init__(self, iterations: int, module: nn.Module):
+        self._iterations = iterations
+        self._module = module
+        self._lowest = math.inf
+        self._waited = 0
+        self._kept: dict[str, Any] | None = None
+        self._steps_kept = 0
+
+    def spent(self, loss: float, steps: int) -> bool:
+        """Notes the loss of the module as it is now, after so many steps; True when the training
+        should end."""
+        if not self._iterations:
+            return False
+        if loss < self._lowest:
+            self._lowest, self._waited = loss, 0
+            self._kept, self._steps_kept = copy.deepcopy(self._module.state_dict()), steps
+        else:
+            self._waited += 1
+        return self._waited >= self._iterations
+
+    def restore(self) -> None:
+        """Puts the module into the state of the lowest loss."""
+        if self._kept is not None:
+            self._module.load_state_dict(self._kept)
+
+    def told(self) -> dict[str, Any]:
+        """What an `Embedding` tells of it: the steps behind the state that was kept, and where
+        those are none."""
+        if self._kept is None:
+            return {"findings": {}, "remarks": []}
+        untrained = (
+            "the loss never fell below its first value, so early stopping kept the untrained state"
+        )
+        remarks = [] if self._steps_kept else [f"{untrained} (method.patience={self._iterations})"]
+        return {"findings": {"steps_kept": self._steps_kept}, "remarks": remarks}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Lowest loss, iterations waited since, the module's state then, and its steps."""
+        return {
+            "lowest": self._lowest,
+            "waited": self._waited,
+            "kept": self._kept,
+            "steps_kept": self._steps_kept,
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a state that `state_dict` gave."""
+        self._lowest, self._waited, self._kept = (
+            float(state["lowest"]),
+            int(state["waited"]),
+            copy.deepcopy(state["kept"]),
+        )
+        self._steps_kept = int(state["steps_kept"])

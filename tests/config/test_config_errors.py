@@ -1,0 +1,284 @@
+"""Wrong commands are told what is wrong, what exists and what was probably meant; sweeps expand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gclbench.component.registry import DATASETS, KINDS
+from gclbench.component.settings import schema
+from gclbench.config.validation import ConfigErrors, load, sweep
+
+
+def errors_of(*command: str) -> list[str]:
+    with pytest.raises(ConfigErrors) as raised:
+        load(list(command))
+    return raised.value.errors
+
+
+# --- wrong commands
+# ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        (
+            "dataset=corra",
+            "there is no dataset 'corra'. Did you mean 'cora'? Known datasets: acm, ",
+        ),
+        ("method=dmat-i", "there is no method 'dmat-i'. Did you mean 'dmat_i'? Known methods: "),
+        ("filter=gnbp", "there is no filter 'gnbp'. Did you mean 'gnnbp'? Known filters: "),
+        (
+            "task=[clustering,clasification]",
+            "there is no task 'clasification'. Did you mean 'classification'? Known tasks: ",
+        ),
+        (
+            "negatives=unifrom",
+            (
+                "there is no negatives strategy 'unifrom'. Did you mean 'uniform'? Known negatives"
+                " strategies: "
+            ),
+        ),
+        (
+            "method.lrr=1",
+            "'method.lrr' does not exist. Did you mean 'method.lr'? Known: method.activation, ",
+        ),
+        (
+            "method.n_epochs=1",
+            "'method.n_epochs' does not exist. Did you mean 'method.epochs'? Known: ",
+        ),
+        ("method.alpha=0.3", "'method.alpha' does not exist. Did you mean 'filter.alpha'? Known: "),
+        (
+            "mthod.lr=1",
+            (
+                "'mthod.lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every,"
+                " dataset, device, "
+            ),
+        ),
+        (
+            "lr=2",
+            (
+                "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every, dataset,"
+                " device, "
+            ),
+        ),
+        ("n_init=2", "'n_init' does not exist. Did you mean 'task.clustering.n_init'? Known: "),
+        (
+            "clustering.n_int=3",
+            "'clustering.n_int' does not exist. Did you mean 'task.clustering.n_init'? Known: ",
+        ),
+        (
+            "methd=dmt",
+            (
+                "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every, dataset,"
+                " device, filter, launcher, memory_limit, method, "
+            ),
+        ),
+        ("datset=cora", "'datset' does not exist. Did you mean 'dataset'? Known: "),
+        (
+            "seed=3",
+            "'seed' does not exist. Did you mean 'seeds'? seeds=10 runs 0 to 9, seeds=[3] runs 3",
+        ),
+        ("model=dmt", "'model' does not exist. Did you mean 'method'? Known: "),
+        (
+            "method.learning_rate=1",
+            "'method.learning_rate' does not exist. Did you mean 'method.lr'? Known: ",
+        ),
+        (
+            "method.temperature=1",
+            "'method.temperature' does not exist. Did you mean 'method.tau'? Known: ",
+        ),
+        (
+            "dataset=photo",
+            "there is no dataset 'photo'. Did you mean 'amazon_photo'? Known datasets: ",
+        ),
+        (
+            "task=classification task.clustering.n_init=3",
+            (
+                "'task.clustering.n_init' is a setting of a task that is not chosen;"
+                " task=[classification,clustering] chooses it too"
+            ),
+        ),
+        (
+            "method=dmt method=dmat",
+            "'method' is set twice, by 'method=dmt' and 'method=dmat'; leave one of them out",
+        ),
+        (
+            "method.tau=1 ++method.tau=2",
+            (
+                "'method.tau' is set twice, by 'method.tau=1' and '++method.tau=2'; leave one of"
+                " them out"
+            ),
+        ),
+        (
+            "seeds=1,2",
+            "'seeds=1,2' names several values; seeds of one command are a list: seeds=[1,2]",
+        ),
+        ("runs_dir=a,b", "'runs_dir=a,b' names several values, and a command has one runs_dir"),
+        (
+            "launcher.workers=1,2",
+            "'launcher.workers=1,2' names several values, and a command has one launcher.workers",
+        ),
+        ("method.zzz=3", "'method.zzz' does not exist. Known: method.activation, "),
+        ("+foo=1", "'foo' does not exist. Known: checkpoint_every, dataset, device, "),
+        ("+method.foo=1", "'method.foo' does not exist. Known: method.activation, "),
+        (
+            "filter=none filter.alpha=0.3",
+            "'filter.alpha' does not exist: filter=none has no settings.",
+        ),
+        ("method.name=dmt", "'method.name' cannot be set; choose a method with method=NAME"),
+        ("++method.name=nonsense", "'method.name' cannot be set; choose a method with method=NAME"),
+        ("task.clustering=3", "'task.clustering' does not exist. Did you mean 'task.clustering."),
+        ("filter.alpha=0", "filter.alpha=0 is out of range: it must be > 0 and ≤ 1"),
+        ("method.tau=0.004", "method.tau=0.004 is out of range: it must be ≥ 0.005"),
+        ("method.lr=inf", "method.lr=inf must be a finite number"),
+        ("method.lr=nan", "method.lr=nan must be a finite number"),
+        ("method.lr=fast", "method.lr='fast' must be a number"),
+        ("method.epochs=inf", "method.epochs=inf must be a whole number"),
+        ("method.epochs=2.5", "method.epochs=2.5 must be a whole number"),
+        ("method.architecture=12", "method.architecture=12 must be a list, for example [256,128]"),
+        ("method.activation=gelo", "method.activation='gelo' must be one of "),
+        ("method=null", "'method=null' does not name a method. Known: "),
+        ("method={a:1}", "'method={a:1}' does not name a method. Known: "),
+        ("task=[]", "'task=[]' does not name a task. Known: classification, "),
+        (
+            "method=[dmt,dmat]",
+            (
+                "'method=[dmt,dmat]' names several; a run has one method. To run each: gclbench -m"
+                " method=dmt,dmat"
+            ),
+        ),
+        (
+            "method=dmt,dmat",
+            (
+                "'method=dmt,dmat' names several values; run a sweep with -m: gclbench -m"
+                " method=dmt,dmat. A list is written [a,b]."
+            ),
+        ),
+        (
+            "~filter",
+            (
+                "'~filter' removes a setting, and every run needs all of them; filter=none applies"
+                " no filter"
+            ),
+        ),
+        (
+            "~method.lr",
+            (
+                "'~method.lr' removes a setting, and every run needs all of them; KEY=VALUE sets"
+                " another value"
+            ),
+        ),
+        ("method.lr", "cannot read 'method.lr': "),
+        (
+            "method.lr=[",
+            "cannot read 'method.lr=[': no viable alternative at input '['; quote brackets, ",
+        ),
+        ("=3", "'=3' names no key; overrides are KEY=VALUE"),
+        ("method.lr=${nothing}", "Interpolation key 'nothing' not found"),
+        ("dataset=custom", "dataset.path must be given: dataset.path=…"),
+    ],
+)
+def test_a_wrong_command_is_told(text: str, message: str) -> None:
+    (error,) = errors_of(*text.split())
+    assert error.startswith(message)
+
+
+def test_all_errors_come_at_once_whatever_their_kind() -> None:
+    found = errors_of(
+        "dataset=corra",
+        "methd=dmt",
+        "filter.alpha=0",
+        "method.tau=-1",
+        "method.lrr=1",
+        "seeds=0",
+        "device=gpu",
+        "rerun=x",
+        "method.views=a,b",
+        "x=[",
+    )
+    starts = (
+        "'method.views=a,b' names", "cannot read 'x=['", "there is no dataset 'corra'", "'methd' does not", "'method.lrr' does not",
+        "filter.alpha=0 is", "method.tau=-1 is", "seeds=0 must", "rerun=x must", "device=gpu must",
+    )  # fmt: skip
+    assert len(found) == len(starts)
+    for start in starts:
+        assert sum(error.startswith(start) for error in found) == 1, start
+
+
+def test_nothing_is_said_about_the_settings_of_what_is_misspelt() -> None:
+    found = errors_of(
+        "method=kmeens",
+        "method.lr=1",
+        "method.whatever=2",
+        "filter.alpha=0.2",
+        "dataset=crora",
+        "dataset.scale=3",
+    )
+    assert [error.partition(".")[0] for error in found] == [
+        "there is no method 'kmeens'",
+        "there is no dataset 'crora'",
+    ]
+
+
+def test_every_setting_of_every_component_is_found_by_its_bare_name() -> None:
+    # Settings so close to a key of the command itself that this key is suggested.
+    shadowed = {"seed": "seeds"}
+    for kind, registry in KINDS.items():
+        for name in registry.names():
+            settings = list(schema(registry.load(name)))
+            found = (
+                errors_of(f"{kind}={name}", *(f"{setting}=1" for setting in settings))
+                if settings
+                else []
+            )
+            for setting in settings:
+                (error,) = [text for text in found if text.startswith(f"'{setting}'")]
+                guess = re.search(r"Did you mean '([^']+)'", error)
+                assert guess is not None
+                expected = shadowed.get(setting)
+                assert guess[1] == expected if expected else guess[1].endswith(f".{setting}")
+
+
+# --- sweeps
+# --------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_is_every_combination_the_last_key_fastest() -> None:
+    assert sweep(["method=dmt,dmat", "dataset=cora", "method.tau=1,2"]) == [
+        ["method=dmt", "dataset=cora", "method.tau=1"],
+        ["method=dmt", "dataset=cora", "method.tau=2"],
+        ["method=dmat", "dataset=cora", "method.tau=1"],
+        ["method=dmat", "dataset=cora", "method.tau=2"],
+    ]
+
+
+def test_a_sweep_over_lists_and_ranges() -> None:
+    assert sweep(["method.architecture=[8],[8,4]"]) == [
+        ["method.architecture=[8]"],
+        ["method.architecture=[8,4]"],
+    ]
+    assert sweep(["seeds=range(1,3)"]) == [["seeds=1"], ["seeds=2"]]
+    assert sweep(["++method.lr=1,2"]) == [["++method.lr=1"], ["++method.lr=2"]]
+    assert sweep([]) == [[]]
+
+
+def test_a_sweep_over_names_by_pattern() -> None:
+    assert sweep(["dataset=glob(co*)"]) == [
+        [f"dataset={name}"] for name in DATASETS.names() if name.startswith("co")
+    ]
+
+
+@pytest.mark.parametrize("text", ["method.lr=interval(0,1)", "method.lr=glob(*)"])
+def test_what_cannot_be_swept(text: str) -> None:
+    with pytest.raises(
+        ConfigErrors, match=r"cannot be swept: .*; write the values out, as in KEY=A,B$"
+    ):
+        sweep([text])
+
+
+def test_a_sweep_reports_what_it_cannot_read() -> None:
+    with pytest.raises(ConfigErrors, match="cannot read 'nonsense'"):
+        sweep(["method=dmt,dmat", "nonsense"])

@@ -1,0 +1,342 @@
+"""From overrides to a validated experiment, and what a wrong command is told."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import torch
+import yaml
+
+from gclbench.component.registry import DATASETS, FILTERS, KINDS, METHODS, TASKS, Entry
+from gclbench.component.settings import schema, values_of
+from gclbench.config import validation as config
+from gclbench.config.validation import ConfigErrors, load, resolved
+
+PAPER_METHODS = ("dmt", "dmat", "dmat_i")
+
+
+def overrides(method: str, dataset: str, *more: str) -> list[str]:
+    """A command; the dataset `custom` needs a path."""
+    return [
+        f"method={method}",
+        f"dataset={dataset}",
+        *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *more,
+    ]
+
+
+def errors_of(*command: str) -> list[str]:
+    with pytest.raises(ConfigErrors) as raised:
+        load(list(command))
+    return raised.value.errors
+
+
+# --- everything composes
+# -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS.names())
+def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: str) -> None:
+    for dataset in DATASETS.names():
+        tasks = ",".join(TASKS.names())
+        experiment = load(overrides(method, dataset, f"task=[{tasks}]"))
+        assert experiment.settings["method"]["name"] == method
+        assert experiment.settings["dataset"]["name"] == dataset
+        assert isinstance(experiment.components["method"], METHODS.load(method))
+        assert set(experiment.components["tasks"]) == set(TASKS.names())
+
+
+@pytest.mark.parametrize("name", FILTERS.names())
+def test_a_filter_composes_with_any_method(name: str) -> None:
+    for method in METHODS.names():
+        assert load(overrides(method, "cora", f"filter={name}")).settings["filter"]["name"] == name
+
+
+def test_one_task_leaves_the_others_out() -> None:
+    for task in TASKS.names():
+        assert list(load([f"task={task}"]).components["tasks"]) == [task]
+
+
+@pytest.mark.parametrize(
+    "kind,name", [(kind, name) for kind, registry in KINDS.items() for name in registry.names()]
+)
+def test_yaml_keys_are_the_components_settings(kind: str, name: str) -> None:
+    path = files("gclbench.configs").joinpath(kind, f"{name}.yaml")
+    if not path.is_file():
+        pytest.skip("it has no YAML: its class's defaults are its values")
+    composed = resolved([f"{kind}={name}"])
+    node = dict(composed["task"][name] or {}) if kind == "task" else dict(composed[kind])
+    if kind != "task":
+        assert node.pop("name") == name
+    assert set(node) == set(schema(KINDS[kind].load(name)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(Path(str(files("gclbench.configs"))).glob("*/*.yaml")),
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+def test_every_yaml_belongs_to_a_component_and_its_paper_rows_to_datasets(path: Path) -> None:
+    assert path.stem in config.GROUPS[path.parent.name].entries
+    text = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    paper = text.get("paper", {})
+    assert set(paper) <= {"default", *DATASETS.names()}
+    asked = set(re.findall(r"\$\{paper:(\w+)", path.read_text(encoding="utf-8")))
+    for row in paper.values():
+        assert set(row) <= asked, "a paper row sets what nothing reads"
+
+
+def test_values_that_identify_a_run_are_plain_and_as_typed() -> None:
+    whole, fraction = load(["method.tau=2"]), load(["method.tau=2.0"])
+    assert whole.settings == fraction.settings
+    assert isinstance(whole.settings["method"]["tau"], float)
+    assert whole.settings["method"]["architecture"] == [256, 128]
+
+
+# --- the paper's settings
+# ------------------------------------------------------------------------------------
+
+# Table 8 of paper 000, as printed: lr, architecture, tau, epochs, mask_fraction, views,
+# weight_decay, batch_size, alpha, r_max, rrz.
+TABLE_8 = {
+    "acm": (1e-3, [256, 128], 2.0, 400, 0.6, 4, 0.02, 512, 0.4, 1e-5, 0.4),
+    "dblp": (1e-3, [256, 256], 2.0, 300, 0.2, 4, 0.05, 512, 0.6, 1e-4, 0.5),
+    "cora": (1e-4, [256, 128], 1.0, 300, 0.08, 3, 0.02, 512, 0.1, 1e-6, 0.4),
+    "citeseer": (1e-4, [256, 512], 4.0, 400, 0.2, 4, 0.05, 512, 0.4, 1e-5, 0.4),
+    "pubmed": (1e-5, [256, 256], 0.8, 200, 0.2, 2, 0.05, 512, 0.01, 1e-5, 0.4),
+    "amazon_photo": (8e-5, [512, 512], 2.0, 500, 0.1, 4, 0.1, 256, 0.03, 1e-6, 0.5),
+    "coauthor_cs": (1e-5, [256, 512], 1.2, 400, 0.4, 5, 0.05, 512, 0.1, 1e-5, 0.4),
+    "coauthor_phy": (2e-5, [256, 512], 0.5, 400, 0.1, 5, 0.05, 512, 0.08, 1e-5, 0.4),
+}
+COLUMNS = (
+    "lr",
+    "architecture",
+    "tau",
+    "epochs",
+    "mask_fraction",
+    "views",
+    "weight_decay",
+    "batch_size",
+    "alpha",
+    "r_max",
+    "rrz",
+)
+
+
+@pytest.mark.parametrize("method,dataset", list(itertools.product(PAPER_METHODS, TABLE_8)))
+def test_table_8_lands_in_method_and_filter(method: str, dataset: str) -> None:
+    experiment = load(overrides(method, dataset))
+    assert experiment.settings["filter"]["name"] == "gnnbp"
+    found = {**experiment.settings["filter"], **experiment.settings["method"]}
+    printed = dict(zip(COLUMNS, TABLE_8[dataset], strict=True))
+    if method == "dmt":
+        assert "mask_fraction" not in found and "views" not in found
+        del printed["mask_fraction"], printed["views"]
+    assert {key: found[key] for key in printed} == printed
+
+
+def test_a_dataset_without_a_row_takes_the_default_row() -> None:
+    settings = load(["method=dmat_i", "dataset=wiki_cs"]).settings
+    assert (settings["method"]["tau"], settings["method"]["lr"], settings["filter"]["alpha"]) == (
+        1.0,
+        1e-3,
+        0.1,
+    )
+
+
+def test_the_command_line_wins_over_the_paper_and_moves_nothing_else() -> None:
+    plain, changed = (
+        load(["dataset=cora"]).settings,
+        load(["dataset=cora", "method.lr=0.5", "filter.rrz=0.25"]).settings,
+    )
+    assert changed["method"] == {**plain["method"], "lr": 0.5}
+    assert changed["filter"] == {**plain["filter"], "rrz": 0.25}
+
+
+def test_an_override_in_any_order_wins() -> None:
+    assert load(["method.lr=0.5", "dataset=cora", "method=dmt"]).settings["method"]["lr"] == 0.5
+
+
+def test_a_filter_that_is_not_chosen_leaves_no_keys() -> None:
+    composed = resolved(["method=dmat_i", "dataset=cora", "filter=none"])
+    assert composed["filter"] == {"name": "none"}
+    assert "paper" not in composed
+
+
+def test_one_process_composes_different_datasets_in_turn() -> None:
+    """The paper's rows are looked up per composition, never remembered."""
+    lrs = [load([f"dataset={name}"]).settings["method"]["lr"] for name in ("cora", "acm", "cora")]
+    assert lrs == [1e-4, 1e-3, 1e-4]
+
+
+def test_a_bare_command_is_dmat_i_on_digits_with_seed_0() -> None:
+    experiment = load([])
+    assert (experiment.settings["method"]["name"], experiment.settings["dataset"]["name"]) == (
+        "dmat_i",
+        "digits",
+    )
+    assert (
+        experiment.seeds == (0,) and experiment.runs_dir == "runs" and experiment.time_limit is None
+    )
+    assert not experiment.tasks_chosen and load(["task=clustering"]).tasks_chosen
+
+
+def test_components_hold_the_values_of_the_settings() -> None:
+    experiment = load(["dataset=cora", "method.epochs=7"])
+    assert {"name": "dmat_i", **values_of(experiment.components["method"])} == experiment.settings[
+        "method"
+    ]
+    assert experiment.components["method"].epochs == 7
+
+
+def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> None:
+    command = [
+        "dataset=cora",
+        "seeds=3",
+        "task=clustering",
+        "runs_dir=elsewhere",
+        "rerun=all",
+        "device=cpu",
+        "time_limit=9",
+        "method.lr=0.5",
+    ]
+    assert load(command).overrides == ("dataset=cora", "method.lr=0.5")
+
+
+# --- seeds, device, limits
+# -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text,seeds",
+    [("seeds=1", (0,)), ("seeds=3", (0, 1, 2)), ("seeds=[3,7]", (3, 7)), ("seeds=[0]", (0,))],
+)
+def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
+    assert load([text]).seeds == seeds
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "a", "1.5", "true", "null"])
+def test_seeds_must_be_a_number_of_seeds(value: str) -> None:
+    (error,) = errors_of(f"seeds={value}")
+    assert re.fullmatch(
+        r"seeds=.* must be a number of seeds, at least 1 \(seeds=10 runs seeds 0 to 9\), or a list:"
+        r" seeds=\[3,7\]",
+        error,
+    )
+
+
+@pytest.mark.parametrize("value", ["[1,1]", "[]", "[-1]", "[1.5]", "[a]", "[true]"])
+def test_listed_seeds_must_be_different_whole_numbers(value: str) -> None:
+    (error,) = errors_of(f"seeds={value}")
+    assert error.endswith("must be different whole numbers from 0, for example seeds=[3,7]")
+
+
+@pytest.mark.parametrize("value", ["gpu", "tpu", "cuda0"])
+def test_an_unknown_device(value: str) -> None:
+    assert errors_of(f"device={value}") == [
+        f"device={value} must be auto, cpu, cuda or cuda:0, cuda:1, …"
+    ]
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert errors_of("device=cuda") == [
+        "device=cuda: no GPU is visible to torch; device=auto falls back to the CPU"
+    ]
+    assert load(["device=auto"]).device == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert load(["device=auto"]).device == "cuda" and load(["device='cuda:1'"]).device == "cuda:1"
+    assert errors_of("device='cuda:2'") == ["device=cuda:2: there are 2 GPUs, numbered from 0"]
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "soon", "true"])
+def test_time_limit_is_a_positive_number(value: str) -> None:
+    assert errors_of(f"time_limit={value}")[0].endswith(
+        "must be a positive number of seconds, or null"
+    )
+
+
+def test_time_limit_and_rerun() -> None:
+    assert load(["time_limit=2.5"]).time_limit == 2.5
+    assert errors_of("rerun=always") == ["rerun=always must be one of never, failed, all"]
+
+
+@pytest.mark.parametrize("value", ["", "null"])
+def test_runs_dir_must_name_a_folder(value: str) -> None:
+    assert errors_of(f"runs_dir={value}") == [
+        "runs_dir must name a folder, for example runs_dir=runs"
+    ]
+
+
+# --- components of other packages
+# ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A method of another package, known but without a YAML, and one that cannot be imported."""
+
+    @dataclass(frozen=True)
+    class Outside:
+        version: ClassVar[str] = "1"
+        needs_labels: ClassVar[bool] = False
+        width: int = 3
+
+    entries = dict(METHODS.entries)
+    entries["outside"] = Entry("outside", "", "nowhere:Outside", "other 1.0", builtin=False)
+    entries["broken"] = Entry(
+        "broken", "", "no_such_module_here:Broken", "other 1.0", builtin=False
+    )
+    monkeypatch.setitem(METHODS.__dict__, "entries", entries)
+    monkeypatch.setitem(METHODS._classes, "outside", Outside)
+    yield
+
+
+def test_a_component_without_yaml_takes_its_classs_defaults(outside: None) -> None:
+    assert load(["method=outside"]).settings["method"] == {"name": "outside", "width": 3}
+    assert load(["method=outside", "method.width=5"]).components["method"].width == 5
+    assert errors_of("method=outside", "method.widht=5")[0].startswith(
+        "'method.widht' does not exist. Did you mean 'method.width'?"
+    )
+
+
+def test_any_kind_may_come_without_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Outside:
+        version: ClassVar[str] = "1"
+        strength: float = 0.5
+
+    for kind, registry in KINDS.items():
+        entry = Entry("outside", "", "nowhere:Outside", "other 1.0", builtin=False)
+        monkeypatch.setitem(registry.__dict__, "entries", {**registry.entries, "outside": entry})
+        monkeypatch.setitem(registry._classes, "outside", Outside)
+        where = "task.outside" if kind == "task" else kind
+        choice = "task=[clustering,outside]" if kind == "task" else f"{kind}=outside"
+        experiment = load([choice, f"{where}.strength=0.25"])
+        component = (
+            experiment.components["tasks"]["outside"]
+            if kind == "task"
+            else experiment.components[kind]
+        )
+        assert component == Outside(0.25)
+
+
+def test_a_component_that_cannot_be_imported_is_an_error_not_a_traceback(outside: None) -> None:
+    assert errors_of("method=broken") == [
+        "method 'broken' of other 1.0 cannot be loaded: ModuleNotFoundError: No module named"
+        " 'no_such_module_here'"
+    ]
+
+
+def test_config_errors_are_one_line_each() -> None:
+    error = ConfigErrors(["a", "b"])
+    assert str(error) == "a\nb" and error.errors == ["a", "b"]
+    assert isinstance(error, ValueError) and config.RERUN == ("never", "failed", "all")

@@ -1,0 +1,118 @@
+"""What a run ran on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gclbench.machine import environment
+from gclbench.machine.environment import LIBRARIES, PeakMemory, device_name, version, versions
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """No answer of an earlier call, and no git: a test says what it would answer."""
+    for cached in (environment.versions, environment._processor, environment._commit):
+        cached.cache_clear()
+    answers: list[SimpleNamespace] = []
+    real = subprocess.run
+
+    def run(command, **options):
+        return answers.pop(0) if command[0] == "git" else real(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    yield answers
+    for cached in (environment.versions, environment._processor, environment._commit):
+        cached.cache_clear()
+
+
+def answer(stdout: str, returncode: int = 0) -> SimpleNamespace:
+    return SimpleNamespace(stdout=stdout, returncode=returncode)
+
+
+@pytest.fixture
+def source_tree(tmp_path, monkeypatch):
+    """gclbench as if it ran from a source tree."""
+    (tmp_path / "gclbench").mkdir()
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(environment, "__file__", str(tmp_path / "gclbench" / "machine" / "environment.py"))
+    return tmp_path
+
+
+def test_versions_of_everything_that_numbers_depend_on(fresh, source_tree):
+    fresh.extend([answer("0123456789ab\n"), answer("")])
+    found = versions()
+    assert set(found) == {"gclbench", "python", "platform", "commit", *LIBRARIES}
+    assert found["python"] == platform.python_version()
+    assert found["numpy"] == np.__version__
+    assert found["torch"] == importlib.metadata.version("torch")
+    assert found["commit"] == "0123456789ab"
+    assert all(isinstance(value, str) and value for value in found.values())
+
+
+@pytest.mark.parametrize(
+    ("answers", "commit"),
+    [
+        ([answer("0123456789ab\n"), answer("")], "0123456789ab"),
+        ([answer("0123456789ab\n"), answer(" M gclbench/watch.py\n")], "0123456789ab+changes"),
+        ([answer("", 128), answer("", 128)], "unknown"),
+    ],
+)
+def test_commit_of_a_source_tree(fresh, source_tree, answers, commit):
+    fresh.extend(answers)
+    assert environment._commit() == commit
+
+
+def test_commit_of_an_installed_package(fresh, source_tree):
+    (source_tree / ".git").rmdir()
+    assert environment._commit() == "none (installed from a package)"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("git"), subprocess.TimeoutExpired("git", 10)])
+def test_no_git_is_no_error(fresh, source_tree, monkeypatch, error):
+    def broken(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(subprocess, "run", broken)
+    assert environment._commit() == "unknown"
+
+
+def test_a_library_that_is_not_installed(fresh, source_tree, monkeypatch):
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    fresh.extend([answer("0123456789ab\n"), answer("")])
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert versions()["scipy"] == "not installed"
+    assert version() == "not installed"
+
+
+def test_device_name_of_a_processor(fresh):
+    name = device_name("cpu")
+    assert name.endswith(" cores")
+    assert int(name.split()[-2]) >= 1
+    assert len(name) > len(", 1 cores")
+
+
+def test_peak_memory_sees_what_was_used_in_between():
+    memory = PeakMemory("cpu")
+    before = memory.read()["rss_peak"]
+    block = np.ones(8 << 20)  # 64 MiB, touched
+    after = memory.read()["rss_peak"]
+    assert set(memory.read()) == {"rss_peak"}
+    assert after >= block.nbytes
+    if environment._reset_high_water_mark():
+        assert after - before >= 0.8 * block.nbytes
+        del block
+        assert memory.read()["rss_peak"] >= 0
+        assert PeakMemory("cpu").read()["rss_peak"] < after, "a new watch forgets the old peak"
+
+
+def test_peak_memory_without_the_kernels_help(monkeypatch):
+    monkeypatch.setattr(environment, "_reset_high_water_mark", lambda: False)
+    assert PeakMemory("cpu").read()["rss_peak"] > 1 << 20

@@ -1,0 +1,376 @@
+"""NML against a plain double loop of paper 003's Eqs. 3, 5 and 8, with every metric."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import kl_div, normalize, relu
+
+from gclbench.component.settings import bind
+from gclbench.contrast import blocks
+from gclbench.graph import Unsupported
+from gclbench.negatives import nml_metrics
+from gclbench.negatives.nml import LEAST_ORACLE_ALPHA, Nml, NmlNegatives
+from gclbench.negatives.nml_metrics import PairwiseMetric, SeparableMetric
+from gclbench.negatives.strategy import Pair
+from gclbench.training.streams import Streams
+
+NODES, WIDTH, HIDDEN = 7, 5, 6
+METRICS = ("separable", "pairwise", "oracle", "uniform", "cosine")
+BLOCKS = (None, 1, 2, 3, 7)
+
+
+def random(rows: int, columns: int, seed: int) -> Tensor:
+    return torch.randn(
+        rows, columns, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
+
+
+def a_pair(tau: float = 0.4, block: int | None = None) -> Pair:
+    return Pair(random(NODES, WIDTH, 1), random(NODES, WIDTH, 2), tau, 1, 10, block=block)
+
+
+def built(metric: str, **settings) -> NmlNegatives:
+    made = (
+        Nml(metric=metric, hidden=HIDDEN, **settings)
+        .build(WIDTH, NODES, Streams(3), torch.device("cpu"))
+        .double()
+    )
+    # The random slopes belong to training; outside it every pass is the same.
+    made.eval()
+    assert isinstance(made, NmlNegatives)
+    return made
+
+
+def logits(strategy: NmlNegatives, u: Tensor, v: Tensor) -> Tensor:
+    """a_ij as the papers define it, on the whole matrix."""
+    metric = strategy.metric
+    if isinstance(metric, SeparableMetric):
+        images = [
+            normalize(metric.second(torch.where((h := metric.first(z)) < 0, h * 11 / 48, h)), dim=1)
+            for z in (u, v)
+        ]
+        return images[0] @ images[1].T
+    if isinstance(metric, PairwiseMetric):
+        pairs = torch.cat([u.repeat_interleave(len(v), dim=0), v.repeat(len(u), 1)], dim=1)
+        return metric.last(relu(metric.second(relu(metric.first(pairs))))).view(len(u), len(v))
+    if strategy.settings.metric == "cosine":
+        return -normalize(u, dim=1) @ normalize(v, dim=1).T
+    return torch.zeros(len(u), len(v), dtype=u.dtype)
+
+
+def direction(m: Tensor, similarities: Tensor, alpha: float) -> Tensor:
+    """Mean of ℓ_i + α·reg_i, pair by pair. m: N×N rows that sum to 1. similarities: θ/τ."""
+    count, losses = len(m), []
+    for i in range(count):
+        own = torch.exp(similarities[i, i])
+        pushed = sum(m[i, j] * torch.exp(similarities[i, j]) for j in range(count))
+        divergence = sum((math.log(1 / count) - torch.log(m[i, j])) / count for j in range(count))
+        losses.append(
+            -torch.log(own / (own + (count - 1) * pushed)) + alpha * (count - 1) * divergence
+        )
+    return torch.stack(losses).mean()
+
+
+def reference(strategy: NmlNegatives, pair: Pair, m: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    """The loss on whole matrices."""
+    similarities = normalize(pair.u, dim=1) @ normalize(pair.v, dim=1).T / pair.tau
+    if m is None:
+        m = (
+            torch.softmax(logits(strategy, pair.u, pair.v), dim=1),
+            torch.softmax(logits(strategy, pair.v, pair.u), dim=1),
+        )
+    alpha = 0.0 if strategy.settings.metric == "cosine" else strategy.settings.alpha
+    return 0.5 * (direction(m[0], similarities, alpha) + direction(m[1], similarities.T, alpha))
+
+
+def with_gradients(pair: Pair) -> Pair:
+    return replace(pair, u=pair.u.clone().requires_grad_(), v=pair.v.clone().requires_grad_())
+
+
+def gradients(loss: Tensor, pair: Pair) -> tuple[Tensor, Tensor]:
+    return torch.autograd.grad(loss, (pair.u, pair.v))
+
+
+@pytest.mark.parametrize("tau", [0.02, 0.4, 2.0])
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("metric", ["separable", "pairwise", "uniform", "cosine"])
+def test_loss_and_gradient_equal_those_of_the_plain_double_loop(metric, block, tau):
+    strategy = built(metric, alpha=0.3)
+    ours, plain = with_gradients(a_pair(tau, block)), with_gradients(a_pair(tau))
+    loss, wanted = strategy(ours), reference(strategy, plain)
+    torch.testing.assert_close(loss, wanted)
+    torch.testing.assert_close(gradients(loss, ours), gradients(wanted, plain))
+
+
+@pytest.mark.parametrize("metric", ["separable", "pairwise"])
+@pytest.mark.parametrize("block", [None, 2])
+def test_the_metrics_own_gradient_equals_that_of_the_double_loop(metric, block):
+    strategy = built(metric, alpha=0.3)
+    pair = a_pair(block=block)
+    contrast, regulariser = strategy._terms(nml_metrics.Views.of(pair), frozen=False)
+    parameters = list(strategy.metric.parameters())
+    found = torch.autograd.grad(contrast + regulariser, parameters)
+    wanted = torch.autograd.grad(reference(strategy, pair), parameters)
+    assert all(float(gradient.abs().max()) > 1e-4 for gradient in wanted[:2])
+    torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("metric", ["separable", "pairwise", "uniform", "cosine"])
+def test_gradient_equals_finite_differences(metric):
+    strategy = built(metric)
+    few = [random(4, WIDTH, seed).requires_grad_() for seed in (1, 2)]
+    assert torch.autograd.gradcheck(lambda u, v: strategy(Pair(u, v, 0.4, 1, 1, block=3)), few)
+
+
+@pytest.mark.parametrize("metric", ["separable", "pairwise", "cosine"])
+def test_detached_weights_are_constants(metric):
+    strategy = built(metric, detach=True)
+    ours, plain = with_gradients(a_pair(block=2)), with_gradients(a_pair())
+    m = tuple(
+        torch.softmax(logits(strategy, *views), dim=1).detach()
+        for views in ((plain.u, plain.v), (plain.v, plain.u))
+    )
+    loss, wanted = strategy(ours), reference(strategy, plain, m)
+    torch.testing.assert_close(loss, wanted)
+    torch.testing.assert_close(gradients(loss, ours), gradients(wanted, plain))
+    flowing = built(metric)(again := with_gradients(a_pair()))
+    assert not torch.allclose(gradients(flowing, again)[0], gradients(strategy(ours), ours)[0])
+
+
+def test_the_encoders_step_leaves_the_metric_alone():
+    for metric in ("separable", "pairwise"):
+        strategy = built(metric)
+        strategy(with_gradients(a_pair())).backward()
+        assert all(parameter.grad is None for parameter in strategy.parameters())
+        assert strategy.joint_parameters() == []
+
+
+@pytest.mark.parametrize("detach", [False, True])
+@pytest.mark.parametrize("metric", ["separable", "pairwise"])
+def test_update_takes_the_metrics_steps_and_lowers_the_loss(metric, detach):
+    """`detach` is about the encoder's step alone."""
+    strategy = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3, detach=detach)
+    by_hand = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3)
+    pair = a_pair()
+    before = strategy(pair)
+    optimiser = torch.optim.Adam(by_hand.metric.parameters(), lr=0.01, weight_decay=0.1)
+    for _ in range(3):
+        optimiser.zero_grad()
+        reference(by_hand, pair).backward()
+        optimiser.step()
+    strategy.update(pair)
+    for found, wanted in zip(
+        strategy.metric.parameters(), by_hand.metric.parameters(), strict=True
+    ):
+        torch.testing.assert_close(found, wanted)
+    assert strategy(pair) < before
+
+
+def test_similarities_kept_from_the_update_are_those_of_the_same_pair_only():
+    strategy, fresh = built("separable"), built("separable")
+    first, second = a_pair(), Pair(random(NODES, WIDTH, 8), random(NODES, WIDTH, 9), 0.4, 1, 10)
+    strategy.update(first)
+    fresh.metric.load_state_dict(strategy.metric.state_dict())
+    torch.testing.assert_close(strategy(second), fresh(second))
+    strategy.update(first)
+    fresh.metric.load_state_dict(strategy.metric.state_dict())
+    first.u.mul_(-1)
+    torch.testing.assert_close(strategy(first), fresh(first))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_large_panels_are_recomputed_and_give_the_same(metric, monkeypatch):
+    pair, again = with_gradients(a_pair()), with_gradients(a_pair())
+    strategy = built(metric)
+    kept = strategy(pair)
+    weights = strategy.weights(pair)(0, NODES)
+    for module in (blocks, nml_metrics):
+        monkeypatch.setattr(module, "KEPT_ENTRIES", 1)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 3 * NODES)
+    recomputed = strategy(again)
+    torch.testing.assert_close(kept, recomputed)
+    torch.testing.assert_close(gradients(kept, pair), gradients(recomputed, again))
+    torch.testing.assert_close(
+        torch.cat([strategy.weights(pair)(0, 4), strategy.weights(pair)(4, NODES)]), weights
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_reported_weights_are_the_rows_of_m_with_mean_one_over_the_negatives(metric):
+    strategy = built(metric)
+    pair = a_pair()
+    rows = strategy.weights(pair)(0, NODES)
+    others = ~torch.eye(NODES, dtype=torch.bool)
+    torch.testing.assert_close(
+        rows[others].view(NODES, -1).mean(dim=1), torch.ones(NODES, dtype=torch.float64)
+    )
+    if metric != "oracle":
+        m = torch.softmax(logits(strategy, pair.u, pair.v), dim=1)
+        torch.testing.assert_close(rows / rows.sum(dim=1, keepdim=True), m.detach())
+
+
+def test_the_regulariser_is_the_divergence_of_torch():
+    strategy = built("separable", alpha=0.3)
+    pair = a_pair()
+    strategy(pair)
+    uniform = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64)
+    both = [
+        kl_div(torch.log_softmax(logits(strategy, *views), dim=1), uniform, reduction="batchmean")
+        for views in ((pair.u, pair.v), (pair.v, pair.u))
+    ]
+    torch.testing.assert_close(
+        strategy.terms["regulariser"], 0.3 * (NODES - 1) * torch.stack(both).mean().detach()
+    )
+    assert strategy.terms["contrast"] > 0
+
+
+def test_without_a_metric_it_is_nce_with_every_weight_n_minus_one_over_n():
+    pair = a_pair()
+    similarities = normalize(pair.u, dim=1) @ normalize(pair.v, dim=1).T / pair.tau
+    own = similarities.diagonal()
+    share = math.log((NODES - 1) / NODES)
+    forth = torch.logaddexp(own, similarities.logsumexp(dim=1) + share) - own
+    back = torch.logaddexp(own, similarities.logsumexp(dim=0) + share) - own
+    torch.testing.assert_close(built("uniform")(pair), 0.5 * (forth + back).mean())
+
+
+def test_random_slopes_are_drawn_in_training_only_and_a_checkpoint_holds_their_generator():
+    strategy, other = built("separable"), built("separable")
+    pair = a_pair()
+    assert strategy(pair) == strategy(pair)
+    strategy.train()
+    state = strategy.state_dict()
+    first, second = strategy(pair), strategy(pair)
+    assert first != second
+    other.train()
+    other(pair)
+    other.load_state_dict(state)
+    strategy.load_state_dict(state)
+    assert strategy(pair) == other(pair)
+
+
+def test_slopes_are_drawn_evenly_from_an_eighth_to_a_third():
+    """The range of PyTorch's RReLU, which the official code uses."""
+    metric = SeparableMetric(2, 2, torch.Generator().manual_seed(0), detach=False).double()
+    with torch.no_grad():
+        for layer in (metric.first, metric.second):
+            layer.weight.copy_(torch.eye(2))
+        images = metric.embedded(
+            torch.tensor([[-1.0, 1.0]], dtype=torch.float64).repeat(2000, 1), frozen=True
+        )
+    slopes = (-images[:, 0] / images[:, 1]).sort().values
+    evenly = torch.linspace(1 / 8, 1 / 3, 2000, dtype=torch.float64)
+    assert float(slopes[0]) >= 1 / 8 and float(slopes[-1]) <= 1 / 3
+    assert float((slopes - evenly).abs().max()) < 0.01
+    assert float(slopes[0]) < 1 / 8 + 1e-3 and float(slopes[-1]) > 1 / 3 - 1e-3
+
+
+def test_a_checkpoint_holds_the_metrics_adam():
+    strategy, other = built("separable"), built("separable")
+    strategy.update(a_pair())
+    # An optimiser takes the very tensors it is given.
+    other.load_state_dict(copy.deepcopy(strategy.state_dict()))
+    strategy.update(a_pair())
+    other.update(a_pair())
+    torch.testing.assert_close(
+        list(strategy.parameters()), list(other.parameters()), rtol=0, atol=0
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_single_precision_holds_small_temperatures(metric):
+    strategy, precise = built(metric), built(metric)
+    pair, small = with_gradients(a_pair(0.01)), a_pair(0.01)
+    small = with_gradients(replace(small, u=small.u.float(), v=small.v.float()))
+    strategy.float()
+    loss, wanted = strategy(small), precise(pair)
+    torch.testing.assert_close(loss.double(), wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        gradients(loss, small)[0].double(), gradients(wanted, pair)[0], rtol=1e-2, atol=1e-3
+    )
+
+
+def test_nodes_without_direction_have_no_gradient():
+    pair = with_gradients(
+        replace(
+            a_pair(),
+            u=torch.cat([torch.zeros(1, WIDTH, dtype=torch.float64), random(NODES - 1, WIDTH, 4)]),
+        )
+    )
+    loss = built("uniform")(pair)
+    found, _ = gradients(loss, pair)
+    assert torch.isfinite(loss) and bool((found[0] == 0).all()) and bool((found[1] != 0).any())
+
+
+def test_a_batch_of_one_node_has_no_negatives():
+    strategy = built("separable")
+    pair = with_gradients(Pair(random(1, WIDTH, 1), random(1, WIDTH, 2), 0.4, 1, 10, nodes=NODES))
+    before = [parameter.clone() for parameter in strategy.parameters()]
+    strategy.update(pair.detached())
+    torch.testing.assert_close(list(strategy.parameters()), before, rtol=0, atol=0)
+    loss = strategy(pair)
+    assert loss.item() == 0 and bool((gradients(loss, pair)[0] == 0).all())
+
+
+def test_a_graph_of_one_node_is_refused():
+    with pytest.raises(Unsupported, match="needs two nodes or more, and this graph has 1"):
+        Nml().build(WIDTH, 1, Streams(0), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    "values,message",
+    [
+        ({"inner_steps": 0}, r"negatives.inner_steps=0 is out of range: it must be ≥ 1"),
+        ({"alpha": -0.1}, r"negatives.alpha=-0.1 is out of range: it must be ≥ 0"),
+        (
+            {"metric": "pairwize"},
+            (
+                r"must be one of separable, pairwise, oracle, uniform, cosine. Did you mean"
+                r" 'pairwise'\?"
+            ),
+        ),
+        (
+            {"metric": "oracle", "alpha": 0.0},
+            r"metric=oracle needs alpha ≥ 1e-09.*try negatives.alpha=0.1",
+        ),
+        ({"metric": "oracle", "alpha": 1e-16}, r"metric=oracle needs alpha ≥ 1e-09"),
+    ],
+)
+def test_settings_out_of_range(values, message):
+    errors: list[str] = []
+    assert bind(Nml, values, "negatives", errors) is None
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(errors[0])
+
+
+def test_the_oracle_is_finite_at_its_least_alpha():
+    strategy = built("oracle", alpha=LEAST_ORACLE_ALPHA)
+    assert math.isfinite(float(strategy(a_pair())))
+    m = strategy.metric.unscaled(nml_metrics.Views.of(a_pair()))(0, NODES)
+    torch.testing.assert_close(m.sum(dim=1), torch.ones(NODES, dtype=m.dtype))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_who_learns_has_an_optimiser(metric):
+    assert built(metric).settings.learns == bool(built(metric).optimisers)
+
+
+@pytest.mark.parametrize("metric", ["separable", "pairwise"])
+def test_weights_start_as_xavier_has_them(metric):
+    """Uniform to ±√(6 / (in + out)), half as wide again as PyTorch's own for a square layer."""
+    made = Nml(metric=metric, hidden=64).build(64, NODES, Streams(0), torch.device("cpu"))
+    layers = [
+        layer
+        for layer in made.modules()
+        if isinstance(layer, torch.nn.Linear) and min(layer.weight.shape) > 1
+    ]
+    assert layers
+    for layer in layers:
+        bound = math.sqrt(6 / sum(layer.weight.shape))
+        assert 0.98 * bound < float(layer.weight.detach().abs().max()) <= bound

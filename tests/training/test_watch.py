@@ -1,0 +1,81 @@
+"""The eye on a training."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+import torch
+
+from gclbench.training import watch as module
+from gclbench.training.watch import CURVE_POINTS, Diverged, TimeLimit, Watch
+
+
+def test_nothing_yet():
+    watch = Watch()
+    assert watch.summary() == {"iterations": 0}
+    assert math.isnan(watch.last_loss)
+
+
+@pytest.mark.parametrize("total", [1, 2, 99, 100, 101, 150, 199, 200, 1000, 12345])
+def test_the_curve_is_short_even_and_holds_the_last_loss(total):
+    watch = Watch()
+    for iteration in range(1, total + 1):
+        watch(iteration, total, 1 / iteration)
+    points = [iteration for iteration, _ in watch.curve]
+    assert len(points) <= CURVE_POINTS + 1
+    assert len(points) >= min(total, CURVE_POINTS // 2)
+    assert points[-1] == total
+    assert len({later - earlier for earlier, later in zip(points[:-2], points[1:-1])}) <= 1
+    assert all(loss == 1 / iteration for iteration, loss in watch.curve)
+
+
+def test_summary_is_plain_and_json_ready():
+    watch = Watch()
+    watch(1, 2, torch.tensor(0.5))
+    watch(2, 2, torch.tensor([0.25]))
+    assert watch.summary() == {"iterations": 2, "loss": 0.25, "curve": [[1, 0.5], [2, 0.25]]}
+    assert all(type(value) is float for _, value in watch.summary()["curve"])
+
+
+def test_the_reporter_hears_everything():
+    heard: list[tuple[int, int, float]] = []
+    watch = Watch(report=lambda *facts: heard.append(facts))
+    for iteration in range(1, 301):
+        watch(iteration, 300, 2.0)
+    assert heard == [(iteration, 300, 2.0) for iteration in range(1, 301)]
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, torch.tensor(math.nan)])
+def test_a_loss_that_is_not_finite_ends_the_training(loss):
+    heard: list[int] = []
+    watch = Watch(report=lambda done, total, value: heard.append(done))
+    watch(1, 9, 1.0)
+    with pytest.raises(Diverged, match="the loss became -?(nan|inf) at iteration 2 of 9$"):
+        watch(2, 9, loss)
+    assert watch.summary() == {"iterations": 1, "loss": 1.0, "curve": [[1, 1.0]]}, (
+        "what was good stays"
+    )
+    assert heard == [1]
+
+
+def test_the_time_limit(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    watch = Watch(time_limit=5.0)
+    now[0] = 105.0
+    watch(1, 3, 1.0)
+    now[0] = 105.1
+    with pytest.raises(
+        TimeLimit, match=r"stopped after 5 s at iteration 2 of 3; time_limit=SECONDS sets it"
+    ):
+        watch(2, 3, 0.5)
+    assert watch.reached == 2, "the iteration that was done counts"
+    assert watch.last_loss == 0.5
+
+
+def test_no_time_limit(monkeypatch):
+    watch = Watch()
+    monkeypatch.setattr(module.time, "monotonic", lambda: time.time() + 1e9)
+    watch(1, 1, 1.0)
