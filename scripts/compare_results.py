@@ -38,7 +38,9 @@ GRID = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("mode", choices=("records", "ids", "train", "stores"))
     parser.add_argument("where", nargs="*")
     arguments = parser.parse_args()
@@ -58,7 +60,9 @@ def records(before: str) -> Iterator[str]:
     tables = [path for path in old if path.startswith("results/tables/") and path.endswith(".csv")]
     for path in tables:
         yield from _table(path, old[path], ROOT / path)
-    figures = [path for path in old if path.startswith("results/figures/") and path.endswith(".svg")]
+    figures = [
+        path for path in old if path.startswith("results/figures/") and path.endswith(".svg")
+    ]
     for path in figures:
         here = ROOT / path
         if not here.is_file() or _drawn(old[path]) != _drawn(here.read_text(encoding="utf-8")):
@@ -80,8 +84,16 @@ def ids() -> Iterator[str]:
         except ConfigErrors as error:
             yield f"{record['id']}: {record['command']}: {error}"
             continue
-        name = next(iter(experiment.components["tasks"] if isinstance(experiment.components, dict) else experiment.components.tasks))
-        spec = specification(experiment, name, record["spec"]["seed"], record["spec"]["dataset_hash"])
+        name = next(
+            iter(
+                experiment.components["tasks"]
+                if isinstance(experiment.components, dict)
+                else experiment.components.tasks
+            )
+        )
+        spec = specification(
+            experiment, name, record["spec"]["seed"], record["spec"]["dataset_hash"]
+        )
         if spec.id != record["id"]:
             yield f"{record['id']} is {spec.id} now: {record['command']} ({task})"
     print(f"{len(found)} ids made again")
@@ -92,13 +104,26 @@ def train(store: str) -> Iterator[str]:
     for methods, strategies, tasks in GRID:
         for method in methods.split(","):
             for strategy in strategies.split(","):
-                words = [f"method={method}", "dataset=sbm", "dataset.nodes=220", "dataset.features=40"]
+                words = [
+                    f"method={method}",
+                    "dataset=sbm",
+                    "dataset.nodes=220",
+                    "dataset.features=40",
+                ]
                 words += [f"task=[{tasks}]", f"runs_dir={store}", "device=cpu", "seeds=2"]
                 words += [f"negatives={strategy}"] if strategy else []
-                words += [] if method in ("kmeans", "agc", "ssgc", "deepwalk") else ["method.epochs=7"]
-                words += ["method.objective=nodes"] if method == "mvgrl" and strategy != "uniform" else []
+                words += (
+                    [] if method in ("kmeans", "agc", "ssgc", "deepwalk") else ["method.epochs=7"]
+                )
+                words += (
+                    ["method.objective=nodes"]
+                    if method == "mvgrl" and strategy != "uniform"
+                    else []
+                )
                 words += ["method.pretrain_epochs=3"] if method == "sdcn" else []
-                words += ["method.train_on=labelled"] if (method, tasks[0]) == ("dmat_i", "l") else []
+                words += (
+                    ["method.train_on=labelled"] if (method, tasks[0]) == ("dmat_i", "l") else []
+                )
                 done = subprocess.run(
                     [sys.executable, "-m", "gclbench", *words], capture_output=True, text=True
                 )

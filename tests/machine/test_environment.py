@@ -40,7 +40,9 @@ def source_tree(tmp_path, monkeypatch):
     """gclbench as if it ran from a source tree."""
     (tmp_path / "gclbench").mkdir()
     (tmp_path / ".git").mkdir()
-    monkeypatch.setattr(environment, "__file__", str(tmp_path / "gclbench" / "machine" / "environment.py"))
+    monkeypatch.setattr(
+        environment, "__file__", str(tmp_path / "gclbench" / "machine" / "environment.py")
+    )
     return tmp_path
 
 
