@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     package.mkdir()
     (package / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(registry, "__file__", str(tmp_path / "room" / "registry.py"))
+    monkeypatch.setattr(registry, "__file__", str(package / "room" / "registry.py"))
     yield package
     for name in [name for name in sys.modules if name.partition(".")[0] == "shapes"]:
         del sys.modules[name]
