@@ -166,6 +166,19 @@ def degree(graph: Data) -> Tensor:
     return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
 
 
+def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
+    """The entries of edge_index whose both ends are in the batch, numbered by their place in it
+    (2×E').
+
+    Args:
+        batch: (M,) different node ids. nodes: N.
+    """
+    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
+    place[batch] = torch.arange(len(batch), device=edge_index.device)
+    among = place[edge_index]
+    return among[:, (among >= 0).all(dim=0)]
+
+
 def describe_graph(graph: Data) -> dict[str, Any]:
     """Counts of a graph as plain values.
 

@@ -156,8 +156,12 @@ def _compared(
             yield f"{name} is gone: {was[name]['command']}"
             continue
         for key in keys:
-            if was[name].get(key) != now[name].get(key):
-                yield f"{name} {key}: {was[name].get(key)} → {now[name].get(key)}"
+            old, new = was[name].get(key), now[name].get(key)
+            if isinstance(old, dict) and isinstance(new, dict):
+                # What is new besides moves no number.
+                new = {part: value for part, value in new.items() if part in old}
+            if old != new:
+                yield f"{name} {key}: {old} → {new}"
 
 
 def _listed(revision: str) -> list[str]:

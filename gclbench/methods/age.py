@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -21,15 +21,15 @@ from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
 from gclbench.nn.sparse import compressed
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 Share = Annotated[float, Range(above=0, most=1)]
 
 
 @METHODS.register("age")
 @dataclass(frozen=True)
-class Age:
+class Age(Trained):
     """AGE: a linear encoder of Laplacian-smoothed features, trained on its own most and least similar pairs.
 
     Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps
@@ -66,47 +66,10 @@ class Age:
     n_init: Count = 10
     epoch_by: Annotated[str, OneOf("clusters", "validation"), Later()] = "clusters"
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the encoder and returns the embedding (N×hidden) and clusters of the epoch with
-        the least index.
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        return AgeModel(self, graph, rng)
 
-        Args:
-            graph: x (N×F) is the smoothed features (filter=laplacian). labels: not read.
-
-        Raises:
-            Unsupported: when the number of clusters is not known, or larger than the number of
-                nodes, or the task has no validation pairs to take the epoch by.
-        """
-        x = graph.x
-        judge = self._judge(graph, rng)
-        with rng.seeded("init"):
-            encoder = ScaledLinear(x.shape[1], self.hidden).to(x.device)
-        optimiser = torch.optim.Adam(encoder.parameters(), lr=self.lr, fused=True)
-        pairs = Pairs(normalize(x, dim=1), *self._thresholds(0), generator=rng.torch("pairs"))
-        best = Best()
-        for epoch in watch.iterations(
-            self.epochs, encoder=encoder, optimiser=optimiser, pairs=pairs, best=best
-        ):
-            total = torch.zeros((), device=x.device)
-            for most in pairs.most.split(self.batch_size):
-                least = pairs.least(len(most))
-                loss = self._loss(encoder, x, torch.cat([most, least]), len(most))
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += loss.detach() * len(most) / len(pairs.most)
-            watch(epoch, self.epochs, total, {"pairs": total})
-            if epoch % self.update_every == 0:
-                z = encoded(encoder, x)
-                best.offer(z, *judge(z))
-                if epoch < self.epochs:
-                    pairs.rank(z, *self._thresholds(epoch))
-        if best.z is None:
-            z = encoded(encoder, x)
-            best.offer(z, *judge(z))
-        return Embedding(best.z, geometry="cosine", clusters=best.clusters)  # type: ignore[arg-type]
-
-    def _judge(self, graph: Data, rng: Streams) -> Callable[[Tensor], tuple[Tensor | None, float]]:
+    def judge(self, graph: Data, rng: Streams) -> Callable[[Tensor], tuple[Tensor | None, float]]:
         """From an embedding to its clusters, if any, and the number of which the least is best."""
         if self.epoch_by == "clusters":
             k, seed = number_of_clusters(graph, self.clusters, "age"), rng.integer("kmeans_in_fit")
@@ -124,7 +87,7 @@ class Age:
             )
         return lambda z: (None, -graph.validation(Embedding(z, geometry="cosine")))
 
-    def _thresholds(self, epoch: int) -> tuple[float, float]:
+    def thresholds(self, epoch: int) -> tuple[float, float]:
         """u and l from an epoch's ranking on; straight lines from start to end."""
         part = min(1.0, epoch / max(1, self.epochs))
         return (
@@ -132,15 +95,51 @@ class Age:
             self.lower_start + part * (self.lower_end - self.lower_start),
         )
 
-    def _loss(self, encoder: ScaledLinear, x: Tensor, ids: Tensor, positives: int) -> Tensor:
+
+class AgeModel(Model):
+    """A linear encoder, the pairs it learns from, and its best embedding so far."""
+
+    def __init__(self, settings: Age, graph: Data, rng: Streams):
+        judge = settings.judge(graph, rng)
+        rows = normalize(graph.x, dim=1)
+        pairs = Pairs(rows, *settings.thresholds(0), generator=rng.torch("pairs"))
+        super().__init__(settings.epochs, pairs=pairs, best=Best())
+        self.settings, self.x, self.judge = settings, graph.x, judge
+        with rng.seeded("init"):
+            self.encoder = ScaledLinear(graph.x.shape[1], settings.hidden)
+
+    def losses(self, step: Step) -> Iterator[Loss]:
+        pairs = self.state["pairs"]
+        for most in pairs.most.split(self.settings.batch_size):
+            least = pairs.least(len(most))
+            loss = self.pair_loss(torch.cat([most, least]), len(most))
+            yield Loss(loss, noted=loss.detach() * len(most) / len(pairs.most))
+
+    def pair_loss(self, ids: Tensor, positives: int) -> Tensor:
         """Binary cross-entropy, the cosine as logit, the first `positives` pairs being positive."""
+        x = self.x
         ends = torch.cat([ids // len(x), ids % len(x)])
         # Every node of the batch is encoded once, however many pairs it is in.
         nodes, place = torch.unique(ends, return_inverse=True)
-        z = encoder(x if len(nodes) == len(x) else x.index_select(0, nodes))
+        z = self.encoder(x if len(nodes) == len(x) else x.index_select(0, nodes))
         target = (torch.arange(len(ids), device=x.device) < positives).to(z.dtype)
         one, other = place.chunk(2)
         return binary_cross_entropy_with_logits(PairProducts.apply(z, one, other), target)
+
+    def after(self, step: Step) -> None:
+        """Judges the embedding and ranks the pairs anew, every so many epochs."""
+        if step.iteration % self.settings.update_every == 0:
+            z = encoded(self.encoder, self.x)
+            self.state["best"].offer(z, *self.judge(z))
+            if step.iteration < step.total:
+                self.state["pairs"].rank(z, *self.settings.thresholds(step.iteration))
+
+    def embed(self, step: Step) -> Embedding:
+        best = self.state["best"]
+        if best.z is None:
+            z = encoded(self.encoder, self.x)
+            best.offer(z, *self.judge(z))
+        return Embedding(best.z, geometry="cosine", clusters=best.clusters)
 
 
 class ScaledLinear(nn.Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -18,14 +18,14 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.methods.two_view import check_shapes
 from gclbench.nn.gcn import Gcn
-from gclbench.nn.sparse import Adjacency, Features
+from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 
 @METHODS.register("bgrl")
 @dataclass(frozen=True)
-class Bgrl:
+class Bgrl(Trained):
     """BGRL: a network predicts what its own slow average makes of another view of the same node; no negatives.
 
     Attributes:
@@ -60,76 +60,75 @@ class Bgrl:
     def __post_init__(self) -> None:
         check_shapes(self)
 
-    def rate(self, done: int) -> float:
-        """Share of lr after that many steps: linear over the warm-up, then a half cosine to 0 at
-        `epochs`."""
-        rising = self.warmup * self.epochs
-        if done < rising:
-            return done / rising
-        return 0.5 * (1 + math.cos(math.pi * (done - rising) / (self.epochs - rising)))
-
-    def keeping(self, done: int) -> float:
-        """Share that the average keeps after that many steps: 1 − (1 − momentum)·(1 +
-        cos(π·done/epochs))/2."""
-        return 1 - (1 - self.momentum) * 0.5 * (1 + math.cos(math.pi * done / self.epochs))
-
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the online encoder and embeds every node of the graph as it is.
-
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: not read.
-
-        Raises:
-            Unsupported: for a graph of one node, which cannot be batch-normalised.
-        """
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
         if len(graph.x) < 2:
             raise Unsupported(f"bgrl normalises over nodes, and '{graph.name}' has {len(graph.x)}")
-        features = Features(graph.x, self.normalize_features)
-        adjacency = Adjacency(graph.edge_index, features.nodes)
-        width = self.architecture[-1]
+        return BgrlModel(self, graph, rng)
+
+    def optimiser(self, model: Model) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(
+            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
+        )
+
+
+class BgrlModel(Model):
+    """An encoder with a predictor, and the encoder's slow average."""
+
+    def __init__(self, settings: Bgrl, graph: Data, rng: Streams):
+        super().__init__(settings.epochs, views=rng.torch("views"))
+        self.settings, self.entries = settings, graph.edge_index.shape[1]
+        self.features = Features(graph.x, settings.normalize_features)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        inputs, widths = self.features.width, settings.architecture
         with rng.seeded("init"):
-            encoder = Gcn(features.width, self.architecture, "prelu", batch_norm=True)
-            predictor = nn.Sequential(
-                nn.Linear(width, self.predictor), nn.PReLU(), nn.Linear(self.predictor, width)
+            self.encoder = Gcn(inputs, widths, "prelu", batch_norm=True)
+            self.predictor = nn.Sequential(
+                nn.Linear(widths[-1], settings.predictor),
+                nn.PReLU(),
+                nn.Linear(settings.predictor, widths[-1]),
             )
         with rng.seeded("target"):
             # The average starts from weights of its own.
-            target = Gcn(
-                features.width, self.architecture, "prelu", batch_norm=True
-            ).requires_grad_(False)
-        model = nn.ModuleDict({"encoder": encoder, "predictor": predictor, "target": target}).to(
-            graph.x.device
-        )
-        online = [*encoder.parameters(), *predictor.parameters()]
-        optimiser = torch.optim.AdamW(
-            online, lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-        views = rng.torch("views")
-        for epoch in watch.iterations(self.epochs, model=model, optimiser=optimiser, views=views):
-            for group in optimiser.param_groups:
-                group["lr"] = self.lr * self.rate(epoch - 1)
-            drawn = []
-            for edge, column in zip(self.edge_drop, self.feature_drop, strict=True):
-                edges = kept(graph.edge_index.shape[1], edge, views)
-                drawn.append((adjacency.normalised(edges), kept(features.width, column, views)))
-            with torch.no_grad():
-                aims = [target(features, propagation, columns) for propagation, columns in drawn]
-            predictions = [
-                predictor(encoder(features, propagation, columns)) for propagation, columns in drawn
-            ]
-            terms = {
-                "first view": bootstrap(predictions[0], aims[1]),
-                "second view": bootstrap(predictions[1], aims[0]),
-            }
-            loss = terms["first view"] + terms["second view"]
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            follow(target, encoder, self.keeping(epoch - 1))
-            watch(epoch, self.epochs, loss.detach(), terms)
-        model.eval()
+            self.target = Gcn(inputs, widths, "prelu", batch_norm=True).requires_grad_(False)
+
+    def trained(self) -> list[nn.Parameter]:
+        return [*self.encoder.parameters(), *self.predictor.parameters()]
+
+    def rate(self, step: Step) -> float:
+        """Linear over the warm-up, then a half cosine to 0 at the last iteration."""
+        done, rising = step.iteration - 1, self.settings.warmup * step.total
+        if done < rising:
+            return done / rising
+        return 0.5 * (1 + math.cos(math.pi * (done - rising) / (step.total - rising)))
+
+    def loss(self, step: Step) -> Loss:
+        drops = zip(self.settings.edge_drop, self.settings.feature_drop, strict=True)
+        views = [self.view(edge, column) for edge, column in drops]
         with torch.no_grad():
-            return Embedding(encoder(features, adjacency.normalised()), geometry="cosine")
+            aims = [self.target(self.features, *view) for view in views]
+        predictions = [self.predictor(self.encoder(self.features, *view)) for view in views]
+        terms = {
+            "first view": bootstrap(predictions[0], aims[1]),
+            "second view": bootstrap(predictions[1], aims[0]),
+        }
+        return Loss(terms["first view"] + terms["second view"], terms)
+
+    def view(self, edge: float, column: float) -> tuple[SparseMatrix, Tensor]:
+        """The propagation matrix of a view, and which columns it keeps."""
+        edges = kept(self.entries, edge, self.state["views"])
+        columns = kept(self.features.width, column, self.state["views"])
+        return self.adjacency.normalised(edges), columns
+
+    def after(self, step: Step) -> None:
+        """The average follows; the share that it keeps rises from `momentum` to 1 as a cosine."""
+        turn = math.pi * (step.iteration - 1) / step.total
+        keeping = 1 - (1 - self.settings.momentum) * 0.5 * (1 + math.cos(turn))
+        follow(self.target, self.encoder, keeping)
+
+    def embed(self, step: Step) -> Embedding:
+        return Embedding(
+            self.encoder(self.features, self.adjacency.normalised()), geometry="cosine"
+        )
 
 
 def bootstrap(prediction: Tensor, aim: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ al. 2021)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +17,8 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 SMALLEST_VARIANCE = 1e-12
 """Added to a column's variance, so that a constant column becomes zero and not NaN."""
@@ -26,7 +26,7 @@ SMALLEST_VARIANCE = 1e-12
 
 @METHODS.register("cca_ssg")
 @dataclass(frozen=True)
-class CcaSsg:
+class CcaSsg(Trained):
     """CCA-SSG: aligns two views and decorrelates the embedding's columns; no negatives.
 
     Attributes:
@@ -60,61 +60,54 @@ class CcaSsg:
                 "architecture needs at least one width, for example method.architecture=[512,512]"
             )
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the encoder and embeds every node of the graph as it is.
-
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: not read.
-
-        Raises:
-            Unsupported: for a graph of one node, whose columns have no variance.
-        """
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
         if len(graph.x) < 2:
             raise Unsupported(
                 f"cca_ssg standardises over nodes, and '{graph.name}' has {len(graph.x)}"
             )
-        features = Features(graph.x, self.normalize_features)
-        adjacency = Adjacency(graph.edge_index, features.nodes)
+        return CcaSsgModel(self, graph, rng)
+
+
+class CcaSsgModel(Model):
+    """One encoder of two views that are drawn alike."""
+
+    def __init__(self, settings: CcaSsg, graph: Data, rng: Streams):
+        super().__init__(settings.epochs, views=rng.torch("views"))
+        self.settings, self.entries = settings, graph.edge_index.shape[1]
+        self.features = Features(graph.x, settings.normalize_features)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        inputs, widths = self.features.width, settings.architecture
+        self.network: Gcn | FeatureMlp
         with rng.seeded("init"):
-            network: Gcn | FeatureMlp = (
-                Gcn(features.width, self.architecture, "relu", last=False)
-                if self.encoder == "gcn"
-                else FeatureMlp(features.width, self.architecture)
-            )
-        if isinstance(network, Gcn):
+            if settings.encoder == "gcn":
+                self.network = Gcn(inputs, widths, "relu", last=False)
+            else:
+                self.network = FeatureMlp(inputs, widths)
+        if isinstance(self.network, Gcn):
             # The loss sees centred columns only, so this bias would get rounding errors for a
             # gradient, and Adam makes full steps of them.
-            network.biases[-1].requires_grad_(False)
-        network.to(graph.x.device)
-        optimiser = torch.optim.Adam(
-            network.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-        views = rng.torch("views")
+            self.network.biases[-1].requires_grad_(False)
 
-        def encoded(edges: Tensor | None, columns: Tensor | None) -> Tensor:
-            if isinstance(network, FeatureMlp):
-                return network(features, columns)
-            return network(features, adjacency.normalised(edges), columns)
+    def loss(self, step: Step) -> Loss:
+        u, v = self.view(), self.view()
+        terms = canonical_correlation(u, v)
+        weight = self.settings.decorrelation
+        return Loss(terms["alignment"] + weight * terms["decorrelation"], terms)
 
-        for epoch in watch.iterations(
-            self.epochs, network=network, optimiser=optimiser, views=views
-        ):
-            u, v = (
-                encoded(
-                    kept(graph.edge_index.shape[1], self.edge_drop, views),
-                    kept(features.width, self.feature_drop, views),
-                )
-                for _ in range(2)
-            )
-            terms = canonical_correlation(u, v)
-            loss = terms["alignment"] + self.decorrelation * terms["decorrelation"]
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            watch(epoch, self.epochs, loss.detach(), terms)
-        network.eval()
-        with torch.no_grad():
-            return Embedding(encoded(None, None))
+    def view(self) -> Tensor:
+        """One view, drawn and encoded, N×d."""
+        edges = kept(self.entries, self.settings.edge_drop, self.state["views"])
+        columns = kept(self.features.width, self.settings.feature_drop, self.state["views"])
+        return self.encoded(edges, columns)
+
+    def encoded(self, edges: Tensor | None = None, columns: Tensor | None = None) -> Tensor:
+        """N×d, of what a view keeps; of everything where nothing is given."""
+        if isinstance(self.network, FeatureMlp):
+            return self.network(self.features, columns)
+        return self.network(self.features, self.adjacency.normalised(edges), columns)
+
+    def embed(self, step: Step) -> Embedding:
+        return Embedding(self.encoded())
 
 
 class FeatureMlp(nn.Module):

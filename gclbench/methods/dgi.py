@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
@@ -16,14 +16,13 @@ from gclbench.embedding import Embedding
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.gcn import GCN_ACTIVATIONS
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.training.patience import Patience
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 
 @METHODS.register("dgi")
 @dataclass(frozen=True)
-class Dgi:
+class Dgi(Trained):
     """DGI: tells the nodes of the graph from those of one with shuffled features, given a summary of the graph.
 
     Attributes:
@@ -49,52 +48,33 @@ class Dgi:
     activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "prelu"
     normalize_features: bool = True
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the encoder until the loss no longer falls and embeds every node with the state of
-        the lowest loss.
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        return DgiModel(self, graph, rng)
 
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: not read.
-        """
-        features = Features(graph.x, self.normalize_features)
-        propagation = Adjacency(graph.edge_index, features.nodes).normalised()
+
+class DgiModel(Model):
+    """One graph convolution, and a discriminator of nodes and a summary."""
+
+    def __init__(self, settings: Dgi, graph: Data, rng: Streams):
+        super().__init__(settings.epochs, shuffles=rng.torch("shuffles"), noise=rng.torch("noise"))
+        self.features = Features(graph.x, settings.normalize_features)
+        self.propagation = Adjacency(graph.edge_index, self.features.nodes).normalised()
         with rng.seeded("init"):
-            encoder = Convolution(features.width, self.hidden, self.activation)
-            model = nn.ModuleDict(
-                {"encoder": encoder, "discriminator": Discriminator(self.hidden)}
-            ).to(graph.x.device)
-        optimiser = torch.optim.Adam(
-            model.parameters(), lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-        patience = Patience(self.patience, model)
-        shuffles, noise = rng.torch("shuffles"), rng.torch("noise")
-        encoder.use(noise)
-        state = {
-            "model": model,
-            "optimiser": optimiser,
-            "patience": patience,
-            "shuffles": shuffles,
-            "noise": noise,
-        }
-        for epoch in watch.iterations(self.epochs, **state):
-            order = torch.randperm(features.nodes, generator=shuffles).to(graph.x.device)
-            product = encoder.product(features)
-            true = encoder.activate(propagation @ product)
-            # Shuffling the rows of x W is shuffling those of x.
-            shuffled = encoder.activate(propagation @ product.index_select(0, order))
-            c = summary(true)
-            loss = true_or_shuffled(
-                [model["discriminator"](true, c)], [model["discriminator"](shuffled, c)]
-            )
-            watch(epoch, self.epochs, loss.detach(), {"discrimination": loss.detach()})
-            if patience.spent(float(loss.detach()), epoch - 1):
-                break
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-        patience.restore()
-        model.eval()
-        with torch.no_grad():
-            return Embedding(
-                encoder.activate(propagation @ encoder.product(features)), **patience.told()
-            )
+            self.encoder = Convolution(self.features.width, settings.hidden, settings.activation)
+            self.discriminator = Discriminator(settings.hidden)
+        self.encoder.use(self.state["noise"])
+
+    def loss(self, step: Step) -> Loss:
+        order = torch.randperm(self.features.nodes, generator=self.state["shuffles"])
+        product = self.encoder.product(self.features)
+        true = self.encoder.activate(self.propagation @ product)
+        # Shuffling the rows of x W is shuffling those of x.
+        shuffled = product.index_select(0, order.to(product.device))
+        false = self.encoder.activate(self.propagation @ shuffled)
+        c = summary(true)
+        loss = true_or_shuffled([self.discriminator(true, c)], [self.discriminator(false, c)])
+        return Loss(loss, {"discrimination": loss.detach()})
+
+    def embed(self, step: Step) -> Embedding:
+        product = self.encoder.product(self.features)
+        return Embedding(self.encoder.activate(self.propagation @ product))

@@ -1,24 +1,28 @@
-"""DMAT-i: unsupervised deep metric learning on filtered features (paper 000, section 3.3, Algorithm
-1)."""
+"""DMAT-i: unsupervised deep metric learning on filtered features.
+
+DMT / DMAT / DMAT-i paper, section 3.3 and Algorithm 1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf
-from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
-from gclbench.embedding import Contrast
-from gclbench.methods.metric_learning import ROWS_AT_ONCE, MetricLearning
-from gclbench.negatives.strategy import Negatives, Pair, RowMixture
-from gclbench.nn.mlp import Mlp
+from gclbench.embedding import Embedding
+from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
+from gclbench.methods.two_view import contrasted
+from gclbench.negatives.strategy import Pair, Strategy
+from gclbench.negatives.uniform import Uniform
+from gclbench.training.loop import Loss, Model, Step
+from gclbench.training.streams import Streams
 
 ENTRIES_FOR_ANALYSES = 1 << 25
 """Largest N·d of the two views that are kept for analyses: 128 MiB each in float32."""
@@ -46,53 +50,92 @@ class DmatI(MetricLearning):
         """True only where the labels say which nodes to train on."""
         return self.train_on == "labelled"
 
-    def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
-        """Eq. 7 of the unmasked batch with each view, averaged over views."""
-        dropped = [
-            dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)
-            for _ in range(self.views)
-        ]
-        anchor, *masked = (unit_rows(view) for view in encoder.views(x, dropped))
-        return multi_view_nce(anchor, masked, self.tau)
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        return DmatIModel(self, graph, labels, rng, negatives or Uniform())
 
-    def against(
-        self,
-        strategy: Negatives,
-        encoder: Mlp,
-        x: Tensor,
-        views: torch.Generator,
-        pair: Callable[[Tensor, Tensor], Pair],
-    ) -> Tensor:
-        """The strategy's loss of the unmasked batch with each view, averaged over views; it learns
-        from the first of them."""
-        dropped = [
-            dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)
-            for _ in range(self.views)
-        ]
-        mixture = strategy.mixture(len(x), x.device)
-        anchor, *masked = encoder.views(x, dropped, None if mixture is None else mixture.apply)
+
+class DmatIModel(BatchModel):
+    """The unmasked batch as anchors, its masked views against any strategy for negatives.
+
+    With plain negatives the loss is the paper's Eq. 7.
+    """
+
+    def __init__(
+        self, settings: DmatI, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy
+    ):
+        super().__init__(settings, graph, labels, rng)
+        self.dmat_i, self.edge_index = settings, graph.edge_index
+        width, nodes = settings.architecture[-1], len(graph.x)
+        self.strategy = negatives.build(width, nodes, rng, graph.x.device)
+        self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes
+
+    def trained(self) -> list[nn.Parameter]:
+        return [*self.encoder.parameters(), *self.strategy.joint_parameters()]
+
+    def loss(self, step: Step) -> Loss:
+        batch = self.state["batches"].next().to(self.x.device)
+        whole = len(batch) == len(self.x)
+        if whole and self.strategy.by_number:
+            batch = batch.sort().values
+        x = self.inputs(self.x.index_select(0, batch))
+        dropped = [self.columns() for _ in range(self.dmat_i.views)]
+        mixture = self.strategy.mixture(len(x), x.device)
+        mix = None if mixture is None else mixture.apply
+        anchor, *masked = self.encoder.views(x, dropped, mix)
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
-            return anchor.sum() * 0.0
-        pairs = [pair(anchor, view) for view in masked]
-        strategy.update(pairs[0].detached())
-        return torch.stack([strategy(each) for each in pairs]).mean()
+            return Loss(anchor.sum() * 0.0)
+        pair = self.pair(anchor, masked, step, batch=None if whole else batch)
+        self.strategy.update(pair.detached())
+        return self.strategy(pair)
 
-    def last_views(
-        self, encoder: Mlp, x: Tensor, views: torch.Generator, mixture: RowMixture | None
-    ) -> Contrast | None:
-        """All nodes unmasked and with one set of columns masked; None for a graph too large to keep
-        them."""
-        width = encoder(x[:1]).shape[1]
-        if len(x) * width > ENTRIES_FOR_ANALYSES:
+    def columns(self) -> Tensor:
+        """The columns that a masked view sets to zero."""
+        dropped = dropped_columns(self.x.shape[1], self.dmat_i.mask_fraction, self.state["views"])
+        return dropped.to(self.x.device)
+
+    def pair(
+        self,
+        anchor: Tensor,
+        masked: list[Tensor],
+        step: Step,
+        batch: Tensor | None = None,
+        batched: bool = False,
+    ) -> Pair:
+        """The anchors and their masked views, of a batch or of all nodes."""
+        return Pair(
+            anchor,
+            tuple(masked),
+            self.settings.tau,
+            step,
+            edge_index=self.edge_index,
+            batch=batch,
+            nodes=len(self.x),
+            batched=batched,
+        )
+
+    def embed(self, step: Step) -> Embedding:
+        z = self.encoded()
+        views = self.last_views()
+        z = self.strategy.embed(z, self.edge_index)
+        if views is None:
+            return Embedding(z, geometry="cosine")
+        anchor, masked = views
+        pair = self.pair(anchor, [masked], step, batched=self.batched)
+        return contrasted(z, pair, self.strategy.report(pair))
+
+    def last_views(self) -> tuple[Tensor, Tensor] | None:
+        """All nodes unmasked and with one set of columns masked, unit rows; the anchors are mixed
+        where the strategy mixes inputs. None for a graph too large to keep them."""
+        mixture = self.strategy.mixture(len(self.x), self.x.device)
+        width = self.settings.architecture[-1]
+        if len(self.x) * width > ENTRIES_FOR_ANALYSES:
             return None
-        dropped = [dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)]
-        parts = [encoder.views(self.inputs(rows), dropped) for rows in x.split(ROWS_AT_ONCE)]
-        u, v = (unit_rows(torch.cat(rows)) for rows in zip(*parts, strict=True))
+        dropped = [self.columns()]
+        rows = self.x.split(ROWS_AT_ONCE)
+        parts = [self.encoder.views(self.inputs(part), dropped) for part in rows]
+        anchor, masked = (unit_rows(torch.cat(view)) for view in zip(*parts, strict=True))
         if mixture is not None:
-            u = unit_rows(
-                torch.cat(
-                    [encoder(rows) for rows in mixture.apply(self.inputs(x)).split(ROWS_AT_ONCE)]
-                )
-            )
-        return Contrast(u, v, self.tau)
+            mixed = mixture.apply(self.inputs(self.x)).split(ROWS_AT_ONCE)
+            anchor = unit_rows(torch.cat([self.encoder(part) for part in mixed]))
+        return anchor, masked

@@ -14,19 +14,18 @@ from torch_geometric.data import Data
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
-from gclbench.contrast.unit_rows import unit_rows
-from gclbench.embedding import Contrast, Embedding
+from gclbench.embedding import Embedding
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import with_features
-from gclbench.methods.subgraphs import Subgraphs, edges_among
-from gclbench.negatives.strategy import Negatives, Pair, RowMixture, Strategy
+from gclbench.methods.subgraphs import Subgraphs
+from gclbench.methods.two_view import contrasted
+from gclbench.negatives.strategy import Pair, RowMixture, Strategy, mean_of
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.gcn import GCN_ACTIVATIONS
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, normalised_rows
-from gclbench.training.patience import Patience
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 PROPAGATION_COST = 14
 """A sparse product's time per multiplication over a dense product's, on a CPU with AVX-512 (Cora, d
@@ -35,7 +34,7 @@ PROPAGATION_COST = 14
 
 @METHODS.register("mvgrl")
 @dataclass(frozen=True)
-class Mvgrl:
+class Mvgrl(Trained):
     """MVGRL: one GCN on the graph, another on its personalised PageRank diffusion; nodes of one view against the other's summary.
 
     Attributes:
@@ -82,140 +81,115 @@ class Mvgrl:
         """Only the contrast of nodes has negatives to weight."""
         return self.objective == "nodes"
 
-    def fit(
-        self,
-        graph: Data,
-        labels: Tensor,
-        rng: Streams,
-        watch: Watch,
-        negatives: Strategy | None = None,
-    ) -> Embedding:
-        """Trains both encoders and embeds every node by the sum of its two embeddings.
-
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: not read. negatives: settings of the strategy;
-                not read by `summary`.
-
-        Raises:
-            ValueError: `objective=nodes` without a strategy.
-            Unsupported: when the graph does not suit the strategy.
-        """
-        views = Views(graph, self.alpha, self.normalize_features)
-        nodes, device = views.features.nodes, graph.x.device
-        with rng.seeded("init"):
-            first, second = (
-                Convolution(views.features.width, self.hidden, self.activation) for _ in range(2)
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        if self.objective == "summary":
+            return SummaryModel(self, graph, rng)
+        if negatives is None:
+            raise ValueError(
+                "objective=nodes needs a strategy for negatives; Uniform() is the plain one"
             )
-            model = nn.ModuleDict(
-                {"first": first, "second": second, "discriminator": Discriminator(self.hidden)}
-            )
-        strategy: Negatives | None = None
-        if self.objective == "nodes":
-            if negatives is None:
-                raise ValueError(
-                    "objective=nodes needs a strategy for negatives; Uniform() is the plain one"
-                )
-            # Nothing reads the discriminator; it is drawn all the same, so that the encoders start
-            # alike under both objectives.
-            del model["discriminator"]
-            model["strategy"] = strategy = negatives.build(self.hidden, nodes, rng, device)
-        model.to(device)
-        trained = [
-            parameter
-            for name, part in model.items()
-            if name != "strategy"
-            for parameter in part.parameters()
-        ]
-        trained += [] if strategy is None else strategy.joint_parameters()
-        optimiser = torch.optim.Adam(
-            trained, lr=self.lr, weight_decay=self.weight_decay, fused=True
+        return NodesModel(self, graph, rng, negatives)
+
+
+class MvgrlModel(Model):
+    """Two convolutions on two views, whose loss is averaged over an iteration's sub-graphs.
+
+    Both objectives draw the discriminator, so that their encoders start alike.
+    """
+
+    def __init__(self, settings: Mvgrl, graph: Data, rng: Streams):
+        subgraphs = rng.torch("subgraphs")
+        super().__init__(
+            settings.epochs,
+            shuffles=rng.torch("shuffles"),
+            noise=rng.torch("noise"),
+            subgraphs=subgraphs,
         )
-        patience = Patience(self.patience, model)
-        shuffles, noise = rng.torch("shuffles"), rng.torch("noise")
-        first.use(noise)
-        second.use(noise)
-        subgraphs = Subgraphs(nodes, self.subgraphs, self.subgraph_nodes, rng.torch("subgraphs"))
-
-        def pair(iteration: int, strategy: Negatives, among: Tensor | None) -> Pair:
-            mixture = strategy.mixture(nodes if among is None else len(among), device)
-            u, v = views.nodes(first, second, mixture, among)
-            edges = (
-                graph.edge_index if among is None else edges_among(graph.edge_index, among, nodes)
+        self.settings, self.edge_index = settings, graph.edge_index
+        self.views = TwoPropagations(graph, settings.alpha, settings.normalize_features)
+        self.nodes = self.views.features.nodes
+        self.subgraphs = Subgraphs(
+            self.nodes, settings.subgraphs, settings.subgraph_nodes, subgraphs
+        )
+        with rng.seeded("init"):
+            self.first, self.second = (
+                Convolution(self.views.features.width, settings.hidden, settings.activation)
+                for _ in range(2)
             )
-            return Pair(
-                u,
-                v,
-                self.tau,
-                iteration,
-                self.epochs,
-                self.intra,
-                edges,
-                nodes,
-                batched=subgraphs.drawn,
-            )
+            self.discriminator = Discriminator(settings.hidden)
+        self.first.use(self.state["noise"])
+        self.second.use(self.state["noise"])
 
-        def loss_of(
-            iteration: int, among: Tensor | None, learns: bool
-        ) -> tuple[Tensor, dict[str, Tensor]]:
-            """The loss on the graph or a sub-graph, and what it is the sum of."""
-            if strategy is None:
-                loss = views.local_global(first, second, model["discriminator"], shuffles, among)
-                return loss, {"discrimination": loss.detach()}
-            both = pair(iteration, strategy, among)
-            if learns:
-                strategy.update(both.detached())
-            return strategy(both), dict(strategy.terms)
+    def loss(self, step: Step) -> Loss:
+        drawn = self.subgraphs.draw(self.edge_index.device)
+        return mean_of(
+            [self.part(step, among, first=place == 0) for place, among in enumerate(drawn)]
+        )
 
-        state: dict[str, Any] = {
-            "model": model,
-            "optimiser": optimiser,
-            "patience": patience,
-            "shuffles": shuffles,
-            "noise": noise,
-        }
-        for epoch in watch.iterations(self.epochs, **state, subgraphs=subgraphs.generator):
-            # The strategy learns once per step, from the first sub-graph.
-            parts = [
-                loss_of(epoch, among, learns=number == 0)
-                for number, among in enumerate(subgraphs.draw(device))
-            ]
-            loss = torch.stack([each for each, _ in parts]).mean()
-            terms = {
-                name: torch.stack([each[name] for _, each in parts]).mean() for name in parts[0][1]
-            }
-            watch(epoch, self.epochs, loss.detach(), terms)
-            # Until the strategy is at work the loss is another one, and none of it is the lowest.
-            begun = strategy is None or strategy.begun(epoch, self.epochs)
-            if begun and patience.spent(float(loss.detach()), epoch - 1):
-                break
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-        patience.restore()
-        model.eval()
-        with torch.no_grad():
-            u, v = views.nodes(first, second)
-            if strategy is None:
-                return Embedding(u + v, **patience.told())
-            z = strategy.embed(u, graph.edge_index, v)
-            # The iteration that patience ended the training with tells the strategy what phase it
-            # was in.
-            last = pair(max(1, watch.reached), strategy, None)
-            contrast = Contrast(
-                unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last)
-            )
-            stopping, mining = patience.told(), strategy.told(last)
-            findings = {**stopping["findings"], **mining["findings"]}
-            return Embedding(
-                z,
-                "cosine",
-                contrast,
-                findings=findings,
-                remarks=[*stopping["remarks"], *mining["remarks"]],
-            )
+    def part(self, step: Step, among: Tensor | None, first: bool) -> Loss:
+        """The loss on the whole graph, or on the sub-graph of the nodes `among`."""
+        raise TypeError(f"{type(self).__name__} defines no loss")
 
 
-class Views:
+class SummaryModel(MvgrlModel):
+    """The paper's objective: nodes of each view against the summary of the other."""
+
+    def part(self, step: Step, among: Tensor | None, first: bool) -> Loss:
+        loss = self.views.local_global(
+            self.first, self.second, self.discriminator, self.state["shuffles"], among
+        )
+        return Loss(loss, {"discrimination": loss.detach()})
+
+    def embed(self, step: Step) -> Embedding:
+        u, v = self.views.nodes(self.first, self.second)
+        return Embedding(u + v)
+
+
+class NodesModel(MvgrlModel):
+    """InfoNCE between the two views' nodes, against any strategy for negatives."""
+
+    def __init__(self, settings: Mvgrl, graph: Data, rng: Streams, negatives: Strategy):
+        super().__init__(settings, graph, rng)
+        # Nothing reads it. It was drawn so that both objectives start alike.
+        del self.discriminator
+        self.strategy = negatives.build(settings.hidden, self.nodes, rng, graph.x.device)
+
+    def trained(self) -> list[nn.Parameter]:
+        own = [*self.first.parameters(), *self.second.parameters()]
+        return [*own, *self.strategy.joint_parameters()]
+
+    def part(self, step: Step, among: Tensor | None, first: bool) -> Loss:
+        pair = self.pair(step, among)
+        if first:
+            # The strategy learns once per iteration.
+            self.strategy.update(pair.detached())
+        return self.strategy(pair)
+
+    def pair(self, step: Step, among: Tensor | None = None) -> Pair:
+        """Both views' nodes, of the whole graph or of a sub-graph."""
+        count = self.nodes if among is None else len(among)
+        mixture = self.strategy.mixture(count, self.edge_index.device)
+        u, v = self.views.nodes(self.first, self.second, mixture, among)
+        return Pair(
+            u,
+            (v,),
+            self.settings.tau,
+            step,
+            self.settings.intra,
+            self.edge_index,
+            among,
+            self.nodes,
+            batched=self.subgraphs.drawn,
+        )
+
+    def embed(self, step: Step) -> Embedding:
+        u, v = self.views.nodes(self.first, self.second)
+        z = self.strategy.embed(u, self.edge_index, v)
+        pair = self.pair(step)
+        return contrasted(z, pair, self.strategy.report(pair))
+
+
+class TwoPropagations:
     """The two views of one graph: S = D^(−½)(A + I)D^(−½) and its personalised PageRank α (I −
     (1−α) S)⁻¹.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +14,11 @@ from torch_geometric.data import Data
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
 from gclbench.embedding import Embedding
+from gclbench.methods.batches import Batches
 from gclbench.methods.clusters import kmeans, number_of_clusters
-from gclbench.methods.metric_learning import Batches
 from gclbench.nn.autoencoder import Autoencoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
+from gclbench.training.loop import Loss, Model, Step, train
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -68,9 +70,10 @@ class Sdcn:
                 " method.architecture=[500,500,2000]"
             )
 
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Trains the autoencoder, then both, and returns the last epoch's codes (N×code) and
-        clusters.
+    def fit(
+        self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Any = None
+    ) -> Embedding:
+        """Trains the autoencoder, then both, and returns the last epoch's codes and clusters.
 
         Args:
             graph: x (N×F), edge_index (2×E). labels: not read.
@@ -83,61 +86,67 @@ class Sdcn:
         k = number_of_clusters(graph, self.clusters, "sdcn")
         with rng.seeded("init"):
             autoencoder = Autoencoder(x.shape[1], self.architecture, self.code).to(x.device)
-            model = Network(autoencoder, x.shape[1], self.architecture, self.code, k).to(x.device)
-        self._pretrain(autoencoder, x, rng, watch)
-        features, propagation = Features(x), row_normalised(graph.edge_index, len(x))
-        with torch.no_grad():
-            code = autoencoder.hidden(features.product(autoencoder.weight))[-1]
-            model.centres.copy_(kmeans(code, k, self.n_init, rng.integer("centres")).centres)
-        optimiser = torch.optim.Adam(model.parameters(), lr=self.lr, fused=True)
-        history = (
-            torch.zeros(self.epochs, len(x), dtype=torch.int32)
-            if self.protocol == "oracle"
-            else None
-        )
-        for epoch in watch.iterations(
-            self.epochs, model=model, optimiser=optimiser, history=history
-        ):
-            code, logits = model(features, propagation)
-            if history is not None:
-                history[epoch - 1] = logits.argmax(dim=1).int().cpu()
-            q = soft_assignment(code, model.centres)
-            p = target_distribution(q.detach())
-            terms = {
-                "reconstruction": autoencoder.reconstruction_error(code, x),
-                "self_supervision": kl_div(q.log(), p, reduction="batchmean"),
-                "gcn": kl_div(logits.log_softmax(dim=1), p, reduction="batchmean"),
-            }
-            loss = (
-                terms["reconstruction"]
-                + self.self_supervision * terms["self_supervision"]
-                + self.gcn_weight * terms["gcn"]
-            )
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            watch(epoch, self.epochs, loss.detach(), terms)
-        with torch.no_grad():
-            code, logits = model(features, propagation)
-        return Embedding(code, clusters=logits.argmax(dim=1), history=history)
+            network = Network(autoencoder, x.shape[1], self.architecture, self.code, k)
+        start = Pretraining(self, autoencoder, x, rng)
+        rate = torch.optim.Adam(start.parameters(), lr=self.pretrain_lr, fused=True)
+        code = train(start, rate, watch).z
+        centres = kmeans(code, k, self.n_init, rng.integer("centres")).centres
+        model = SdcnModel(self, network.to(x.device), graph, centres)
+        return train(model, torch.optim.Adam(model.parameters(), lr=self.lr, fused=True), watch)
 
-    def _pretrain(self, autoencoder: Autoencoder, x: Tensor, rng: Streams, watch: Watch) -> None:
-        optimiser = torch.optim.Adam(autoencoder.parameters(), lr=self.pretrain_lr, fused=True)
-        batches = Batches(torch.arange(len(x)), self.batch_size, rng.torch("batches"))
-        steps = -(-len(x) // self.batch_size)
-        for epoch in watch.iterations(
-            self.pretrain_epochs, autoencoder=autoencoder, optimiser=optimiser, batches=batches
-        ):
-            total = torch.zeros((), device=x.device)
-            for _ in range(steps):
-                rows = x.index_select(0, batches.next().to(x.device))
-                code = autoencoder.hidden(rows @ autoencoder.weight)[-1]
-                loss = autoencoder.reconstruction_error(code, rows)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                total += loss.detach() / steps
-            watch(epoch, self.pretrain_epochs, total)
+
+class Pretraining(Model):
+    """The autoencoder alone; an iteration is a pass over shuffled batches."""
+
+    def __init__(self, settings: Sdcn, autoencoder: Autoencoder, x: Tensor, rng: Streams):
+        batches = Batches(torch.arange(len(x)), settings.batch_size, rng.torch("batches"))
+        super().__init__(settings.pretrain_epochs, batches=batches)
+        self.autoencoder, self.x = autoencoder, x
+        self.steps = -(-len(x) // settings.batch_size)
+
+    def losses(self, step: Step) -> Iterator[Loss]:
+        for _ in range(self.steps):
+            rows = self.x.index_select(0, self.state["batches"].next().to(self.x.device))
+            code = self.autoencoder.hidden(rows @ self.autoencoder.weight)[-1]
+            loss = self.autoencoder.reconstruction_error(code, rows)
+            yield Loss(loss, noted=loss.detach() / self.steps)
+
+    def embed(self, step: Step) -> Embedding:
+        product = Features(self.x).product(self.autoencoder.weight)
+        return Embedding(self.autoencoder.hidden(product)[-1])
+
+
+class SdcnModel(Model):
+    """Autoencoder and GCN together, pulled to one sharpened clustering."""
+
+    def __init__(self, settings: Sdcn, network: Network, graph: Data, centres: Tensor):
+        shape = (settings.epochs, len(graph.x))
+        history = torch.zeros(shape, dtype=torch.int32) if settings.protocol == "oracle" else None
+        super().__init__(settings.epochs, history=history)
+        self.settings, self.network, self.x = settings, network, graph.x
+        self.features = Features(graph.x)
+        self.propagation = row_normalised(graph.edge_index, len(graph.x))
+        with torch.no_grad():
+            network.centres.copy_(centres)
+
+    def loss(self, step: Step) -> Loss:
+        code, logits = self.network(self.features, self.propagation)
+        if self.state["history"] is not None:
+            self.state["history"][step.iteration - 1] = logits.argmax(dim=1).int().cpu()
+        q = soft_assignment(code, self.network.centres)
+        p = target_distribution(q.detach())
+        terms = {
+            "reconstruction": self.network.autoencoder.reconstruction_error(code, self.x),
+            "self_supervision": kl_div(q.log(), p, reduction="batchmean"),
+            "gcn": kl_div(logits.log_softmax(dim=1), p, reduction="batchmean"),
+        }
+        pulled = self.settings.self_supervision * terms["self_supervision"]
+        total = terms["reconstruction"] + pulled + self.settings.gcn_weight * terms["gcn"]
+        return Loss(total, terms)
+
+    def embed(self, step: Step) -> Embedding:
+        code, logits = self.network(self.features, self.propagation)
+        return Embedding(code, clusters=logits.argmax(dim=1), history=self.state["history"])
 
 
 class Network(nn.Module):

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from gclbench.component.settings import (
@@ -22,11 +21,11 @@ from gclbench.component.settings import (
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.embedding import Contrast, Embedding
-from gclbench.negatives.strategy import Pair, RowMixture, Strategy
+from gclbench.negatives.strategy import Pair, Report, RowMixture, Strategy
 from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
 from gclbench.nn.sparse import Adjacency, Features
+from gclbench.training.loop import Loss, Model, Step, Trained
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ def check_shapes(method: Any) -> None:
 
 
 @dataclass(frozen=True)
-class TwoView:
-    """The shared hyper-parameters and training loop.
+class TwoView(Trained):
+    """The shared hyper-parameters.
 
     Attributes:
         epochs: full-graph steps. lr, weight_decay: of Adam.
@@ -98,68 +97,72 @@ class TwoView:
         first, second = zip(self.edge_drop, self.feature_drop, strict=True)
         return Drops(*first), Drops(*second)
 
-    def fit(
-        self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Strategy
-    ) -> Embedding:
-        """Trains the encoder and embeds every node of the graph as it is.
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        return TwoViewModel(self, graph, rng, negatives)
 
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: not read. negatives: settings of the strategy.
 
-        Raises:
-            Unsupported: when the graph does not suit the strategy.
-        """
-        features = Features(graph.x, self.normalize_features)
-        adjacency = Adjacency(graph.edge_index, len(graph.x))
-        drops = self.drops(graph)
+class TwoViewModel(Model):
+    """An encoder and a projector at work on two views of a graph.
+
+    Args:
+        settings: of the method. graph: x (N×F), edge_index (2×E). negatives: of the strategy.
+    """
+
+    def __init__(self, settings: TwoView, graph: Data, rng: Streams, negatives: Strategy):
+        super().__init__(settings.epochs, views=rng.torch("views"), noise=rng.torch("noise"))
+        self.settings, self.edge_index = settings, graph.edge_index
+        self.features = Features(graph.x, settings.normalize_features)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        self.drops = settings.drops(graph)
+        widths = settings.architecture
         with rng.seeded("init"):
-            encoder = Gcn(
-                features.width, self.architecture, self.activation, self.last_activation
-            ).to(graph.x.device)
-            projector = Projector(self.architecture[-1], self.projector).to(graph.x.device)
-        strategy = negatives.build(self.architecture[-1], len(graph.x), rng, graph.x.device).to(
-            graph.x.device
-        )
-        parameters = [*encoder.parameters(), *projector.parameters(), *strategy.joint_parameters()]
-        optimiser = torch.optim.Adam(
-            parameters, lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-        views, noise = rng.torch("views"), rng.torch("noise")
-        encoder.use(noise)
-
-        def view(drop: Drops, mixture: RowMixture | None) -> Tensor:
-            edges = kept(graph.edge_index.shape[1], drop.edges, views)
-            columns = kept(features.width, drop.columns, views)
-            return projector(
-                encoder(features, adjacency.normalised(edges), columns, mixture and mixture.apply)
+            self.encoder = Gcn(
+                self.features.width, widths, settings.activation, settings.last_activation
             )
+            self.projector = Projector(widths[-1], settings.projector)
+        self.encoder.use(self.state["noise"])
+        self.strategy = negatives.build(widths[-1], self.features.nodes, rng, graph.x.device)
 
-        def pair(iteration: int) -> Pair:
-            mixture = strategy.mixture(features.nodes, graph.x.device)
-            u, v = view(drops[0], mixture), view(drops[1], None)
-            return Pair(
-                u, v, self.tau, iteration, self.epochs, self.intra, graph.edge_index, features.nodes
-            )
+    def trained(self) -> list[nn.Parameter]:
+        modules = (self.encoder, self.projector)
+        own = [parameter for module in modules for parameter in module.parameters()]
+        return [*own, *self.strategy.joint_parameters()]
 
-        state: dict[str, Any] = {"encoder": encoder, "projector": projector, "strategy": strategy}
-        for epoch in watch.iterations(
-            self.epochs, **state, optimiser=optimiser, views=views, noise=noise
-        ):
-            both = pair(epoch)
-            strategy.update(both.detached())
-            loss = strategy(both)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            watch(epoch, self.epochs, loss.detach(), strategy.terms)
-        for module in state.values():
-            module.eval()
-        with torch.no_grad():
-            last = pair(max(1, self.epochs))
-            z = encoder(features, adjacency.normalised())
-            # What a strategy does behind the projector is dropped with it.
-            z = z if self.projector else strategy.embed(z, graph.edge_index)
-            contrast = Contrast(
-                unit_rows(last.u), unit_rows(last.v), self.tau, **strategy.reports(last)
-            )
-            return Embedding(z, geometry="cosine", contrast=contrast, **strategy.told(last))
+    def loss(self, step: Step) -> Loss:
+        pair = self.pair(step)
+        self.strategy.update(pair.detached())
+        return self.strategy(pair)
+
+    def pair(self, step: Step) -> Pair:
+        """Two views of the graph, drawn anew and encoded."""
+        mixture = self.strategy.mixture(self.features.nodes, self.edge_index.device)
+        u, v = self.view(self.drops[0], mixture), self.view(self.drops[1], None)
+        settings = self.settings
+        return Pair(u, (v,), settings.tau, step, settings.intra, self.edge_index)
+
+    def view(self, drop: Drops, mixture: RowMixture | None) -> Tensor:
+        """One view, drawn, encoded and projected, N×d."""
+        edges = kept(self.edge_index.shape[1], drop.edges, self.state["views"])
+        columns = kept(self.features.width, drop.columns, self.state["views"])
+        mix = None if mixture is None else mixture.apply
+        h = self.encoder(self.features, self.adjacency.normalised(edges), columns, mix)
+        return self.projector(h)
+
+    def embed(self, step: Step) -> Embedding:
+        pair = self.pair(step)
+        z = self.encoder(self.features, self.adjacency.normalised())
+        # What a strategy does behind the projector is dropped with it.
+        z = z if self.settings.projector else self.strategy.embed(z, self.edge_index)
+        return contrasted(z, pair, self.strategy.report(pair))
+
+
+def contrasted(z: Tensor, pair: Pair, report: Report) -> Embedding:
+    """An embedding trained on cosines, with the last pair of views and what its strategy reports.
+
+    Args:
+        z: N×d.
+    """
+    contrast = Contrast(
+        unit_rows(pair.u), unit_rows(pair.v), pair.tau, report.weights, report.mixture
+    )
+    return Embedding(z, "cosine", contrast, findings=report.findings, remarks=report.remarks)

@@ -4,7 +4,6 @@ belong to (Niu et al. 2024, paper 004)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -18,7 +17,7 @@ from gclbench.contrast.objectives import inter_view_nce
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
-from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
 from gclbench.negatives.two_means import NORMAL_RATIO, affinity_groups
 from gclbench.negatives.uncertainty import (
     NETWORK_ESTIMATORS,
@@ -27,6 +26,8 @@ from gclbench.negatives.uncertainty import (
     hardest,
     relative_uncertainty,
 )
+from gclbench.negatives.uniform import ones
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
 SMALLEST_DISTANCE = 1e-3
@@ -119,53 +120,46 @@ class AugclNegatives(Negatives):
         self._train(self.network, pair)
         self.trained.fill_(True)
 
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         u, v = unit_rows(pair.u), unit_rows(pair.v)
         if not self._weighting(pair):
-            loss = inter_view_nce(u, v, pair.tau, pair.block)
-            self.terms = {"base contrast": loss.detach()}
-            return loss
+            base = inter_view_nce(u, v, pair.tau, pair.block)
+            return Loss(base, {"base contrast": base.detach()}, final=False)
         with torch.no_grad():
             forth, back = self._current(pair, u.detach(), v.detach())
         loss = 0.5 * (
             weighted_nce(u, v, pair.tau, forth, pair.block)
             + weighted_nce(v, u, pair.tau, back, pair.block)
         )
-        self.terms = {"weighted contrast": loss.detach()}
-        return loss
+        return Loss(loss, {"weighted contrast": loss.detach()})
 
-    def weights(self, pair: Pair) -> WeightRows:
-        if not self._weighting(pair) or (self.network is not None and not bool(self.trained)):
-            return lambda start, stop: torch.ones(
-                stop - start, len(pair.v), dtype=pair.v.dtype, device=pair.v.device
-            )
-        with torch.no_grad():
-            return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)
-
-    def begun(self, iteration: int, total: int) -> bool:
-        return iteration > math.floor(self.settings.base * total)
-
-    def findings(self, pair: Pair) -> dict[str, float]:
-        """Median within/between ratio of the two groups when φ was trained, and the share of rows
-        that have no two (`ratio`)."""
+    def report(self, pair: Pair) -> Report:
+        """Weights, and of the rows when φ was trained: the findings `augcl_ratio`, the median
+        within/between ratio of their two groups, and `augcl_unimodal`, the share without two."""
         values = zip(("augcl_ratio", "augcl_unimodal"), self.ratio.tolist(), strict=True)
-        return {name: value for name, value in values if math.isfinite(value)}
-
-    def remarks(self, findings: Mapping[str, float]) -> list[str]:
+        findings = {name: value for name, value in values if math.isfinite(value)}
         noise = (
             "AUGCL found no two groups in most rows of similarities: what its network was trained"
             " on is noise"
         )
-        return [noise] if findings.get("augcl_unimodal", 0.0) > 0.5 else []
+        remarks = [noise] * (findings.get("augcl_unimodal", 0.0) > 0.5)
+        return Report(self._weight_rows(pair), findings=findings, remarks=remarks)
+
+    def _weight_rows(self, pair: Pair) -> WeightRows:
+        if not self._weighting(pair) or (self.network is not None and not bool(self.trained)):
+            return ones(pair)
+        with torch.no_grad():
+            return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)
 
     def _weighting(self, pair: Pair) -> bool:
-        return self.begun(pair.iteration, pair.total)
+        """Whether the base phase is over."""
+        return pair.step.iteration > math.floor(self.settings.base * pair.step.total)
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
         """The weights of both directions, from rows that are at most `refresh` − 1 iterations old."""
         if pair.is_batch or self.settings.refresh == 1:
             return self._scoring(u, v, pair.block), self._scoring(v, u, pair.block)
-        age = pair.iteration - 1 - math.floor(self.settings.base * pair.total)
+        age = pair.step.iteration - 1 - math.floor(self.settings.base * pair.step.total)
         if age % self.settings.refresh == 0 or (
             self._weights is None and not bool(self.scored.any())
         ):

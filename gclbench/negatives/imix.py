@@ -16,7 +16,8 @@ from gclbench.component.settings import Positive
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
-from gclbench.negatives.strategy import Negatives, Pair, RowMixture, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, RowMixture, WeightRows
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
 
@@ -67,7 +68,7 @@ class ImixNegatives(Negatives):
         self.drawn = RowMixture(share.to(device), partner.to(device))
         return self.drawn
 
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         """λ_i·ℓ(u_i → v_i) + (1 − λ_i)·ℓ(u_i → v_p(i)), and the same labels read from v to u.
 
         With within-view pairs the denominators are GRACE's.
@@ -94,13 +95,13 @@ class ImixNegatives(Negatives):
         # Read from v, the label of the mixture u_i stands with v_i to the extent of λ_i and with
         # its partner's v for the rest.
         back = share * back + (1 - share) * back.index_select(0, partner)
-        loss = (0.5 * (forth + back) - positive).mean()
-        self.terms = {"contrast": loss.detach()}
-        return loss
+        contrast = (0.5 * (forth + back) - positive).mean()
+        return Loss(contrast, {"contrast": contrast.detach()})
 
-    def shares(self, pair: Pair) -> WeightRows | None:
-        if self.drawn is None:
-            return None
+    def report(self, pair: Pair) -> Report:
+        return Report() if self.drawn is None else Report(mixture=self._shares(pair))
+
+    def _shares(self, pair: Pair) -> WeightRows:
         drawn = self._drawn(pair)
 
         def rows(start: int, stop: int) -> Tensor:

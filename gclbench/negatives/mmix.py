@@ -3,7 +3,6 @@ harder (papers 001, 002)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -17,7 +16,8 @@ from gclbench.contrast.objectives import inter_view_nce, multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.shares import AmongAll, AmongNeighbours, Neighbourhoods
-from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
 VARIANTS = ("mp", "mo", "binary", "random", "adjacency")
@@ -83,6 +83,8 @@ class MmixNegatives(Negatives):
         query, key: P_m and P_n of `mp`, None otherwise.
     """
 
+    joint = True
+
     def __init__(self, settings: Mmix, width: int, rng: Streams):
         super().__init__()
         self.settings = settings
@@ -101,10 +103,7 @@ class MmixNegatives(Negatives):
         self.generators["negatives"] = rng.torch("negatives")
         self._near: tuple[Tensor, Neighbourhoods] | None = None
 
-    def joint_parameters(self) -> list[nn.Parameter]:
-        return list(self.parameters())
-
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         """J_node (Eq.
 
         10): the mixed first view against the plain second, both directions, plus the diversity
@@ -115,17 +114,16 @@ class MmixNegatives(Negatives):
         """
         z, v = unit_rows(pair.u), unit_rows(pair.v)
         q, k = self._projections(z)
-        mixed = unit_rows(self.head(self._shares(z, q, k, pair.edge_index).mixture(z, pair.block)))
+        mixed = unit_rows(self.head(self._shares(z, q, k, pair.edges).mixture(z, pair.block)))
         if pair.intra:
             contrast = multi_view_nce(mixed, [v], pair.tau, pair.block)
         else:
             contrast = inter_view_nce(mixed, v, pair.tau, pair.block)
-        self.terms = {"contrast": contrast.detach()}
+        terms = {"contrast": contrast.detach()}
         if self.settings.variant != "mp" or not self.settings.diversity:
-            return contrast
+            return Loss(contrast, terms)
         diversity = diversity_loss(q, k)
-        self.terms["diversity"] = diversity.detach()
-        return contrast + diversity
+        return Loss(contrast + diversity, {**terms, "diversity": diversity.detach()})
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         """The sum of both branches' directions, the mixed and the plain one: what the loss compares
@@ -134,31 +132,32 @@ class MmixNegatives(Negatives):
         mixed = self.head(self._shares(first, *self._projections(first), edge_index).mixture(first))
         return unit_rows(mixed) + unit_rows(z if other is None else other)
 
-    def shares(self, pair: Pair) -> WeightRows:
+    def report(self, pair: Pair) -> Report:
+        """The shares, and under scope `op` the finding `mmix_mixed`.
+
+        That is the share of nodes that have any other above the threshold to be mixed with.
+        """
+        rows, nodes = self._share_rows(pair), len(pair.u)
+        if self.settings.scope != "op":
+            return Report(mixture=rows)
+        size = block_rows(nodes, nodes)
+        parts = ((rows(start, min(start + size, nodes)), start) for start in range(0, nodes, size))
+        mixed = sum(int((part.diagonal(offset=start) < 1).sum()) for part, start in parts) / nodes
+        little = "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"
+        return Report(
+            mixture=rows, findings={"mmix_mixed": mixed}, remarks=[little] * (mixed < 0.01)
+        )
+
+    def _share_rows(self, pair: Pair) -> WeightRows:
         with torch.no_grad():
             z = unit_rows(pair.u)
-            shares = self._shares(z, *self._projections(z), pair.edge_index)
+            shares = self._shares(z, *self._projections(z), pair.edges)
 
         def rows(start: int, stop: int) -> Tensor:
             with torch.no_grad():
                 return shares.rows(start, stop)
 
         return rows
-
-    def findings(self, pair: Pair) -> dict[str, float]:
-        """`mmix_mixed`, under scope `op`: the share of nodes that have any other above the
-        threshold to be mixed with."""
-        if self.settings.scope != "op":
-            return {}
-        rows, nodes = self.shares(pair), len(pair.u)
-        size = block_rows(nodes, nodes)
-        parts = ((rows(start, min(start + size, nodes)), start) for start in range(0, nodes, size))
-        mixed = sum(int((part.diagonal(offset=start) < 1).sum()) for part, start in parts)
-        return {"mmix_mixed": mixed / nodes}
-
-    def remarks(self, findings: Mapping[str, float]) -> list[str]:
-        little = "M-Mix mixed next to nothing: few nodes have another above negatives.threshold"
-        return [little] if findings.get("mmix_mixed", 1.0) < 0.01 else []
 
     def _projections(self, z: Tensor) -> tuple[Tensor, Tensor]:
         """q and k of Eq. 6, unit rows; z itself for the variants that compare embeddings."""

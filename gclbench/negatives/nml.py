@@ -24,8 +24,12 @@ from gclbench.negatives.nml_metrics import (
     UniformMetric,
     Views,
 )
-from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
+
+SIMILARITIES = "nml similarities"
+"""Where a pair keeps the exponentials that the metric's steps have computed."""
 
 LEAST_ORACLE_ALPHA = 1e-9
 """Below, the closed form loses the regulariser to rounding."""
@@ -116,9 +120,6 @@ class NmlNegatives(Negatives):
                 metric.parameters(), lr=settings.lr, weight_decay=settings.weight_decay
             )
             self.optimisers = {"metric": adam}
-        # The similarities of the pair that `update` saw, which they keep in memory: the encoder's
-        # step is on the same one.
-        self._seen: tuple[_Stamp, Views] | None = None
 
     def update(self, pair: Pair) -> None:
         """T_M steps of the metric on one pair; the random slopes are new in each."""
@@ -130,32 +131,28 @@ class NmlNegatives(Negatives):
             self.optimisers["metric"].zero_grad(set_to_none=True)
             (contrast + regulariser).backward()
             self.optimisers["metric"].step()
-        self._seen = (_Stamp.of(pair), views)
+        # The encoder's step is on the same pair, and so are its similarities.
+        pair.kept[SIMILARITIES] = views.similarities
 
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         """The encoder's loss; 0 for a batch of one node, which has no negatives."""
         if len(pair.u) < 2:
-            return 0 * (pair.u.sum() + pair.v.sum())
-        contrast, regulariser = self._terms(self._views(pair), frozen=True)
-        self.terms = {"contrast": contrast.detach(), "regulariser": regulariser.detach()}
-        return contrast + regulariser
+            return Loss(0 * (pair.u.sum() + pair.v.sum()))
+        views = Views.of(pair, pair.kept.pop(SIMILARITIES, None))
+        contrast, regulariser = self._terms(views, frozen=True)
+        terms = {"contrast": contrast.detach(), "regulariser": regulariser.detach()}
+        return Loss(contrast + regulariser, terms)
 
-    def weights(self, pair: Pair) -> WeightRows:
+    def report(self, pair: Pair) -> Report:
         with torch.no_grad():
-            rows = self.metric.unscaled(self._views(pair.detached()))
+            rows = self.metric.unscaled(Views.of(pair.detached()))
 
         def scaled(start: int, stop: int) -> Tensor:
             m = rows(start, stop)
             own = m.diagonal(offset=start)[:, None]
             return m * (m.shape[1] - 1) / (m.sum(dim=1, keepdim=True) - own)
 
-        return scaled
-
-    def _views(self, pair: Pair) -> Views:
-        seen, self._seen = self._seen, None
-        return Views.of(
-            pair, seen[1].similarities if seen is not None and seen[0] == _Stamp.of(pair) else None
-        )
+        return Report(weights=scaled)
 
     def _terms(self, views: Views, frozen: bool) -> tuple[Tensor, Tensor]:
         """(contrast, α·regulariser), each averaged over nodes and both directions."""
@@ -174,24 +171,3 @@ class NmlNegatives(Negatives):
 def _contrast(sums: RowSums, own: Tensor, count: int) -> Tensor:
     """Eq. 5 of each anchor, (M,)."""
     return torch.logaddexp(own, math.log(count - 1) + sums.weighted - sums.total) - own
-
-
-@dataclass(frozen=True)
-class _Stamp:
-    """Which numbers a pair holds: where its tensors lie and how often they were written into.
-
-    Detaching changes neither.
-    """
-
-    addresses: tuple[int, int]
-    versions: tuple[int, int]
-    shape: torch.Size
-    tau: float
-
-    @classmethod
-    def of(cls, pair: Pair) -> _Stamp:
-        addresses, versions = (
-            (pair.u.data_ptr(), pair.v.data_ptr()),
-            (pair.u._version, pair.v._version),
-        )
-        return cls(addresses, versions, pair.u.shape, pair.tau)

@@ -7,7 +7,7 @@ P(true | s_ij)·s_ij with s = (θ + 1)/2 is large for those that are hard and tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -21,12 +21,23 @@ from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
-from gclbench.negatives.strategy import Negatives, Pair, WeightRows
-from gclbench.negatives.uniform import UniformNegatives
+from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
+from gclbench.negatives.uniform import UniformNegatives, ones
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
 WARMING, FITTED, DEGENERATE = 0, 1, 2
 """Before the fit; after it; after a fit that found no mixture."""
+
+STAYED_UNIFORM = {
+    "progcl_degenerate": (
+        "ProGCL found no two components in the similarities: its negatives stayed uniform"
+    ),
+    "progcl_unfitted": (
+        "ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed uniform"
+    ),
+}
+"""Finding to the remark on it."""
 
 
 @NEGATIVES.register("progcl_weight")
@@ -133,12 +144,12 @@ class ProbableNegatives(Negatives):
 
     def start(self, pair: Pair) -> int:
         """The iteration of the fit."""
-        return min(self.settings.start_epoch, pair.total // 2 + 1)
+        return min(self.settings.start_epoch, pair.step.total // 2 + 1)
 
     def update(self, pair: Pair) -> None:
         """Fits the mixture when its iteration has come; the reference embeddings are those of this
         pair, if it has all nodes."""
-        if int(self.state) != WARMING or pair.iteration < self.start(pair) or len(pair.u) < 3:
+        if int(self.state) != WARMING or pair.step.iteration < self.start(pair) or len(pair.u) < 3:
             return
         u, v = unit_rows(pair.u), unit_rows(pair.v)
         try:
@@ -155,43 +166,35 @@ class ProbableNegatives(Negatives):
         self.state.fill_(FITTED)
         self._kept = {}
 
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         if int(self.state) == FITTED and len(pair.u) > 2:
-            loss = (
-                0.5
-                * (
-                    self._direction(pair, forth=True) + self._direction(pair.swapped(), forth=False)
-                ).mean()
-            )
+            forth = self._direction(pair, forth=True)
+            back = self._direction(pair.swapped(), forth=False)
+            contrast = 0.5 * (forth + back).mean()
         else:
-            loss = UniformNegatives()(pair)
-        self.terms = {"contrast": loss.detach()}
-        return loss
+            contrast = UniformNegatives()(pair).value
+        final = int(self.state) != WARMING
+        return Loss(contrast, {"contrast": contrast.detach()}, final=final)
 
-    def begun(self, iteration: int, total: int) -> bool:
-        return int(self.state) != WARMING
+    def report(self, pair: Pair) -> Report:
+        """Weights, where it has any, and a finding on the fit.
 
-    def findings(self, pair: Pair) -> dict[str, float]:
-        """`progcl_degenerate`: 1 where the fit found no two components; `progcl_unfitted`: 1 where
-        its time came and there was no fit.
-
-        In both cases the negatives stayed uniform.
+        `progcl_degenerate` is 1 where the fit found no two components. `progcl_unfitted` is 1 where
+        its time came and there was no fit. In both cases the negatives stayed uniform.
         """
+        findings = self._findings(pair)
+        remarks = [text for name, text in STAYED_UNIFORM.items() if findings.get(name)]
+        return Report(self._report_weights(pair), findings=findings, remarks=remarks)
+
+    def _findings(self, pair: Pair) -> dict[str, float]:
         if int(self.state) != WARMING:
             return {"progcl_degenerate": float(int(self.state) == DEGENERATE)}
-        return {"progcl_unfitted": 1.0} if pair.total and pair.iteration >= self.start(pair) else {}
+        due = pair.step.total and pair.step.iteration >= self.start(pair)
+        return {"progcl_unfitted": 1.0} if due else {}
 
-    def remarks(self, findings: Mapping[str, float]) -> list[str]:
-        uniform = {
-            "progcl_degenerate": (
-                "ProGCL found no two components in the similarities: its negatives stayed uniform"
-            ),
-            "progcl_unfitted": (
-                "ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed"
-                " uniform"
-            ),
-        }
-        return [told for name, told in uniform.items() if findings.get(name)]
+    def _report_weights(self, pair: Pair) -> WeightRows | None:
+        """The weights of the anchors' inter-view negatives, None where it has none."""
+        return None
 
     def set_extra_state(self, state: Any) -> None:
         super().set_extra_state(state)
@@ -264,9 +267,9 @@ class WeightedNegatives(ProbableNegatives):
         ).rows[0]
         return others - paired(anchors, candidates, scale)
 
-    def weights(self, pair: Pair) -> WeightRows:
+    def _report_weights(self, pair: Pair) -> WeightRows:
         if int(self.state) != FITTED:
-            return UniformNegatives().weights(pair)
+            return ones(pair)
         return self._weights(pair, forth=True, within=False)
 
     def _weights(self, pair: Pair, forth: bool, within: bool) -> WeightRows:

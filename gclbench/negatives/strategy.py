@@ -1,83 +1,107 @@
-"""What a strategy for negatives is: the loss of a pair of views, and whatever the strategy learns
-for it.
+"""What a strategy for negatives is: the loss of an anchor view against one or more other views.
 
-A strategy is chosen in the config (`negatives=NAME`, a frozen dataclass of settings registered in
-NEGATIVES) and *built* once per training into a `Negatives` module, which holds its state. Any base
-method hands it pairs of views and gets a loss back:
+A strategy is chosen in the config (`negatives=NAME`). Its settings are a frozen dataclass
+registered in NEGATIVES. They *build* a `Negatives` module once per training, which holds the
+strategy's state. Any base method hands it pairs of views:
 
-    for each iteration:  pair = the method's two views
-                         negatives.update(pair.detached())    what the strategy learns by itself,
-                         encoder frozen negatives(pair).backward()           the loss of the
-                         encoder's step
+    strategy = negatives.build(width, nodes, rng, device)    once per training
+    strategy.update(pair.detached())                         what it learns by itself
+    loss = strategy(pair)                                    what the encoder's step makes smaller
+    report = strategy.report(pair)                           once, of the last pair
 
-u and v are the views' projected embeddings as the network gives them; a strategy scales them to
-unit rows itself, since some need the lengths. θ_ij = ⟨û_i, v̂_j⟩ (inter-view), ρ_ij = ⟨û_i, û_j⟩
-(intra-view), τ is the temperature.
+u is the anchor view and v another one, projected, as the network gives them. A strategy scales
+them to unit rows itself, since some need the lengths. θ_ij = ⟨û_i, v̂_j⟩ is the similarity of an
+inter-view pair, ρ_ij = ⟨û_i, û_j⟩ that of an intra-view pair, τ the temperature.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from gclbench.graph import edges_among
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 
 WeightRows = Callable[[int, int], Tensor]
-"""(start, stop) → (stop−start)×N weights of the negatives of those anchors, mean 1 over the row's
-negatives."""
+"""(start, stop) → (stop−start)×N weights of the negatives of those anchors. Their mean over a
+row's negatives is 1."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two views of the same nodes.
+    """An anchor view and one or more other views of the same nodes.
 
     Attributes:
-        u, v: M×d embeddings after the projector, rows of any length.
-        tau: temperature τ.
-        iteration: from 1. total: iterations in all.
-        intra: whether the base method contrasts nodes within a view too; a strategy that the papers
+        u: M×d, the anchor view after the projector, rows of any length. views: the others, M×d.
+        tau: temperature τ. step: the iteration.
+        intra: whether the base method contrasts nodes within a view too. A strategy that the papers
             define on inter-view pairs alone ignores it.
-        edge_index: 2×E entries among the M nodes, of the graph before augmentation; None where a
-            batch has none.
-        nodes: N, nodes of the whole graph; M < N when this is a batch.
-        batched: whether the training walks batches, even where this pair has all nodes.
+        edge_index: 2×E, of the graph before augmentation; None where there are no edges to know.
+        batch: (M,) the nodes of the rows; None where the rows are all nodes in order.
+        nodes: N, where `batch` is given. batched: whether the training walks batches, even where
+            this pair has all nodes.
         block: anchors per tile, chosen by `block_rows` when None.
+        kept: what a strategy computes once for the pair and its detached twin.
     """
 
     u: Tensor
-    v: Tensor
+    views: tuple[Tensor, ...]
     tau: float
-    iteration: int
-    total: int
+    step: Step
     intra: bool = True
     edge_index: Tensor | None = None
+    batch: Tensor | None = None
     nodes: int | None = None
     batched: bool = False
     block: int | None = None
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def v(self) -> Tensor:
+        """The first of the other views."""
+        return self.views[0]
 
     @property
     def is_batch(self) -> bool:
-        """Whether the rows are a part of the graph only, or have been so far: what a strategy knows
-        of a node by its number is not there."""
-        return self.batched or (self.nodes is not None and self.nodes != len(self.u))
+        """Whether the rows are a part of the graph only, or have been so far.
+
+        What a strategy knows of a node by its number is not there then.
+        """
+        return self.batched or self.batch is not None
+
+    @property
+    def edges(self) -> Tensor | None:
+        """2×E' entries among the M nodes, by their place in the batch."""
+        if self.batch is None or self.edge_index is None or self.nodes is None:
+            return self.edge_index
+        if "edges" not in self.kept:
+            self.kept["edges"] = edges_among(self.edge_index, self.batch, self.nodes)
+        return self.kept["edges"]
 
     def detached(self) -> Pair:
         """The same pair without gradients."""
-        return replace(self, u=self.u.detach(), v=self.v.detach())
+        return replace(self, u=self.u.detach(), views=tuple(view.detach() for view in self.views))
 
     def swapped(self) -> Pair:
-        """The other direction: v's nodes are the anchors."""
-        return replace(self, u=self.v, v=self.u)
+        """The other direction of one pair of views: v's nodes are the anchors."""
+        return replace(self, u=self.v, views=(self.u,), kept={})
+
+    def each(self) -> Iterator[Pair]:
+        """The anchor view with each of the others. What is kept belongs to the first."""
+        for place, view in enumerate(self.views):
+            yield replace(self, views=(view,), kept=self.kept if place == 0 else {})
 
 
 @dataclass(frozen=True)
 class RowMixture:
-    """Inputs of the first view replaced by mixtures of two nodes: x_i ← share_i·x_i + (1 −
-    share_i)·x_partner(i).
+    """Mixtures of two nodes as inputs of the anchor view.
+
+    x_i ← share_i·x_i + (1 − share_i)·x_partner(i).
 
     Attributes:
         share: (M, 1), in [0, 1]. partner: (M,) node numbers.
@@ -91,88 +115,84 @@ class RowMixture:
         return self.share * rows + (1 - self.share) * rows.index_select(0, self.partner)
 
 
-class Negatives(nn.Module):
-    """A strategy at work in one training.
-
-    Parameters and buffers are its state: a checkpoint holds them.
+@dataclass(frozen=True)
+class Report:
+    """What is known of a strategy at the end of a training, from the last pair of views.
 
     Attributes:
-        optimisers: of the modules that the strategy trains by itself, by name. generators: its
-            random streams, by name.
-        terms: what the last `forward` summed up, by name and without gradient: when the loss is not
-            finite, the run's reason names the first of them that is not either.
+        weights: those that it gives to each anchor's inter-view negatives; None without weights.
+        mixture: each node's shares in the anchors' mixtures, rows that sum to 1; None without.
+        findings: finite numbers for the record, by name.
+        remarks: sentences on them that matter to whoever reads the run's numbers.
     """
+
+    weights: WeightRows | None = None
+    mixture: WeightRows | None = None
+    findings: Mapping[str, float] = field(default_factory=dict)
+    remarks: Sequence[str] = ()
+
+
+class Negatives(nn.Module):
+    """A strategy at work in one training. A checkpoint holds its parameters and buffers.
+
+    A strategy defines `loss`. It may define `update` and `report`. A strategy that mixes may
+    define `mixture` and `embed`.
+
+    Attributes:
+        joint: whether the encoder's optimiser trains its parameters.
+        by_number: whether it may know a node by its number, so that rows stand in the graph's order
+            whenever a batch is the whole graph.
+        optimisers: of the modules that the strategy trains by itself, by name.
+        generators: its random streams, by name.
+    """
+
+    joint: ClassVar[bool] = False
+    by_number: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
         self.optimisers: dict[str, torch.optim.Optimizer] = {}
         self.generators: dict[str, torch.Generator] = {}
-        self.terms: dict[str, Tensor] = {}
 
-    def joint_parameters(self) -> list[nn.Parameter]:
-        """Those of its parameters that the encoder's optimiser trains."""
-        return []
-
-    def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
-        """How the first view's inputs are mixed for the coming `forward`, or None; called once
-        before each."""
-        return None
+    def loss(self, pair: Pair) -> Loss:
+        """The loss of one pair of views, averaged over nodes and both directions."""
+        raise TypeError(f"{type(self).__name__} defines no loss")
 
     def update(self, pair: Pair) -> None:
-        """Learns from a detached pair what the strategy learns by itself; called before each step
-        of the encoder."""
+        """Learns from a detached pair what the strategy learns by itself.
 
-    def begun(self, iteration: int, total: int) -> bool:
-        """Whether `forward` gave the loss that it will give to the end; before, a lowest loss says
-        nothing (early stopping waits)."""
-        return True
+        Called before each step of the encoder, with the first of several pairs.
+        """
 
-    def findings(self, pair: Pair) -> dict[str, float]:
-        """What the training's record tells of the strategy besides the loss, by name; finite
-        numbers."""
-        return {}
+    def report(self, pair: Pair) -> Report:
+        """What is known of it at the end of a training, from the last pair of views."""
+        return Report()
 
-    def remarks(self, findings: Mapping[str, float]) -> list[str]:
-        """Sentences on those findings that matter to whoever reads the run's numbers: a command
-        tells them at its end."""
-        return []
-
-    def reports(self, pair: Pair) -> dict[str, Any]:
-        """What a `Contrast` holds of the strategy, of the last pair of views."""
-        return {"weights": self.weights(pair), "mixture": self.shares(pair)}
-
-    def told(self, pair: Pair) -> dict[str, Any]:
-        """What an `Embedding` tells of the strategy, of the last pair of views."""
-        found = self.findings(pair)
-        return {"findings": found, "remarks": self.remarks(found)}
-
-    def forward(self, pair: Pair) -> Tensor:
-        """The loss, averaged over nodes and both directions (and what the strategy adds to it), one
-        number."""
-        raise TypeError(f"{type(self).__name__} defines no loss")
+    def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
+        """How the anchor view's inputs are mixed for the coming loss; called once before each."""
+        return None
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         """What is evaluated, N×d.
 
         Args:
-            z: the encoder's embedding of the whole graph (of its first view, where the base method
-                has an encoder for each).
-            other: the second encoder's embedding, where there is one (MVGRL); the two are added.
+            z: the encoder's embedding of the whole graph; of the anchor view, where the base method
+                has an encoder for each view.
+            other: the second encoder's embedding, where there is one (MVGRL). The two are added.
         """
         return z if other is None else z + other
 
-    def weights(self, pair: Pair) -> WeightRows | None:
-        """The weights that the strategy gives to each anchor's inter-view negatives, for reports;
-        None where it has none."""
-        return None
+    def forward(self, pair: Pair) -> Loss:
+        """The loss, averaged over the anchor view with each of the other views."""
+        losses = [self.loss(each) for each in pair.each()]
+        return losses[0] if len(losses) == 1 else mean_of(losses)
 
-    def shares(self, pair: Pair) -> WeightRows | None:
-        """Each node's shares in the anchors' mixtures, (stop−start)×N rows that sum to 1, for
-        reports; None without mixing."""
-        return None
+    def joint_parameters(self) -> list[nn.Parameter]:
+        """Those of its parameters that the encoder's optimiser trains."""
+        return list(self.parameters()) if self.joint else []
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What a checkpoint holds besides parameters and buffers: optimisers and random generators."""
+        """What a checkpoint holds besides parameters and buffers: optimisers and generators."""
         return {
             "optimisers": {
                 name: optimiser.state_dict() for name, optimiser in self.optimisers.items()
@@ -190,6 +210,15 @@ class Negatives(nn.Module):
             generator.set_state(state["generators"][name])
 
 
+def mean_of(losses: Sequence[Loss]) -> Loss:
+    """The mean of losses of one kind, term by term."""
+    value = torch.stack([loss.value for loss in losses]).mean()
+    terms = {
+        name: torch.stack([loss.terms[name] for loss in losses]).mean() for name in losses[0].terms
+    }
+    return Loss(value, terms, final=all(loss.final for loss in losses))
+
+
 class Strategy(Protocol):
     """A strategy's settings, as registered in NEGATIVES."""
 
@@ -199,8 +228,8 @@ class Strategy(Protocol):
         """Its state for one training.
 
         Args:
-            width: d of the projected embeddings. nodes: N. rng: `rng.seeded("negatives")` for
-                initial weights, `rng.torch("negatives")` for draws.
+            width: d of the projected embeddings. nodes: N.
+            rng: `rng.seeded("negatives")` for initial weights, `rng.torch("negatives")` for draws.
 
         Raises:
             Unsupported: when the graph does not suit the strategy.

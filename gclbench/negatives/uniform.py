@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.contrast.objectives import inter_view_nce, multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.negatives.strategy import Negatives, Pair, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
+from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
 
@@ -28,17 +28,29 @@ class Uniform:
 
 
 class UniformNegatives(Negatives):
-    """GRACE's loss, or that of inter-view pairs alone."""
+    """GRACE's loss, DMAT-i's on several views, or that of inter-view pairs alone."""
 
-    def forward(self, pair: Pair) -> Tensor:
-        u, v = unit_rows(pair.u), unit_rows(pair.v)
-        loss = (
-            multi_view_nce(u, [v], pair.tau, pair.block)
-            if pair.intra
-            else inter_view_nce(u, v, pair.tau, pair.block)
-        )
-        self.terms = {"contrast": loss.detach()}
-        return loss
+    by_number = False
 
-    def weights(self, pair: Pair) -> WeightRows:
-        return lambda start, stop: torch.ones(stop - start, len(pair.v), device=pair.v.device)
+    def forward(self, pair: Pair) -> Loss:
+        """All views at once: the similarities among the anchors serve each of them."""
+        return self.loss(pair)
+
+    def loss(self, pair: Pair) -> Loss:
+        u, views = unit_rows(pair.u), [unit_rows(view) for view in pair.views]
+        if pair.intra:
+            contrast = multi_view_nce(u, views, pair.tau, pair.block)
+        else:
+            parts = [inter_view_nce(u, view, pair.tau, pair.block) for view in views]
+            contrast = parts[0] if len(parts) == 1 else torch.stack(parts).mean()
+        return Loss(contrast, {"contrast": contrast.detach()})
+
+    def report(self, pair: Pair) -> Report:
+        return Report(weights=ones(pair))
+
+
+def ones(pair: Pair) -> WeightRows:
+    """Weight 1 for every negative."""
+    return lambda start, stop: torch.ones(
+        stop - start, len(pair.v), dtype=pair.v.dtype, device=pair.v.device
+    )

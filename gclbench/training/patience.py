@@ -6,7 +6,7 @@ import copy
 import math
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 
 class Patience:
@@ -29,13 +29,17 @@ class Patience:
         self._kept: dict[str, Any] | None = None
         self._steps_kept = 0
 
-    def spent(self, loss: float, steps: int) -> bool:
-        """Notes the loss of the module as it is now, after so many steps; True when the training
-        should end."""
+    def spent(self, loss: float | Tensor, steps: int) -> bool:
+        """Notes the loss of the module as it is now, after so many steps.
+
+        Returns:
+            True when the training should end.
+        """
         if not self._iterations:
             return False
-        if loss < self._lowest:
-            self._lowest, self._waited = loss, 0
+        value = float(loss)
+        if value < self._lowest:
+            self._lowest, self._waited = value, 0
             self._kept, self._steps_kept = copy.deepcopy(self._module.state_dict()), steps
         else:
             self._waited += 1
@@ -46,16 +50,18 @@ class Patience:
         if self._kept is not None:
             self._module.load_state_dict(self._kept)
 
-    def told(self) -> dict[str, Any]:
-        """What an `Embedding` tells of it: the steps behind the state that was kept, and where
-        those are none."""
-        if self._kept is None:
-            return {"findings": {}, "remarks": []}
-        untrained = (
+    def findings(self) -> dict[str, float]:
+        """`steps_kept`: the steps behind the state that was kept; empty where none was."""
+        return {} if self._kept is None else {"steps_kept": self._steps_kept}
+
+    def remarks(self) -> list[str]:
+        """A sentence where the state that was kept is the untrained one."""
+        if self._kept is None or self._steps_kept:
+            return []
+        return [
             "the loss never fell below its first value, so early stopping kept the untrained state"
-        )
-        remarks = [] if self._steps_kept else [f"{untrained} (method.patience={self._iterations})"]
-        return {"findings": {"steps_kept": self._steps_kept}, "remarks": remarks}
+            f" (method.patience={self._iterations})"
+        ]
 
     def state_dict(self) -> dict[str, Any]:
         """Lowest loss, iterations waited since, the module's state then, and its steps."""

@@ -23,7 +23,7 @@ def test_it_ends_after_so_many_steps_without_a_new_lowest_and_goes_back():
     assert walked([5, 4, 4.5, 3, 3, 3.5, 3, 1], patience, module) == 6
     patience.restore()
     assert module.weight.item() == 3.0
-    assert patience.told() == {"findings": {"steps_kept": 3}, "remarks": []}
+    assert (patience.findings(), patience.remarks()) == ({"steps_kept": 3}, [])
 
 
 def test_a_training_that_ends_where_it_started_says_so():
@@ -33,7 +33,7 @@ def test_a_training_that_ends_where_it_started_says_so():
         "the loss never fell below its first value, so early stopping kept the untrained state"
         " (method.patience=2)"
     )
-    assert patience.told() == {"findings": {"steps_kept": 0}, "remarks": [said]}
+    assert (patience.findings(), patience.remarks()) == ({"steps_kept": 0}, [said])
 
 
 def test_without_patience_everything_stays_as_it_is():
@@ -42,7 +42,7 @@ def test_without_patience_everything_stays_as_it_is():
     assert walked([1, 2, 3, 4], patience, module) == -1
     patience.restore()
     assert module.weight.item() == 3.0
-    assert patience.told() == {"findings": {}, "remarks": []}
+    assert (patience.findings(), patience.remarks()) == ({}, [])
 
 
 def test_a_training_that_is_taken_up_again_ends_at_the_same_step_with_the_same_state():
@@ -55,5 +55,5 @@ def test_a_training_that_is_taken_up_again_ends_at_the_same_step_with_the_same_s
     assert walked([4, 4.2, 1], again, other) == 1
     again.restore()
     assert other.weight.item() == 1.0
-    assert again.told()["findings"] == patience.told()["findings"] == {"steps_kept": 1}
+    assert again.findings() == patience.findings() == {"steps_kept": 1}
     assert torch.equal(other.bias, module.bias)

@@ -1,0 +1,175 @@
+"""The training loop: loss, backward, step, watch, patience, checkpoint. It stands once, here.
+
+A method brings a `Model`: its modules, the loss of an iteration, and the embedding at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from gclbench.embedding import Embedding
+from gclbench.training.patience import Patience
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a training is: iteration number `iteration`, from 1, of `total`."""
+
+    iteration: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one step of the optimiser makes smaller.
+
+    Attributes:
+        value: one number with its gradient.
+        terms: what it is the sum of, by name; read to say which of them is not finite.
+        final: whether it is the loss that the training ends with. Patience waits until it is.
+        noted: its part of the loss that is noted, where an iteration has several steps; the value
+            itself where not given.
+    """
+
+    value: Tensor
+    terms: Mapping[str, Tensor] = field(default_factory=dict)
+    final: bool = True
+    noted: Tensor | None = None
+
+
+class Model(nn.Module):
+    """A method at work on one graph. Its parameters and buffers are in every checkpoint.
+
+    Args:
+        iterations: of the loop.
+        state: what else changes in an iteration, by name: random generators, batches, tensors.
+    """
+
+    def __init__(self, iterations: int, **state: Any):
+        super().__init__()
+        self.iterations = iterations
+        self.state = state
+
+    def trained(self) -> Iterable[nn.Parameter]:
+        """The parameters that the optimiser moves."""
+        return self.parameters()
+
+    def rate(self, step: Step) -> float:
+        """The learning rate of an iteration as a share of the method's `lr`."""
+        return 1.0
+
+    def loss(self, step: Step) -> Loss:
+        """The loss of an iteration."""
+        raise TypeError(f"{type(self).__name__} defines no loss")
+
+    def losses(self, step: Step) -> Iterator[Loss]:
+        """The losses of an iteration; the optimiser steps after each, before the next is made."""
+        yield self.loss(step)
+
+    def after(self, step: Step) -> None:
+        """What follows the optimiser's steps of an iteration."""
+
+    def embed(self, step: Step) -> Embedding:
+        """The embedding at the end. Called in eval mode and without gradients.
+
+        Args:
+            step: the last iteration, 1 for a model that was not trained.
+        """
+        raise TypeError(f"{type(self).__name__} defines no embedding")
+
+
+def train(
+    model: Model, optimiser: torch.optim.Optimizer, watch: Watch, patience: int = 0
+) -> Embedding:
+    """Trains a model and returns its embedding.
+
+    Args:
+        patience: iterations without a new lowest loss that end the training, which then goes back
+            to the state of the lowest loss; 0 never ends it.
+
+    Raises:
+        Diverged, TimeLimit, Preempted: as `Watch` does.
+    """
+    waiting = Patience(patience, model)
+    total, rate = model.iterations, optimiser.defaults["lr"]
+    state = {"model": model, "optimiser": optimiser, "patience": waiting, **model.state}
+    for iteration in watch.iterations(total, **state):
+        step = Step(iteration, total)
+        for group in optimiser.param_groups:
+            group["lr"] = rate * model.rate(step)
+        noted: Tensor | float = 0.0
+        terms: Mapping[str, Tensor] = {}
+        over = False
+        for loss in model.losses(step):
+            value = loss.value.detach()
+            noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
+            over = loss.final and waiting.spent(value, iteration - 1)
+            if over:
+                break
+            optimiser.zero_grad(set_to_none=True)
+            loss.value.backward()
+            optimiser.step()
+        watch(iteration, total, noted, terms)
+        if over:
+            break
+        model.after(step)
+    waiting.restore()
+    model.eval()
+    with torch.no_grad():
+        embedding = model.embed(Step(max(1, watch.reached), total))
+    findings = {**waiting.findings(), **embedding.findings}
+    return replace(embedding, findings=findings, remarks=[*waiting.remarks(), *embedding.remarks])
+
+
+class Trained:
+    """Base of methods: a frozen dataclass of settings that builds a `Model` and trains it.
+
+    Attributes:
+        epochs, lr, weight_decay, patience: of the loop and of Adam, unless a method says otherwise.
+    """
+
+    epochs: int
+    lr: float
+    weight_decay: float = 0.0
+    patience: int = 0
+
+    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+        """The model at its start.
+
+        Args:
+            graph: x (N×F), edge_index (2×E). labels: (N,), −1 where a label may not be seen.
+            negatives: settings of the strategy, for a method that takes one.
+
+        Raises:
+            Unsupported: when the graph does not suit the method or the strategy.
+        """
+        raise TypeError(f"{type(self).__name__} defines no model")
+
+    def optimiser(self, model: Model) -> torch.optim.Optimizer:
+        """Adam at the method's rate and weight decay."""
+        return torch.optim.Adam(
+            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
+        )
+
+    def fit(
+        self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Any = None
+    ) -> Embedding:
+        """Trains the model and embeds every item of the graph.
+
+        Args:
+            graph: x (N×F), edge_index (2×E). labels: (N,), −1 where a label may not be seen.
+            negatives: settings of the strategy, for a method that takes one.
+
+        Raises:
+            Unsupported: when the graph does not suit the method or the strategy.
+        """
+        model = self.model(graph, labels, rng, negatives).to(graph.x.device)
+        return train(model, self.optimiser(model), watch, self.patience)
