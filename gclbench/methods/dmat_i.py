@@ -14,7 +14,6 @@ from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf
-from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
@@ -125,17 +124,19 @@ class DmatIModel(BatchModel):
         return contrasted(z, pair, self.strategy.report(pair))
 
     def last_views(self) -> tuple[Tensor, Tensor] | None:
-        """All nodes unmasked and with one set of columns masked, unit rows; the anchors are mixed
-        where the strategy mixes inputs. None for a graph too large to keep them."""
+        """All nodes unmasked and with one set of columns masked, N×d each.
+
+        The anchors are mixed where the strategy mixes inputs. None for a graph too large to keep
+        them.
+        """
         mixture = self.strategy.mixture(len(self.x), self.x.device)
-        width = self.settings.architecture[-1]
-        if len(self.x) * width > ENTRIES_FOR_ANALYSES:
+        if len(self.x) * self.settings.architecture[-1] > ENTRIES_FOR_ANALYSES:
             return None
         dropped = [self.columns()]
         rows = self.x.split(ROWS_AT_ONCE)
         parts = [self.encoder.views(self.inputs(part), dropped) for part in rows]
-        anchor, masked = (unit_rows(torch.cat(view)) for view in zip(*parts, strict=True))
+        anchor, masked = (torch.cat(view) for view in zip(*parts, strict=True))
         if mixture is not None:
             mixed = mixture.apply(self.inputs(self.x)).split(ROWS_AT_ONCE)
-            anchor = unit_rows(torch.cat([self.encoder(part) for part in mixed]))
+            anchor = torch.cat([self.encoder(part) for part in mixed])
         return anchor, masked
