@@ -1,4 +1,4 @@
-"""What a method returns, and what an analysis may see of its training."""
+"""What a method returns: the embedding, and what analyses may see of its training."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ class Contrast:
     """The last pair of views of a contrastive training, for analyses of its negatives.
 
     Attributes:
-        u, v: N×d, unit rows, what the loss compared. tau: temperature τ.
+        u, v: what the loss compared: unit rows (N×d).
+        tau: temperature τ.
         weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their
             negatives v, mean 1 over a row's negatives; None where the strategy mixes instead.
-        mixture: likewise the shares of the nodes in each anchor's mixture; None where nothing is
-            mixed.
+        mixture: likewise, the share of each node in each anchor's mixture; None where the strategy
+            mixes nothing.
     """
 
     u: Tensor
@@ -28,9 +29,11 @@ class Contrast:
     mixture: Callable[[int, int], Tensor] | None = None
 
     def mean_cosine(self) -> float:
-        """Mean cosine between different rows of v that have a direction: 1 where these all point
-        one way, and where fewer than two have one."""
-        # Rows have length 1, or 0 without a direction; nothing of the size of v is made.
+        """Mean cosine between different rows of v, rows of zeros left out.
+
+        It is 1 where all rows point one way, and where fewer than two are left.
+        """
+        # Rows have length 1 or 0. No second tensor as large as v is made.
         nodes = int((torch.linalg.vector_norm(self.v, dim=1) > 0.5).sum())
         total = float(self.v.sum(dim=0, dtype=torch.float64).square().sum())
         return (total - nodes) / (nodes * (nodes - 1)) if nodes > 1 else 1.0
@@ -41,21 +44,21 @@ class Embedding:
     """What a method returns.
 
     Attributes:
-        z: node embeddings (N×d), float32.
+        z: embeddings (n×d), float32: one row for each item of the graph.
         geometry: `euclidean`, or `cosine` when the method was trained on cosine similarities;
             tasks L2-normalise the rows of a `cosine` embedding when their `normalize` is `auto`.
         contrast: what `task=contrast` looks at; None where a method contrasts no nodes.
-        clusters: (N,) int64, the method's own clustering, where clusters are part of what it
+        clusters: (n,) int64, the method's own clustering, where clusters are part of what it
             defines (age, sdcn); else None.
-        history: (iterations, N), its clusterings in the course of the training, where somebody
-            asked for them; else None.
-        findings: what the method, or its strategy for negatives, tells of the training, by name;
-            for the run's record.
-        remarks: sentences on those findings that matter to whoever reads the numbers.
+        history: (iterations×n), its clusterings during the training, where a setting asked for
+            them; else None.
+        findings: numbers about the training, by name, from the method and its strategy for
+            negatives. They go into the run's record.
+        remarks: sentences about the findings that a reader of the numbers should see.
 
     Raises:
         ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one
-            per node.
+            per item.
     """
 
     z: Tensor
@@ -69,7 +72,7 @@ class Embedding:
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
             raise ValueError(
-                "an embedding is a matrix (nodes × dimensions); this one has shape"
+                "an embedding is a matrix (items × dimensions); this one has shape"
                 f" {tuple(self.z.shape)}"
             )
         if self.geometry not in ("euclidean", "cosine"):
@@ -78,13 +81,13 @@ class Embedding:
             )
         if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
             raise ValueError(
-                f"{self.z.shape[0]} nodes have one cluster each; these clusters have shape"
+                f"{self.z.shape[0]} items have one cluster each; these clusters have shape"
                 f" {tuple(self.clusters.shape)}"
             )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]
         ):
             raise ValueError(
-                f"a history is a matrix (iterations × {self.z.shape[0]} nodes); this one is"
+                f"a history is a matrix (iterations × {self.z.shape[0]} items); this one is"
                 f" {tuple(self.history.shape)}"
             )

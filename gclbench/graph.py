@@ -1,16 +1,20 @@
-"""The graph every part of gclbench hands around, and how one is made.
+"""The graph that every part of gclbench hands on, and how one is made.
 
 A graph is a PyG `Data` with float32 features, an undirected, coalesced, loop-free `edge_index`,
 labels, a name, a content hash, and the sentences that say what was repaired while it was made.
-`make_graph` is the only way to one: bad input is an error there, or a recorded repair, never a
-silently wrong number later.
+`make_graph` is the only way to make one. Bad input is an error there, or a recorded repair.
+
+What is embedded, split and labelled are the graph's items. They are its nodes; or, where
+`graph_of` is set, the graphs of a collection. A collection is one block-diagonal graph, so that
+filters and sparse products run on it unchanged. A set of images is a graph without edges.
 """
 
 from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,29 +47,41 @@ class Unsupported(Exception):
 
 
 class Graph(Data):
-    """A PyG `Data` that knows its content hash.
+    """A PyG `Data` that knows its items and its content hash.
 
     Attributes:
         x: features (N×F), float32.
         edge_index: both directions of every edge (2×E), int64, sorted by row then column.
-        y: class of each node (N), int64, −1 where unknown; or None.
+        graph_of: the graph that each node belongs to (N), int64, ascending 0…G−1; absent where the
+            items are nodes.
+        y: class of each item (n), int64, −1 where unknown; or None.
         name: the dataset's name.
         repairs: one sentence per thing that was changed to make the input a graph.
         classes: number of classes, 0 without labels. It is a fact of the dataset and stays where
             the labels are taken away.
-        train_mask, val_mask, test_mask: the public split, bool (N) or (N×splits); absent without
+        train_mask, val_mask, test_mask: the public split, bool (n) or (n×splits); absent without
             one.
         validation: how well an embedding does on what the task holds out for choices during the
             training (larger is better); absent where it holds out nothing. No part of the content.
     """
 
     @property
+    def item_kind(self) -> str:
+        """`graphs` for a collection, else `nodes`."""
+        return "graphs" if "graph_of" in self else "nodes"
+
+    @property
+    def items(self) -> int:
+        """Number n of items: rows of an embedding, labels, and what a split divides."""
+        return int(self.graph_of[-1]) + 1 if "graph_of" in self else int(self.num_nodes)
+
+    @property
     def content_hash(self) -> str:
-        """sha256 (hex) over shapes, types and bytes of x, edge_index, y and the masks; computed at
-        first use."""
+        """sha256 (hex) over shapes, types and bytes of x, edge_index, y, the masks and graph_of;
+        computed at first use."""
         tensors = [
             (key, getattr(self, key))
-            for key in ("x", "edge_index", "y", *MASKS)
+            for key in ("x", "edge_index", "y", *MASKS, "graph_of")
             if isinstance(getattr(self, key, None), Tensor)
         ]
         # Kept only while the very same tensors are there, unchanged: replacing one or writing into
@@ -91,6 +107,7 @@ def make_graph(
     y: Any,
     name: str,
     *,
+    graph_of: Any = None,
     masks: Mapping[str, Any] | None = None,
     repairs: Sequence[str] = (),
     undirected: bool = False,
@@ -105,22 +122,30 @@ def make_graph(
     Args:
         x: features (N×F): tensor, array or scipy sparse matrix of numbers.
         edge_index: node pairs (2×E) of whole numbers in 0…N−1.
-        y: classes (N), whole numbers, −1 for an unlabelled node; or None.
+        y: classes (n), whole numbers, −1 for an unlabelled item; or None.
         name: the dataset's name.
-        masks: `train_mask`, `val_mask`, `test_mask`: bool (N) or (N×splits).
+        graph_of: for a collection of G graphs, the graph of each node (N): whole numbers in
+            ascending order, each of 0…G−1 at least once. The items are then the graphs (n = G);
+            without it they are the nodes (n = N).
+        masks: `train_mask`, `val_mask`, `test_mask`: bool (n) or (n×splits).
         repairs: sentences about repairs that the caller has already made.
         undirected: each pair given stands for both directions, so that one is not a repair.
 
     Raises:
         GraphError: features not finite or not a matrix, edges out of range or of a wrong shape or
-            type, labels or masks of a wrong shape or type, a split whose parts overlap.
+            type, a `graph_of` that does not divide the nodes or an edge between two of its graphs,
+            labels or masks of a wrong shape or type, a split whose parts overlap.
     """
     features = _features(x, name)
     count = features.shape[0]
     notes = list(repairs)
     edges = _edges(edge_index, count, name, notes, undirected)
-    labels = _labels(y, count, name, notes)
-    split = _masks(masks or {}, count, name)
+    kind, parts = "node", {}
+    if graph_of is not None:
+        kind, parts = "graph", {"graph_of": _graph_of(graph_of, edges, count, name)}
+        count = int(parts["graph_of"][-1]) + 1
+    labels = _labels(y, count, name, notes, kind)
+    split = _masks(masks or {}, count, name, kind)
     classes = 0 if labels is None else int(labels.max()) + 1
     return Graph(
         x=features,
@@ -129,6 +154,7 @@ def make_graph(
         name=name,
         repairs=tuple(notes),
         classes=classes,
+        **parts,
         **split,
     )
 
@@ -161,47 +187,6 @@ def without_labels(graph: Graph) -> Graph:
     return bare
 
 
-def degree(graph: Data) -> Tensor:
-    """Number of neighbours of each node (N), int64; a node is not its own neighbour."""
-    return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
-
-
-def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
-    """The entries of edge_index whose both ends are in the batch, numbered by their place in it
-    (2×E').
-
-    Args:
-        batch: (M,) different node ids. nodes: N.
-    """
-    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
-    place[batch] = torch.arange(len(batch), device=edge_index.device)
-    among = place[edge_index]
-    return among[:, (among >= 0).all(dim=0)]
-
-
-def describe_graph(graph: Data) -> dict[str, Any]:
-    """Counts of a graph as plain values.
-
-    `nodes`, `edges` (unordered pairs), `features`, `classes` (0 without labels), `class_sizes`
-    (list), `unlabelled` (nodes without a label), `isolated` (nodes without an edge), `mean_degree`,
-    `max_degree`.
-    """
-    degrees = degree(graph)
-    labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
-    sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
-    return {
-        "nodes": graph.num_nodes,
-        "edges": graph.edge_index.shape[1] // 2,
-        "features": graph.x.shape[1],
-        "classes": len(sizes),
-        "class_sizes": sizes,
-        "unlabelled": graph.num_nodes - labelled.numel(),
-        "isolated": int((degrees == 0).sum()),
-        "mean_degree": float(degrees.double().mean()),
-        "max_degree": int(degrees.max()),
-    }
-
-
 def _features(x: Any, name: str) -> Tensor:
     if scipy.sparse.issparse(x):
         x = x.astype(np.float32).toarray()
@@ -220,22 +205,17 @@ def _features(x: Any, name: str) -> Tensor:
     if x.is_complex():
         raise GraphError(f"graph '{name}': features must be real numbers, not {x.dtype}")
     x = x.to(torch.float32)
-    for start, rows in _blocks(x):
+    for number, rows in enumerate(x.split(_ROWS)):
         bad = ~torch.isfinite(rows)
         if bad.any():
             row, column = bad.nonzero()[0].tolist()
-            total = sum(int((~torch.isfinite(block)).sum()) for _, block in _blocks(x))
+            total = sum(int((~torch.isfinite(block)).sum()) for block in x.split(_ROWS))
             raise GraphError(
                 f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond"
-                f" float32), the first in row {start + row}, column {column}; replace them before"
-                " making the graph"
+                f" float32), the first in row {number * _ROWS + row}, column {column}; replace them"
+                " before making the graph"
             )
     return x
-
-
-def _blocks(x: Tensor) -> Iterator[tuple[int, Tensor]]:
-    for start in range(0, x.shape[0], _ROWS):
-        yield start, x[start : start + _ROWS]
 
 
 def _whole(values: Any, what: str, name: str) -> np.ndarray:
@@ -310,23 +290,49 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
 
 
-def _labels(y: Any, count: int, name: str, notes: list[str]) -> Tensor | None:
+def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
+    numbers = _whole(graph_of, "graph_of", name)
+    if numbers.shape != (count,):
+        raise GraphError(
+            f"graph '{name}': graph_of must have shape ({count},), one for each node, not"
+            f" {numbers.shape}"
+        )
+    steps = np.diff(numbers, prepend=0)
+    wrong = (steps != 0) & (steps != 1)
+    wrong[0] = numbers[0] != 0
+    if wrong.any():
+        node = int(wrong.argmax())
+        raise GraphError(
+            f"graph '{name}': graph_of must number the graphs 0, 1, 2, … in ascending order without"
+            f" gaps; the first number that does not fit is graph_of[{node}] = {numbers[node]}. Sort"
+            " the nodes by graph and number the graphs that have nodes from 0"
+        )
+    found = _tensor(numbers)
+    across = (found[edges[0]] != found[edges[1]]).nonzero()
+    if len(across):
+        u, v = edges[:, int(across[0])].tolist()
+        raise GraphError(
+            f"graph '{name}': {len(across) // 2} edge(s) join nodes of different graphs, the"
+            f" first is ({u}, {v}) between graphs {numbers[u]} and {numbers[v]}; a collection has"
+            " edges inside its graphs only"
+        )
+    return found
+
+
+def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tensor | None:
     if y is None:
         return None
     labels = _whole(y, "labels", name)
     if labels.shape != (count,):
-        hint = (
-            "; for one-hot rows give their argmax"
-            if labels.ndim == 2 and labels.shape[0] == count
-            else ""
-        )
+        one_hot = labels.ndim == 2 and labels.shape[0] == count
+        hint = "; for one-hot rows give their argmax" if one_hot else ""
         raise GraphError(
-            f"graph '{name}': labels must have shape ({count},), one for each node, not"
+            f"graph '{name}': labels must have shape ({count},), one for each {kind}, not"
             f" {labels.shape}{hint}"
         )
     if labels.min() < -1:
         raise GraphError(
-            f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a node"
+            f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a {kind}"
             " without a label"
         )
     classes = np.unique(labels[labels >= 0])
@@ -341,7 +347,7 @@ def _shown(values: np.ndarray) -> str:
     return ", ".join(words if len(words) <= 8 else [*words[:4], "…", *words[-2:]])
 
 
-def _masks(masks: Mapping[str, Any], count: int, name: str) -> dict[str, Tensor]:
+def _masks(masks: Mapping[str, Any], count: int, name: str, kind: str) -> dict[str, Tensor]:
     unknown = sorted(set(masks) - set(MASKS))
     if unknown:
         raise GraphError(
@@ -367,15 +373,12 @@ def _masks(masks: Mapping[str, Any], count: int, name: str) -> dict[str, Tensor]
         raise GraphError(
             f"graph '{name}': the masks hold different numbers of splits: {sorted(widths)}"
         )
-    names = list(columns)
-    for i, first in enumerate(names):
-        for second in names[i + 1 :]:
-            shared = int((columns[first] & columns[second]).any(dim=1).sum())
-            if shared:
-                raise GraphError(
-                    f"graph '{name}': {shared} node(s) are in both {first} and {second} of one"
-                    " split"
-                )
+    for first, second in itertools.combinations(columns, 2):
+        shared = int((columns[first] & columns[second]).any(dim=1).sum())
+        if shared:
+            raise GraphError(
+                f"graph '{name}': {shared} {kind}(s) are in both {first} and {second} of one split"
+            )
     return made
 
 
@@ -390,5 +393,7 @@ def _digest(tensors: list[tuple[str, Tensor]]) -> str:
     for key, tensor in tensors:
         digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)};".encode())
         array = tensor.detach().cpu().contiguous().numpy()
+        # Little-endian on every machine; no copy is made where it is so already.
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

@@ -18,7 +18,7 @@ import torch
 from gclbench.component.registry import DATASETS
 from gclbench.methods.deepwalk import DeepWalk
 from gclbench.paper.reference import printed
-from gclbench.tasks.clustering import kmeans
+from gclbench.tasks.clustering import fit_kmeans
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -75,7 +75,7 @@ def main() -> None:
                     if method == "kmeans"
                     else DeepWalk().fit(graph, nothing, rng, Watch()).z
                 )
-                clusters, _ = kmeans(z.numpy(), classes, 10, rng.integer("kmeans"))
+                clusters, _ = fit_kmeans(z.numpy(), classes, 10, rng.integer("kmeans"))
                 rows.append([counted(edges, clusters, ends) for ends in LOOP_ENDS])
             means = np.mean(rows, axis=0)
             shown = " | ".join(" · ".join(f"{value:.1f}" for value in cell) for cell in means)

@@ -9,12 +9,9 @@ import scipy.sparse
 import torch
 
 from gclbench import graph as graphs
-from gclbench.embedding import Contrast, Embedding
 from gclbench.graph import (
     GraphError,
     Unsupported,
-    degree,
-    describe_graph,
     make_graph,
     with_features,
     without_labels,
@@ -52,9 +49,10 @@ def test_clean_input_has_no_repairs() -> None:
     assert make_graph(X, PATH[:, [0, 2]], None, "g", undirected=True).repairs == ()
 
 
-def test_a_graph_without_edges_is_a_graph() -> None:
+def test_a_graph_without_edges_is_a_graph_of_items() -> None:
     graph = make_graph(X, np.empty((2, 0), dtype=np.int64), None, "g")
-    assert describe_graph(graph)["isolated"] == 4 and graph.edge_index.shape == (2, 0)
+    assert graph.edge_index.shape == (2, 0)
+    assert (graph.items, graph.item_kind) == (4, "nodes")
 
 
 def test_float32_features_are_not_copied() -> None:
@@ -167,6 +165,19 @@ def test_content_hash_is_of_the_content() -> None:
     assert len(others | {base}) == 6
 
 
+def test_content_hashes_of_graphs_with_node_items_stay() -> None:
+    """Ids of committed records depend on them."""
+    mask = np.arange(4) == 1
+    masks = {"train_mask": mask, "test_mask": ~mask}
+    labelled = make_graph(X, PATH, [0, 1, 0, -1], "g", masks=masks)
+    assert labelled.content_hash == (
+        "131d1d51119d6757e3ef1d8b5c1edf2a8a9cbdd61f6684809b5a44aaa79655d9"
+    )
+    assert make_graph(X, PATH, None, "g").content_hash == (
+        "24dfc6facd22599fce5647febe6caac21d6de537fc7b9aad188bb4b6595aea45"
+    )
+
+
 def test_content_hash_follows_changes() -> None:
     graph = make_graph(X, PATH, [0, 1, 0, 1], "g")
     before = graph.content_hash
@@ -223,43 +234,6 @@ def test_without_labels_leaves_nothing_to_learn_from() -> None:
     assert bare.content_hash != graph.content_hash
 
 
-def test_describe_graph() -> None:
-    graph = make_graph(X, PATH, [1, 0, 1, -1], "g")
-    assert describe_graph(graph) == {
-        "nodes": 4,
-        "edges": 2,
-        "features": 2,
-        "classes": 2,
-        "class_sizes": [1, 2],
-        "unlabelled": 1,
-        "isolated": 1,
-        "mean_degree": 1.0,
-        "max_degree": 2,
-    }
-    assert degree(graph).tolist() == [1, 2, 1, 0]
-    assert describe_graph(make_graph(X, PATH, None, "g"))["classes"] == 0
-
-
-def test_embedding_checks_itself() -> None:
-    assert Embedding(torch.ones(2, 3)).geometry == "euclidean"
-    with pytest.raises(ValueError, match="is 'euclidean' or 'cosine', not 'flat'"):
-        Embedding(torch.ones(2, 3), "flat")
-    with pytest.raises(ValueError, match=r"this one has shape \(3,\)"):
-        Embedding(torch.ones(3))
-
-
-def test_clusters_and_their_history_are_one_per_node() -> None:
-    z = torch.ones(2, 3)
-    assert Embedding(z).clusters is None
-    with pytest.raises(
-        ValueError, match=r"2 nodes have one cluster each; these clusters have shape \(3,\)"
-    ):
-        Embedding(z, clusters=torch.zeros(3))
-    for history in (torch.zeros(2), torch.zeros(2, 3)):
-        with pytest.raises(ValueError, match=r"a history is a matrix \(iterations × 2 nodes\)"):
-            Embedding(z, clusters=torch.zeros(2), history=history)
-
-
 def test_the_number_of_classes_stays_without_labels() -> None:
     graph = make_graph(X, PATH, [5, 7, 5, -1], "g")
     assert (
@@ -273,27 +247,6 @@ def test_the_number_of_classes_stays_without_labels() -> None:
     changed = copy.copy(graph)
     changed.classes = 9
     assert changed.content_hash == graph.content_hash
-
-
-def test_mean_cosine_is_that_of_different_rows() -> None:
-    rows = torch.nn.functional.normalize(
-        torch.randn(7, 3, generator=torch.Generator().manual_seed(0)), dim=1
-    )
-    pairs = [float(rows[i] @ rows[j]) for i in range(7) for j in range(7) if i != j]
-    other = torch.zeros(7, 3)
-    assert Contrast(other, rows, 1.0).mean_cosine() == pytest.approx(
-        sum(pairs) / len(pairs), abs=1e-6
-    )
-    assert Contrast(other, rows[:1].expand(7, 3), 1.0).mean_cosine() == pytest.approx(1)
-    with_zeros = torch.cat([rows, torch.zeros(3, 3)])
-    assert Contrast(other, with_zeros, 1.0).mean_cosine() == pytest.approx(
-        sum(pairs) / len(pairs), abs=1e-6
-    )
-    assert (
-        Contrast(rows, torch.zeros(7, 3), 1.0).mean_cosine()
-        == Contrast(rows, rows[:1], 1.0).mean_cosine()
-        == 1
-    )
 
 
 def test_unsupported_has_a_reason() -> None:
@@ -322,3 +275,59 @@ def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repa
             adjacency[wrong[0], wrong[1]] = True
             adjacency = (adjacency | adjacency.T) & ~torch.eye(5, dtype=torch.bool)
             assert torch.equal(found, adjacency.nonzero().T)
+
+
+def test_a_collection_is_one_graph_whose_items_are_graphs() -> None:
+    mask = np.array([True, False])
+    graph = make_graph(X, PATH, [4, -1], "g", graph_of=[0, 0, 0, 1], masks={"train_mask": mask})
+    assert (graph.items, graph.item_kind, graph.num_nodes) == (2, "graphs", 4)
+    assert graph.y.tolist() == [0, -1] and graph.train_mask.tolist() == [True, False]
+    assert graph.graph_of.tolist() == [0, 0, 0, 1] and graph.graph_of.dtype == torch.int64
+    for same in (copy.copy(graph), with_features(graph, torch.ones(4, 7)), without_labels(graph)):
+        assert (same.items, same.item_kind) == (2, "graphs")
+    assert pickle.loads(pickle.dumps(graph)).content_hash == graph.content_hash
+
+
+def test_a_single_graph_s_items_are_its_nodes() -> None:
+    graph = make_graph(X, PATH, None, "g")
+    assert (graph.items, graph.item_kind) == (4, "nodes") and "graph_of" not in graph
+
+
+def test_how_nodes_are_divided_into_graphs_is_content() -> None:
+    def hash_of(graph_of: list[int] | None) -> str:
+        return make_graph(X, np.empty((2, 0), int), None, "g", graph_of=graph_of).content_hash
+
+    divisions = (None, [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 1], [0, 1, 2, 3])
+    assert len({hash_of(division) for division in divisions}) == len(divisions)
+
+
+@pytest.mark.parametrize(
+    ("graph_of", "text"),
+    [
+        ([0, 0, 1], r"graph_of must have shape \(4,\), one for each node, not \(3,\)"),
+        ([0.0, 0.0, 0.0, 1.0], r"graph_of must be whole numbers \(an integer type\), not float64"),
+        ([1, 1, 1, 2], r"without gaps; the first number that does not fit is graph_of\[0\] = 1"),
+        ([-1, 0, 0, 1], r"the first number that does not fit is graph_of\[0\] = -1"),
+        ([0, 0, 0, 2], r"the first number that does not fit is graph_of\[3\] = 2"),
+        ([0, 1, 1, 0], r"the first number that does not fit is graph_of\[3\] = 0. Sort the nodes"),
+        (
+            [0, 0, 1, 1],
+            r"1 edge\(s\) join nodes of different graphs, the first is \(1, 2\) between graphs 0"
+            r" and 1",
+        ),
+    ],
+)
+def test_a_bad_division_into_graphs_is_named(graph_of: list[int], text: str) -> None:
+    with pytest.raises(GraphError, match=f"graph 'g': .*{text}"):
+        make_graph(X, PATH, None, "g", graph_of=graph_of)
+
+
+def test_labels_and_masks_of_a_collection_are_its_graphs() -> None:
+    division = [0, 0, 0, 1]
+    with pytest.raises(GraphError, match=r"labels must have shape \(2,\), one for each graph, not"):
+        make_graph(X, PATH, [0, 1, 0, 1], "g", graph_of=division)
+    with pytest.raises(GraphError, match=r"train_mask must have shape \(2,\) or \(2, splits\)"):
+        make_graph(X, PATH, None, "g", graph_of=division, masks={"train_mask": np.ones(4, bool)})
+    both = {"train_mask": np.ones(2, bool), "test_mask": np.ones(2, bool)}
+    with pytest.raises(GraphError, match=r"2 graph\(s\) are in both train_mask and test_mask"):
+        make_graph(X, PATH, None, "g", graph_of=division, masks=both)

@@ -60,8 +60,9 @@ def _dataset(overrides: list[str]) -> int:
     from gclbench.component.registry import DATASETS
     from gclbench.config.validation import ConfigErrors, load
     from gclbench.data import catalog
+    from gclbench.data.graph_counts import describe_graph
     from gclbench.data.mirror import DataUnavailable
-    from gclbench.graph import GraphError, describe_graph
+    from gclbench.graph import GraphError
 
     try:
         experiment = load(overrides)

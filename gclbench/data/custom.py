@@ -25,8 +25,9 @@ import numpy as np
 from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS, nearest
+from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
-from gclbench.graph import MASKS, GraphError, describe_graph, make_graph
+from gclbench.graph import MASKS, GraphError, make_graph
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)

@@ -1,7 +1,7 @@
 """Finding a dataset's files: mirrors, the cache, the original address. No torch here.
 
 A file is looked for in the folders of GCLBENCH_MIRROR, the cache (GCLBENCH_DATA), the addresses of
-GCLBENCH_MIRROR and the original address, in that order; the first with the right sha256 is used.
+GCLBENCH_MIRROR and the original address, in that order; the first with the right checksum is used.
 What lies in a mirror folder is read where it is and never changed; a `.gz` there, and every
 download, becomes a plain file in the cache. GCLBENCH_OFFLINE=1 opens no socket.
 """
@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from gclbench.data.catalog import DatasetInfo, RawFile, info
+from gclbench.data.catalog import info
+from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class Located:
     Attributes:
         path: where to read it.
         sha256: of its bytes.
-        known: whether that checksum is one the catalog lists.
+        known: whether the bytes have a checksum that the catalog lists.
         source: the folder or address it came from.
     """
 
@@ -197,7 +198,7 @@ def _state(file: RawFile) -> FileState:
             continue
         try:
             seen = _sha256_of(place)
-            known = _accept(file, seen, trusted=in_cache)
+            known = _accept(file, place, seen, trusted=in_cache)
         except (_Rejected, OSError) as error:
             log.debug("%s: %s", place, error)
             wrong = wrong or FileState(
@@ -229,7 +230,8 @@ def _search(file: RawFile, tried: list[str]) -> Located | None:
                 with gzip.open(place) as stream:
                     return _store(file, stream, str(place), trusted=False)
             seen = _sha256_of(place)
-            return Located(file, place, seen, _accept(file, seen, trusted=in_cache), str(place))
+            known = _accept(file, place, seen, trusted=in_cache)
+            return Located(file, place, seen, known, str(place))
         except (_Rejected, OSError, EOFError, zlib.error) as error:
             _note(tried, str(place), error)
     for address, original in _addresses(file):
@@ -306,8 +308,8 @@ def _store(
         if length is not None and size != length:
             raise _Rejected(f"the connection ended after {size} of {length} bytes")
         seen = digest.hexdigest()
-        known = _accept(file, seen, trusted)
-        Path(temporary).chmod(0o644)
+        known = _accept(file, temporary, seen, trusted)
+        temporary.chmod(0o644)
         os.replace(temporary, target)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -315,29 +317,52 @@ def _store(
     return Located(file, target, seen, known, source)
 
 
-def _accept(file: RawFile, seen: str, trusted: bool) -> bool:
-    """Whether the checksum is a listed one; raises when it must not be used.
+def _accept(file: RawFile, place: Path, seen: str, trusted: bool) -> bool:
+    """Whether the bytes have a listed checksum; raises when they must not be used.
 
     Args:
-        trusted: the bytes come from an original address or from the cache.
+        seen: the sha256 of the bytes at `place`.
+        trusted: they come from an original address or from the cache.
     """
     if seen in file.sha256:
         return True
-    if not file.sha256 or (file.original_unseen and trusted):
+    blob = _git_blob_of(place) if file.git_blob else ""
+    if blob and blob == file.git_blob:
+        return True
+    if not file.checksums or (file.original_unseen and trusted):
         return False
-    raise _Rejected(f"wrong bytes, sha256 {seen}")
+    kinds = [f"sha256 {seen}"] * bool(file.sha256) + [f"git blob {blob}"] * bool(blob)
+    raise _Rejected(f"wrong bytes, {', '.join(kinds)}")
 
 
 def _sha256_of(place: Path) -> str:
     """Of the decompressed content for a `.gz`."""
     digest = hashlib.sha256()
+    for block in _content(place):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _git_blob_of(place: Path) -> str:
+    """Git's id of the content, decompressed for a `.gz`.
+
+    The size of the content goes into the hash first, so the file is read twice.
+    """
+    size = sum(len(block) for block in _content(place))
+    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    for block in _content(place):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _content(place: Path) -> Iterator[bytes]:
+    """The bytes of a file, decompressed for a `.gz`, a block at a time."""
     try:
         with gzip.open(place) if place.suffix == ".gz" else open(place, "rb") as stream:
             while block := stream.read(_BLOCK):
-                digest.update(block)
+                yield block
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _Rejected(f"damaged gzip file ({error})") from error
-    return digest.hexdigest()
 
 
 def _explain(page: DatasetInfo, failures: list[tuple[RawFile, list[str]]]) -> str:
@@ -346,7 +371,12 @@ def _explain(page: DatasetInfo, failures: list[tuple[RawFile, list[str]]]) -> st
         lines.append(f"\n{file.path}")
         lines += [f"  tried    {sentence}" for sentence in tried]
         lines += [f"  address  {url}" for url in file.urls]
-        lines.append(f"  sha256   {' or '.join(file.sha256) or 'not known to us'}")
+        if file.sha256:
+            lines.append(f"  sha256   {' or '.join(file.sha256)}")
+        if file.git_blob:
+            lines.append(f"  git blob {file.git_blob}")
+        if not file.checksums:
+            lines.append("  checksum not known")
         lines.append(f"  put it   {cache_folder() / file.path}")
     lines.append(
         f"\nWith a network: gclbench data fetch {page.name}. Without: put the files at the paths"

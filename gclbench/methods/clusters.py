@@ -38,9 +38,9 @@ def number_of_clusters(graph: Data, asked: int | None, method: str) -> int:
             f"{method} needs a number of clusters, and '{graph.name}' has no labels to take it"
             " from; give it with method.clusters=K"
         )
-    if k > graph.num_nodes:
+    if k > graph.items:
         raise Unsupported(
-            f"{method} was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes} nodes; "
+            f"{method} was asked for {k} clusters, and '{graph.name}' has {graph.items} nodes; "
             "give at most that many with method.clusters=K"
         )
     return k

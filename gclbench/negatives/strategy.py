@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor, nn
 
-from gclbench.graph import edges_among
+from gclbench.nn.sparse import edges_among
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 

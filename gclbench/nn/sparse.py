@@ -142,3 +142,16 @@ class Adjacency:
             compressed(target, source, values[mask], shape),
             compressed(self.source[chosen], self.target[chosen], values[chosen], shape),
         )
+
+
+def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:
+    """The entries of edge_index whose both ends are in the batch, numbered by their place in it
+    (2×E').
+
+    Args:
+        batch: (M,) different node ids. nodes: N.
+    """
+    place = torch.full((nodes,), -1, dtype=torch.long, device=edge_index.device)
+    place[batch] = torch.arange(len(batch), device=edge_index.device)
+    among = place[edge_index]
+    return among[:, (among >= 0).all(dim=0)]

@@ -26,6 +26,7 @@ from gclbench.graph import Unsupported, with_features, without_labels
 from gclbench.machine import environment
 from gclbench.machine.limits import alarm, memory_limit
 from gclbench.records import Record, RunSpec, Store, StoreError, digest
+from gclbench.tasks.items import check_items
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Preempted, Reporter, TimeLimit, Watch
@@ -154,6 +155,7 @@ def run(
         facts["split"], facts["data"] = {}, {}
         try:
             if outcome is None:
+                check_items(name, task, graph)
                 with memory_limit(job.memory_limit), _time_limit(job):
                     with clock.phase("split"):
                         split = task.split(graph, rng)
@@ -282,7 +284,7 @@ def _embed(
         labels = (
             task.labels(graph, split)
             if method.needs_labels
-            else torch.full((graph.num_nodes,), -1, dtype=torch.long)
+            else torch.full((graph.items,), -1, dtype=torch.long)
         )
     component, folder = job.components["filter"], cache_folder() / "filtered"
     with clock.phase("filter"):

@@ -44,6 +44,7 @@ class Classification:
     """
 
     version: ClassVar[str] = "1"
+    items: ClassVar[str] = "nodes"
     hides: ClassVar[bool] = False
 
     protocol: Annotated[str, OneOf("random_10_10_80", "public")] = "random_10_10_80"
@@ -83,8 +84,8 @@ class Classification:
         return graph
 
     def labels(self, graph: Graph, split: Split) -> Tensor:
-        """N labels: the class at training nodes, −1 at all others."""
-        visible = torch.full((graph.num_nodes,), -1, dtype=torch.long)
+        """n labels: the class at training nodes, −1 at all others."""
+        visible = torch.full((graph.items,), -1, dtype=torch.long)
         train = torch.from_numpy(split.parts["train"])
         visible[train] = graph.y[train]
         return visible
@@ -102,7 +103,7 @@ class Classification:
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
-        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
+        z = embedding_rows(embedding, graph, self.normalize)
         labels = graph.y.numpy()
         train, val, test = (split.parts[part] for part in PARTS)
         x_train, x_val, x_test = z[train].astype(np.float64), z[val], z[test]

@@ -89,11 +89,11 @@ class Clustering(WholeGraph):
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
         k = self._number_of_clusters(graph)
-        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
+        z = embedding_rows(embedding, graph, self.normalize)
         own = embedding.clusters if self.clusters is None else None
         inertia: float | None = None
         if own is None:
-            clusters, inertia = kmeans(z, k, self.n_init, rng.integer("kmeans"))
+            clusters, inertia = fit_kmeans(z, k, self.n_init, rng.integer("kmeans"))
         else:
             clusters = own.cpu().numpy().astype(np.int64)
         labels = _labels(graph)
@@ -124,18 +124,18 @@ class Clustering(WholeGraph):
                     f"clustering takes its number of clusters from the classes, and '{graph.name}'"
                     f" {found}; give it with task.clustering.clusters=K"
                 )
-        if k > graph.num_nodes:
+        if k > graph.items:
             raise Unsupported(
-                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.num_nodes}"
+                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.items}"
                 " nodes; give at most that many with task.clustering.clusters=K"
             )
         return k
 
 
 def _labels(graph: Graph) -> np.ndarray:
-    """The classes, N; −1 everywhere for a graph without labels."""
+    """The classes (n); −1 everywhere for a graph without labels."""
     if graph.y is None:
-        return np.full(graph.num_nodes, -1, dtype=np.int64)
+        return np.full(graph.items, -1, dtype=np.int64)
     return graph.y.numpy()
 
 
@@ -158,7 +158,7 @@ def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
     return {**agreement, "oracle_iteration": best + 1.0}
 
 
-def kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
+def fit_kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
     model = KMeans(
         n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed

@@ -83,10 +83,10 @@ class ContrastAnalysis(WholeGraph):
                 " keeps none; try it with method=grace or method=dmat_i"
             )
         u, v = contrast.u, contrast.v
-        if not len(u) == len(v) == graph.num_nodes:
+        if not len(u) == len(v) == graph.items:
             raise ValueError(
                 f"the last views have {len(u)} and {len(v)} rows, but the graph has"
-                f" {graph.num_nodes} nodes; a method's Embedding.contrast must hold one row per"
+                f" {graph.items} nodes; a method's Embedding.contrast must hold one row per"
                 " node"
             )
         labels = graph.y.to(u.device)
@@ -96,7 +96,7 @@ class ContrastAnalysis(WholeGraph):
             for number, share in enumerate(histogram, start=1)
         }
         metrics["hardness_mean"] = mean
-        order = torch.randperm(graph.num_nodes, generator=rng.torch("tuples")).to(u.device)
+        order = torch.randperm(graph.items, generator=rng.torch("tuples")).to(u.device)
         effect = false_negative_effect(
             u, v, labels, contrast.tau, list(order.split(self.tuple_size))
         )

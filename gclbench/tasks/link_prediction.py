@@ -39,6 +39,7 @@ class LinkPrediction:
     """
 
     version: ClassVar[str] = "1"
+    items: ClassVar[str] = "nodes"
     hides: ClassVar[bool] = True
 
     val_fraction: Share = 0.05
@@ -79,16 +80,14 @@ class LinkPrediction:
         check_no_leak(split, visible)
 
         def validation(embedding: Embedding) -> float:
-            return sum(
-                _ranked(embedding_rows(embedding, graph.num_nodes, self.normalize), split, "val")
-            )
+            return sum(_ranked(embedding_rows(embedding, graph, self.normalize), split, "val"))
 
         visible.validation = validation
         return visible
 
     def labels(self, graph: Graph, split: Split) -> Tensor:
-        """N times −1: link prediction lets no method see a label."""
-        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
+        """n times −1: link prediction lets no method see a label."""
+        return torch.full((graph.items,), -1, dtype=torch.long)
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
@@ -101,7 +100,7 @@ class LinkPrediction:
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
-        z = embedding_rows(embedding, graph.num_nodes, self.normalize)
+        z = embedding_rows(embedding, graph, self.normalize)
         metrics: dict[str, float] = {}
         for part, prefix in (("test", ""), ("val", "val_")):
             metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = _ranked(z, split, part)

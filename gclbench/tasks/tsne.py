@@ -57,7 +57,7 @@ class TsneMap(WholeGraph):
         Raises:
             Unsupported: there are too few nodes for the perplexity.
         """
-        nodes = min(self.points, graph.num_nodes)
+        nodes = min(self.points, graph.items)
         if nodes <= NEIGHBOURS * self.perplexity:
             raise Unsupported(
                 f"task=tsne with perplexity {self.perplexity:g} needs more than"
@@ -116,7 +116,7 @@ class TsneMap(WholeGraph):
             "x": places[:, 0].tolist(),
             "y": places[:, 1].tolist(),
             "classes": classes.tolist(),
-            "nodes": int(graph.num_nodes),
+            "nodes": graph.items,
             "kl_divergence": round(float(model.kl_divergence_), 6),
             **({} if score is None else {"silhouette": score}),
         }
@@ -125,13 +125,11 @@ class TsneMap(WholeGraph):
         self, embedding: Embedding, graph: Graph, rng: Streams
     ) -> tuple[np.ndarray, np.ndarray]:
         """(rows, classes) of the nodes on the map, in the graph's order."""
-        rows = embedding_rows(embedding, graph.num_nodes, self.normalize)
-        classes = np.full(graph.num_nodes, -1) if graph.y is None else graph.y.cpu().numpy()
-        if graph.num_nodes <= self.points:
+        rows = embedding_rows(embedding, graph, self.normalize)
+        classes = np.full(graph.items, -1) if graph.y is None else graph.y.cpu().numpy()
+        if graph.items <= self.points:
             return rows, classes
-        chosen = np.sort(
-            rng.numpy("tsne points").choice(graph.num_nodes, self.points, replace=False)
-        )
+        chosen = np.sort(rng.numpy("tsne points").choice(graph.items, self.points, replace=False))
         return rows[chosen], classes[chosen]
 
 

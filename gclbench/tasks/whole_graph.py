@@ -1,4 +1,4 @@
-"""What tasks have in common that hold nothing out."""
+"""What tasks that hold nothing out have in common."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from gclbench.graph import Graph
 
 
 class WholeGraph:
-    """All nodes, features and edges take part in the training, and no method sees a label."""
+    """Every item takes part in the training, and no method sees a label."""
 
+    items: ClassVar[str] = "nodes"
     hides: ClassVar[bool] = False
 
     def hide(self, graph: Graph, split: Split | None) -> Graph:
@@ -21,5 +22,5 @@ class WholeGraph:
         return graph
 
     def labels(self, graph: Graph, split: Split | None) -> Tensor:
-        """N times −1: no label is seen."""
-        return torch.full((graph.num_nodes,), -1, dtype=torch.long)
+        """n times −1: no method sees a label."""
+        return torch.full((graph.items,), -1, dtype=torch.long)

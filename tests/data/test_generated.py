@@ -11,10 +11,10 @@ import torch
 
 from gclbench.component.settings import bind
 from gclbench.data import rmat
-from gclbench.data.digits import Digits
+from gclbench.data.digits import Digits, nearest_neighbours
+from gclbench.data.graph_counts import degree, describe_graph
 from gclbench.data.rmat import RMAT
 from gclbench.data.sbm import SBM
-from gclbench.graph import degree, describe_graph
 from gclbench.machine import memory_map
 
 
@@ -30,6 +30,25 @@ def test_digits_joins_nearest_images() -> None:
     assert bool((joined >= (near | near.T)).all()) and bool((joined <= (not_far | not_far.T)).all())
     assert torch.equal(joined, joined.T) and graph.repairs == ()
     assert float(graph.x.max()) == 1.0
+
+
+def test_neighbours_at_the_same_distance_come_by_index() -> None:
+    points = np.array([[0], [2], [-2], [2], [4], [0]])
+    assert nearest_neighbours(points, 3).tolist() == [
+        [5, 1, 2],
+        [3, 0, 4],
+        [0, 5, 1],
+        [1, 0, 4],
+        [1, 3, 0],
+        [0, 1, 2],
+    ]
+
+
+def test_neighbours_are_those_of_a_plain_search() -> None:
+    points = np.random.default_rng(0).integers(0, 3, (40, 3))
+    for i, row in enumerate(nearest_neighbours(points, 7)):
+        order = sorted((int(((points[i] - points[j]) ** 2).sum()), j) for j in range(40) if j != i)
+        assert row.tolist() == [j for _, j in order[:7]]
 
 
 def test_digits_repeat() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from gclbench.component.registry import UnknownName
 from gclbench.data import catalog, mirror
-from gclbench.data.catalog import DatasetInfo, RawFile
+from gclbench.data.dataset_info import DatasetInfo, RawFile
 
 RIGHT = b"the right bytes\n" * 1000
 WRONG = b"other bytes"

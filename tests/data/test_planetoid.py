@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
+from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.data.planetoid import read_planetoid, unpickle
 from gclbench.data.splits import public
 from gclbench.graph import Graph, GraphError
@@ -85,26 +87,33 @@ def test_nodes_that_are_in_no_file(tmp_path: Path) -> None:
     assert graph.test_mask.sum() == 3
 
 
-def test_pubmed_loads_from_files_in_its_layout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The real allx is not at hand: the dataset is loaded from tiny files with their own checksums."""
+@pytest.fixture
+def tiny_pubmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tiny:
+    """Tiny files in a mirror, and a page of `pubmed` that has their checksums, allx's left out."""
     tiny = Tiny(tmp_path / "m" / "Planetoid" / "PubMed" / "raw", [530, 532, 531])
-    page = catalog.info("pubmed")
-    assert [file.path for file in page.files if not file.sha256] == [
-        "Planetoid/PubMed/raw/ind.pubmed.allx"
-    ]
-    unchecked = tuple(catalog.RawFile(file.path, (), file.urls) for file in page.files)
-    monkeypatch.setitem(
-        catalog.CATALOG, "pubmed", catalog.DatasetInfo("pubmed", "", "", "", files=unchecked)
+    files = tuple(
+        RawFile(file.path, () if part == "allx" else (_sha256(tiny.files[part]),), file.urls)
+        for file in catalog.info("pubmed").files
+        for part in [file.path.partition("ind.pubmed.")[2]]
     )
+    page = DatasetInfo("pubmed", "", "", "", files=files)
+    monkeypatch.setitem(catalog.CATALOG, "pubmed", page)
     monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "m"))
+    return tiny
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_dataset_loads_from_files_in_the_mirror_s_layout(tiny_pubmed: Tiny) -> None:
     graph = DATASETS.load("pubmed")().load()
-    assert np.array_equal(graph.x.numpy(), tiny.features) and graph.name == "pubmed"
-    assert any(
-        "ind.pubmed.allx: no checksum to compare with; sha256 seen" in repair
-        for repair in graph.repairs
-    )
+    assert np.array_equal(graph.x.numpy(), tiny_pubmed.features) and graph.name == "pubmed"
+    unchecked = [repair for repair in graph.repairs if "no checksum to compare with" in repair]
+    assert unchecked == [
+        "Planetoid/PubMed/raw/ind.pubmed.allx: no checksum to compare with; sha256 seen"
+        f" {_sha256(tiny_pubmed.files['allx'])}."
+    ]
     assert {name: part.size for name, part in public(graph).parts.items()} == {
         "train": TRAIN,
         "val": 500,
@@ -112,15 +121,21 @@ def test_pubmed_loads_from_files_in_its_layout(
     }
 
 
-def test_pubmed_is_unavailable_in_one_message(real_data: Path) -> None:
-    with pytest.raises(
-        mirror.DataUnavailable,
-        match=r"dataset 'pubmed'[\s\S]*ind.pubmed.allx[\s\S]*sha256   not known to us",
-    ):
+def test_missing_files_are_told_in_one_message(tiny_pubmed: Tiny, tmp_path: Path) -> None:
+    tiny_pubmed.files["allx"].unlink()
+    tiny_pubmed.files["y"].write_bytes(b"something else")
+    with pytest.raises(mirror.DataUnavailable) as caught:
         DATASETS.load("pubmed")().load()
+    text = str(caught.value)
+    assert text.startswith("dataset 'pubmed': 2 of 8 files could not be had.")
+    folder = tmp_path / "m" / "Planetoid" / "PubMed" / "raw"
+    assert f"{folder / 'ind.pubmed.allx'}: no such file" in text
+    assert "  checksum not known\n" in text
+    assert f"{folder / 'ind.pubmed.y'}: wrong bytes, sha256 " in text
+    assert "ind.pubmed.tx" not in text
 
 
-@pytest.mark.parametrize("name", ["cora", "citeseer"])
+@pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed"])
 def test_same_as_torch_geometric(name: str, real_data: Path) -> None:
     from torch_geometric.io import read_planetoid_data
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ import numpy as np
 import pytest
 
 from gclbench.component.registry import DATASETS
+from gclbench.data.catalog import CATALOG
+from gclbench.data.dataset_info import DatasetInfo, RawFile
+from gclbench.data.mirror import DataUnavailable
 from gclbench.data.splits import public
 from gclbench.data.wiki_cs import read_wiki_cs
 from gclbench.graph import GraphError
@@ -37,15 +41,18 @@ def write(path: Path, value: object) -> Path:
 
 def test_a_file_in_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = content()
-    write(tmp_path / "m" / "WikiCS" / "raw" / "data.json", made)
+    path = write(tmp_path / "m" / "WikiCS" / "raw" / "data.json", made)
     monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path / "m"))
+    with pytest.raises(DataUnavailable, match=r"git blob f1b743119df1a7a3bca449039c54034ae623a756"):
+        DATASETS.load("wiki_cs")().load()
+    data = path.read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    files = (RawFile("WikiCS/raw/data.json", (), (), git_blob=blob),)
+    monkeypatch.setitem(CATALOG, "wiki_cs", DatasetInfo("wiki_cs", "", "", "", files=files))
     graph = DATASETS.load("wiki_cs")().load()
     assert np.allclose(graph.x.numpy(), made["features"]) and graph.y.tolist() == made["labels"]
     assert graph.edge_index.T.tolist() == [[0, 1], [0, 2], [1, 0], [2, 0], [2, 5], [5, 2]]
-    assert graph.repairs[0].startswith(
-        "WikiCS/raw/data.json: no checksum to compare with; sha256 seen "
-    )
-    assert graph.repairs[1:] == (
+    assert graph.repairs == (
         "1 self-loop(s) dropped.",
         "1 repeated edge entry dropped.",
         "2 edge(s) stored in one direction only were made undirected.",

@@ -1,0 +1,41 @@
+"""Counts of a graph: what `gclbench show dataset=NAME` prints of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gclbench.graph import Graph
+
+
+def degree(graph: Data) -> Tensor:
+    """Number of neighbours of each node (N), int64; a node is not its own neighbour."""
+    return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
+
+
+def describe_graph(graph: Graph) -> dict[str, Any]:
+    """Counts of a graph as plain values.
+
+    `graphs` (of a collection; absent for a single graph), `nodes`, `edges` (unordered pairs),
+    `features`, `classes` (0 without labels), `class_sizes` (items of each class, a list),
+    `unlabelled` (items without a label), `isolated` (nodes without an edge), `mean_degree`,
+    `max_degree`.
+    """
+    degrees = degree(graph)
+    labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
+    sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
+    return {
+        **({"graphs": graph.items} if graph.item_kind == "graphs" else {}),
+        "nodes": graph.num_nodes,
+        "edges": graph.edge_index.shape[1] // 2,
+        "features": graph.x.shape[1],
+        "classes": len(sizes),
+        "class_sizes": sizes,
+        "unlabelled": graph.items - labelled.numel(),
+        "isolated": int((degrees == 0).sum()),
+        "mean_degree": float(degrees.double().mean()),
+        "max_degree": int(degrees.max()),
+    }
