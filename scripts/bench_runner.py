@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.cli import main as gclbench
-from gclbench.config.validation import load, sweep
+from gclbench.config.overrides import sweep
+from gclbench.config.validation import load
 from gclbench.launch.plan import content_hash, expand
 from gclbench.launch.unit import specification
 from gclbench.machine.environment import device_name, versions
@@ -122,16 +123,10 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
 
 
 def _forget() -> None:
-    from gclbench.config import composition
-    from gclbench.config import validation as config
+    from gclbench.component import declared
+    from gclbench.config import composition, overrides
 
-    for cache in (
-        composition._hydra,
-        composition._together,
-        composition._values,
-        composition._entangled,
-        config._parsed,
-    ):
+    for cache in (composition._read_once, declared.in_source, declared._names, overrides._parsed):
         cache.cache_clear()
     runner.load.cache_clear()
 

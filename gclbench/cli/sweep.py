@@ -48,7 +48,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     options = parser.parse_args(argv)
 
     from gclbench.cli.run import launch, wrong
-    from gclbench.config.validation import ConfigErrors, sweep
+    from gclbench.config.overrides import ConfigErrors, sweep
     from gclbench.paper.missing import SEEDS
     from gclbench.paper.tables import UnknownTable, find_table
 

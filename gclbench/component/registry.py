@@ -225,6 +225,9 @@ KINDS: dict[str, Registry] = {
     "task": TASKS,
 }
 
+GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
+"""What a command chooses by name: the kinds of components, and where runs go."""
+
 
 def kind_of(name: str) -> str | None:
     """The kind that has a component called `name`, None if no kind has."""

@@ -16,8 +16,7 @@ from typing import Annotated, Any, Union
 from gclbench.component.registry import nearest
 
 LARGEST = 1e60
-"""Of a number that can be set: what records hold, since the squares of larger ones have no
-float."""
+"""The largest number that can be set. Records can hold its square and the like, as a float."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +62,16 @@ class OneOf:
 
 
 class Machine:
-    """Marks a setting of how a component computes on this machine and not of what: it is no part of
-    a run's identity."""
+    """Marks a setting of how a component computes on this machine, not of what it computes.
+
+    Such a setting is no part of a run's identity.
+    """
 
 
-class Later:
-    """Marks a setting that was added with a default that does what every run did before.
+class SameIdAtDefault:
+    """Marks a setting that was added after runs were recorded, and whose default does what they did.
 
-    At its default it is no part of a run's identity, so that records from before it are still those
-    of the same runs.
+    At its default it is no part of a run's identity, so those runs keep their ids.
     """
 
 
@@ -94,9 +94,9 @@ def defaults(cls: type) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in dataclasses.fields(cls):
         if field.default is not dataclasses.MISSING:
-            values[field.name] = _plain(field.default)
+            values[field.name] = plain(field.default)
         elif field.default_factory is not dataclasses.MISSING:
-            values[field.name] = _plain(field.default_factory())
+            values[field.name] = plain(field.default_factory())
         else:
             values[field.name] = None
     return values
@@ -105,20 +105,23 @@ def defaults(cls: type) -> dict[str, Any]:
 def values_of(component: Any) -> dict[str, Any]:
     """A component's hyper-parameters as plain, JSON-ready values."""
     return {
-        field.name: _plain(getattr(component, field.name))
+        field.name: plain(getattr(component, field.name))
         for field in dataclasses.fields(component)
     }
 
 
 def identity_of(component: Any) -> dict[str, Any]:
-    """The hyper-parameters that make a run what it is: `values_of` without the `Machine` ones, and
-    the `Later` ones at their default."""
+    """The hyper-parameters that make a run what it is.
+
+    These are `values_of` without the `Machine` ones, and without the `SameIdAtDefault` ones that are
+    at their default.
+    """
     kinds, usual = schema(type(component)), defaults(type(component))
     return {
         name: value
         for name, value in values_of(component).items()
         if not _is_marked(kinds[name], Machine)
-        and not (_is_marked(kinds[name], Later) and value == usual[name])
+        and not (_is_marked(kinds[name], SameIdAtDefault) and value == usual[name])
     }
 
 
@@ -241,5 +244,6 @@ def _bounded(value: float) -> float:
     return value
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: tuples become lists."""
+    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else value

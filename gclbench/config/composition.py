@@ -1,102 +1,119 @@
-"""From chosen names and settings to plain values: Hydra (1.3, composition only) merges the YAML of
-what is chosen.
+"""From chosen names and settings to the plain values of a run.
 
-Composing takes Hydra tens of milliseconds, so a sweep must not do it for every run. Three things
-are kept: what Hydra made of a choice of names; one composition per dataset and one per choice of
-everything else, which are put together where a dataset's YAML brings nothing but its own node; and
-settings that are plain values are written into the result instead of composed again.
+Each component is composed alone. Its values are, each over the one before:
+
+1. the defaults of its class (and its class's row of settings for the dataset);
+2. its YAML, `configs/KIND/NAME.yaml`, where it has one;
+3. the row of the chosen dataset in the YAML's table `paper`;
+4. the settings on the command line.
+
+A YAML is a flat mapping of settings. It may start from another one of its kind, from which it
+inherits values and table: `defaults: [grace, _self_]`. Hydra (1.3) merges the two.
+
+A method also says what it is run with unless the command says otherwise: `filter: gnnbp`,
+`negatives: nml`, in its YAML or its class (component/declared.py). A key with a dot, such as
+`mmix.variant: mo`, is a setting of another component and counts only where that one is chosen.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from hydra import compose, initialize_config_module
-from hydra.core.config_store import ConfigStore
-from hydra.core.override_parser.types import Override, OverrideType
-from omegaconf import OmegaConf
-
-from gclbench.component.settings import defaults
+from gclbench.component.declared import STATEMENTS, declared
+from gclbench.component.registry import GROUPS
 
 CONFIG_MODULE = "gclbench.configs"
 
-INTERPOLATION = re.compile(r"\$\{(?!paper:)")
-"""An interpolation other than the look-up in a paper's table: it may depend on any setting."""
+COMPONENTS = "components"
+"""Where in Hydra's composition the YAML of every component is put."""
 
-_one_at_a_time = threading.RLock()
-"""Hydra keeps its state in the process, and so does the resolver."""
-
-_offered: dict[tuple[str, str], dict[str, Any]] = {}
+_one_at_a_time = threading.Lock()
+"""Hydra keeps its state in the process."""
 
 
-def has_yaml(group: str, name: str) -> bool:
-    """Whether a component has a YAML file of its own."""
-    return files(CONFIG_MODULE).joinpath(group, f"{name}.yaml").is_file()
-
-
-def offer(group: str, name: str, cls: type) -> None:
-    """Gives Hydra a config of a component's defaults, for one without a YAML file."""
-    node = defaults(cls) if group == "task" else {"name": name, **defaults(cls)}
-    if _offered.get((group, name)) == node:
-        return
-    package = f"task.{name}" if group == "task" else group
-    ConfigStore.instance().store(
-        group=group, name=name, node=node, package=package, provider="gclbench"
-    )
-    _offered[group, name] = node
-    _hydra.cache_clear()
-    for derived in (_together, _entangled, _values):
-        derived.cache_clear()
-
-
-def composed(chosen: Sequence[Override], settings: Sequence[Override] = ()) -> dict[str, Any]:
+def composed(names: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Plain values of everything.
 
     Args:
-        chosen: names of groups (`method=dmat`), that exist. settings: of keys that exist
-            (`method.lr=1e-4`).
+        names: what the command chooses, `{"method": "dmat", "task": ["tsne"]}`; all of them exist.
+        settings: values of keys that exist, `{"method.lr": 1e-4}`.
 
     Raises:
-        HydraException, OmegaConfBaseException: when they cannot be composed.
+        OmegaConfBaseException: when a value refers to one that does not exist.
     """
-    names = tuple(str(override.input_line) for override in chosen)
-    with _one_at_a_time:
-        return _composed(names, settings)
+    values = {**nodes(all_names(names)), **_of_the_command()}
+    for key, value in settings.items():
+        _put(values, key, value)
+    return _resolved(values) if "${" in str(values) else copy.deepcopy(values)
 
 
-def _composed(names: tuple[str, ...], settings: Sequence[Override]) -> dict[str, Any]:
-    if all(_is_plain(setting) for setting in settings) and not _entangled(names):
-        values = copy.deepcopy(_values(names))
-        for setting in settings:
-            _put(values, setting.key_or_group, setting.value())
-        return values
-    return _looked_up(_hydra(*names, *(str(setting.input_line) for setting in settings)))
+def all_names(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of every kind: the command's, then those that its method states, then the usual
+    ones."""
+    usual = {kind: _command()[kind] for kind in GROUPS}
+    return {**usual, **stated_names(str(names.get("method", usual["method"]))), **names}
 
 
-def _is_plain(setting: Override) -> bool:
-    """Whether writing the value over the old one is all that composing with it would do."""
-    value = setting.value()
-    items = (
-        value
-        if isinstance(value, list)
-        else list(value.values())
-        if isinstance(value, dict)
-        else [value]
-    )
-    return (
-        setting.type in (OverrideType.CHANGE, OverrideType.FORCE_ADD)
-        and setting.package is None
-        and all(
-            item is None or (isinstance(item, (bool, int, float, str)) and "${" not in str(item))
-            for item in items
-        )
-    )
+def stated_names(method: str) -> dict[str, str]:
+    """The filter and the strategy for negatives that a method states: `{"negatives": "nml"}`.
+
+    Raises:
+        UnknownName: there is no such method.
+    """
+    said = declared(GROUPS["method"], method)
+    yaml = _yaml("method", method)
+    either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
+    return {kind: str(name) for kind, name in either.items() if name is not None}
+
+
+def nodes(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of components before the command's settings: `{"name": …, setting: value}` per
+    kind, and per name under `task`.
+
+    Args:
+        names: of any kinds; `task` has a name or a list of them.
+    """
+    found: dict[str, Any] = {kind: {} for kind in names}
+    built: list[tuple[str, str, dict[str, Any]]] = []
+    of_others: list[tuple[str, str, Any]] = []
+    for kind, name in _pairs(names):
+        node: dict[str, Any] = {} if kind == "task" else {"name": name}
+        for key, value in _settings(kind, name, str(names.get("dataset"))).items():
+            if "." in key:
+                of_others.append((kind, key, value))
+            else:
+                node[key] = value
+        if kind == "task":
+            found[kind][name] = node
+        else:
+            found[kind] = node
+        built.append((kind, name, node))
+    for by, key, value in of_others:
+        owner, _, setting = key.partition(".")
+        for kind, name, node in built:
+            if name == owner and kind != by:
+                node[setting] = value
+    return found
+
+
+def _pairs(names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for kind, chosen in names.items():
+        for name in chosen if isinstance(chosen, list) else [chosen]:
+            yield kind, str(name)
+
+
+def _settings(kind: str, name: str, dataset: str) -> dict[str, Any]:
+    """A component's settings on a dataset, and those that it makes to others."""
+    said = declared(GROUPS[kind], name)
+    yaml = _yaml(kind, name)
+    values = {key: value for key, value in yaml.items() if key not in STATEMENTS}
+    row = yaml.get("paper", {}).get(dataset, {})
+    return {**said.defaults, **said.paper.get(dataset, {}), **values, **row}
 
 
 def _put(values: dict[str, Any], key: str, value: Any) -> None:
@@ -106,57 +123,53 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
     values[leaf] = value
 
 
-@functools.lru_cache(maxsize=1024)
-def _entangled(names: tuple[str, ...]) -> bool:
-    """Whether some value is computed from others, so that a setting may change more than itself."""
-    return bool(INTERPOLATION.search(str(_together(names))))
+def _resolved(values: dict[str, Any]) -> dict[str, Any]:
+    """Every `${method.code}` replaced by the value it names."""
+    from omegaconf import OmegaConf
+
+    plain = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
+    assert isinstance(plain, dict)
+    return {str(key): value for key, value in plain.items()}
 
 
-@functools.lru_cache(maxsize=1024)
-def _values(names: tuple[str, ...]) -> dict[str, Any]:
-    return _looked_up(_together(names))
+def _of_the_command() -> dict[str, Any]:
+    """Keys that belong to no component, `seeds` and the like, and their usual values."""
+    return {key: value for key, value in _command().items() if key not in GROUPS}
 
 
-@functools.lru_cache(maxsize=1024)
-def _together(names: tuple[str, ...]) -> dict[str, Any]:
-    """The composition of a choice of names: of the dataset and of the rest, put together where the
-    one leaves the other alone."""
-    datasets = tuple(name for name in names if name.lstrip("+").startswith("dataset="))
-    rest = tuple(name for name in names if name not in datasets)
-    if not datasets or not rest:
-        return _hydra(*names)
-    alone = _hydra(*datasets)
-    if {**alone, "dataset": None} != {**_hydra(), "dataset": None}:
-        return _hydra(*names)
-    return {**_hydra(*rest), "dataset": alone["dataset"]}
+def _command() -> dict[str, Any]:
+    return {key: value for key, value in _read().items() if key != COMPONENTS}
 
 
-@functools.lru_cache(maxsize=256)
-def _hydra(*overrides: str) -> dict[str, Any]:
-    """What Hydra composes, its interpolations as they are; not to be changed by who gets it."""
+def _yaml(kind: str, name: str) -> dict[str, Any]:
+    """What the YAML of a component says, merged over that of its base; empty without a file."""
+    found: dict[str, Any] = _read()[COMPONENTS].get(kind, {}).get(name, {})
+    return found
+
+
+def _read() -> dict[str, Any]:
+    with _one_at_a_time:
+        return _read_once()
+
+
+@functools.cache
+def _read_once() -> dict[str, Any]:
+    """`configs/config.yaml`, and under `components` the YAML of every component, as plain values
+    with their interpolations as they are."""
+    from hydra import compose, initialize_config_module
+    from omegaconf import OmegaConf
+
+    additions = [
+        f"+{kind}@{COMPONENTS}.{kind}.{name}={name}" for kind in GROUPS for name in _files(kind)
+    ]
     with initialize_config_module(version_base="1.3", config_module=CONFIG_MODULE):
-        config = OmegaConf.to_container(compose("config", list(overrides)), resolve=False)
+        config = OmegaConf.to_container(compose("config", additions), resolve=False)
     assert isinstance(config, dict)
     return {str(key): value for key, value in config.items()}
 
 
-def _looked_up(composition: dict[str, Any]) -> dict[str, Any]:
-    """The composition with every `${paper:key,default}` looked up, and without the tables it came
-    from."""
-    config = OmegaConf.create(composition)
-    paper = OmegaConf.to_container(config.paper, resolve=True) if "paper" in config else {}
-    assert isinstance(paper, dict)
-    dataset = config.dataset.name
-
-    def from_paper(key: str, default: Any = None) -> Any:
-        for row in (paper.get(dataset, {}), paper.get("default", {})):
-            if key in row:
-                value = row[key]
-                return OmegaConf.create(value) if isinstance(value, list) else value
-        return default
-
-    OmegaConf.register_new_resolver("paper", from_paper, replace=True)
-    values = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(values, dict)
-    values.pop("paper", None)
-    return {str(key): value for key, value in values.items()}
+def _files(kind: str) -> list[str]:
+    """Names of a kind that have a YAML."""
+    folder = files(CONFIG_MODULE).joinpath(kind)
+    found = (path.name for path in folder.iterdir()) if folder.is_dir() else iter(())
+    return sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml"))

@@ -1,18 +1,17 @@
-"""What to say of a key that nothing chosen has."""
+"""What to say of a key, or of the id of a table or figure, that does not exist."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gclbench.component.registry import KINDS, LAUNCHERS, TASKS, Registry, nearest
-
-GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
-"""What is chosen by name: the kinds of components, and where runs go."""
+from gclbench.component.declared import declared
+from gclbench.component.registry import GROUPS, LAUNCHERS, TASKS, nearest
 
 CLOSER_THAN_THE_SAME_NAME = 0.85
-"""Likeness from which a key of the command is meant rather than a component's setting of exactly
-that name: `seed` is `seeds`."""
+"""From this likeness on, a key of the command is meant and not a component's setting of exactly the
+name that was typed: `seed` is `seeds`."""
 
 SYNONYMS = {
     "model": "method",
@@ -23,14 +22,14 @@ SYNONYMS = {
     "num_epochs": "epochs",
     "hidden_channels": "hidden",
 }
-"""What other libraries call our keys and settings."""
+"""Other libraries' names to ours."""
 
 
-def unknown_key(key: str, known: dict[str, Any]) -> str:
+def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     """The sentence for a key that nothing chosen has, with the likeliest intended one.
 
     Args:
-        known: every key that there is, `method.lr`, and its value.
+        known: every key that exists, such as `method.lr`, to its value.
     """
     if key == "seed":
         return (
@@ -68,7 +67,7 @@ def unknown_key(key: str, known: dict[str, Any]) -> str:
         having = [
             name
             for name in LAUNCHERS.names()
-            if leaf in getattr(LAUNCHERS.load(name), "__dataclass_fields__", {})
+            if leaf in declared(LAUNCHERS, name).defaults
         ]
         hint = (
             f" Did you mean launcher={' or launcher='.join(having)}, with that setting?"
@@ -78,3 +77,19 @@ def unknown_key(key: str, known: dict[str, Any]) -> str:
     if head in GROUPS and not family:
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
     return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
+
+
+def unknown_id(kind: str, name: str, known: Sequence[str]) -> str:
+    """The sentence for a table or figure that does not exist.
+
+    It names those of the same paper or number, or the nearest one, and all that exist.
+
+    Args:
+        kind: `table` or `figure`. known: ids, `PAPER/NUMBER`.
+    """
+    related = [each for each in known if name and name.lower() in each.split("/")]
+    guess = nearest(name, list(known))
+    likely = related or ([guess] if guess else [])
+    shown = " or ".join(f"'{each}'" for each in likely[:4]) + (", …" if len(likely) > 4 else "")
+    hint = f" Did you mean {shown}?" if likely else ""
+    return f"there is no {kind} '{name}'.{hint} Known {kind}s: {', '.join(known)}"

@@ -1,27 +1,23 @@
-"""From command-line overrides to a validated run: Hydra composes values, everything else is checked
-here.
+"""From a command's overrides to a validated run.
 
-Hydra (1.3, composition and overrides only) merges the YAML of the chosen datasets, filters,
-methods, negatives and tasks; component names are looked up in our registries, never by `_target_`.
-All errors of a command are found at once, each with what exists and what was probably meant.
+Composition gives the values (config/composition.py); here they are checked and become components.
+Components are looked up by name in our registries. All errors of a command are found at once, each
+with what exists and what was probably meant.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override
 from omegaconf.errors import OmegaConfBaseException
 
+from gclbench.component.declared import declared
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
-    KINDS,
+    GROUPS,
     LAUNCHERS,
     METHODS,
     NEGATIVES,
@@ -29,12 +25,10 @@ from gclbench.component.registry import (
     UnknownName,
 )
 from gclbench.component.settings import bind, identity_of
-from gclbench.config.composition import composed, has_yaml, offer
-from gclbench.config.suggestion import GROUPS, unknown_key
+from gclbench.config.composition import all_names, composed, stated_names
+from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.suggestion import unknown_key
 from gclbench.tracking import chosen
-
-OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
-"""Keys that a sweep has one value of."""
 
 NO_PART_OF_A_RUN = (
     "seeds",
@@ -51,23 +45,6 @@ NO_PART_OF_A_RUN = (
 """Keys that the command which repeats a run leaves out."""
 
 RERUN = ("never", "failed", "all")
-REMOVALS = {
-    "filter": "filter=none applies no filter",
-    "task": "task=[NAME,NAME] names the tasks to run",
-}
-"""What to write instead of `~KEY`."""
-
-
-class ConfigErrors(ValueError):
-    """Everything that is wrong with a command.
-
-    Attributes:
-        errors: one sentence each.
-    """
-
-    def __init__(self, errors: list[str]):
-        super().__init__("\n".join(errors))
-        self.errors = errors
 
 
 @dataclass(frozen=True)
@@ -112,56 +89,13 @@ def load(overrides: list[str]) -> Experiment:
         ConfigErrors: with every error found.
     """
     errors: list[str] = []
-    parsed = _parse(overrides, errors)
+    parsed = parse(overrides, errors)
     values, settings = _compose(parsed, errors)
     if errors and not settings:
-        # Only typed settings could be wrong besides, and checking takes the components and with
+        # Only typed settings could be wrong besides. To check them takes the components and with
         # them torch, which takes seconds.
         raise ConfigErrors(errors)
     return _validate(values, parsed, errors)
-
-
-def sweep(overrides: list[str]) -> list[list[str]]:
-    """The commands that `-m` stands for: `a=1,2 b=x,y` becomes four, the last key changing fastest.
-
-    Raises:
-        ConfigErrors: when an override cannot be read.
-    """
-    errors: list[str] = []
-    choices: list[list[str]] = []
-    for override in _parse(overrides, errors, allow_sweeps=True):
-        if not override.is_sweep_override():
-            choices.append([str(override.input_line)])
-            continue
-        if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
-            errors.append(
-                f"'{override.input_line}' names several values, and a sweep has one"
-                f" {override.key_or_group}"
-            )
-            continue
-        try:
-            choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
-        except HydraException as error:
-            errors.append(
-                f"'{override.input_line}' cannot be swept: {error}; write the values out, as in"
-                " KEY=A,B"
-            )
-            continue
-        if not choices[-1]:
-            errors.append(
-                f"'{override.input_line}' stands for no value at all, so there is nothing to run"
-            )
-    if errors:
-        raise ConfigErrors(errors)
-    return [list(combination) for combination in itertools.product(*choices)]
-
-
-def _swept(override: Override) -> list[str]:
-    """The values of a sweep, `dataset=glob(co*)` included."""
-    pattern = override.value()
-    if isinstance(pattern, Glob) and override.key_or_group in KINDS:
-        return pattern.filter(KINDS[override.key_or_group].names())
-    return list(override.sweep_string_iterator())
 
 
 def resolved(overrides: list[str]) -> dict[str, Any]:
@@ -171,101 +105,37 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
         ConfigErrors: when it cannot be composed; only `load` checks the values.
     """
     errors: list[str] = []
-    values, _ = _compose(_parse(overrides, errors), errors)
+    values, _ = _compose(parse(overrides, errors), errors)
     if errors:
         raise ConfigErrors(errors)
     return values
 
 
-@functools.lru_cache(maxsize=4096)
-def _parsed(text: str) -> Override:
-    """One override; a sweep repeats most of them in every command.
-
-    Raises:
-        HydraException: when it cannot be read.
-    """
-    return OverridesParser.create().parse_override(text)
-
-
-def _parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
-    """The overrides that can be read; notes text that is no override, removals, sweeps where none
-    are allowed, keys set twice."""
-    parsed: list[Override] = []
-    seen: dict[str, str] = {}
-    for text in overrides:
-        try:
-            override = _parsed(text)
-        except HydraException as error:
-            first = str(error).partition("\n")[0]
-            hint = (
-                "quote brackets, commas and quotes that belong to a value"
-                if "=" in text
-                else "overrides are KEY=VALUE"
-            )
-            errors.append(f"cannot read '{text}': {first}; {hint} (`gclbench --help` has examples)")
-            continue
-        if not override.key_or_group:
-            errors.append(
-                f"'{text}' names no key; overrides are KEY=VALUE (`gclbench --help` has examples)"
-            )
-            continue
-        if override.is_delete():
-            advice = REMOVALS.get(override.key_or_group, "KEY=VALUE sets another value")
-            errors.append(f"'{text}' removes a setting, and every run needs all of them; {advice}")
-            continue
-        if override.is_sweep_override() and not allow_sweeps:
-            errors.append(_not_swept(override))
-            continue
-        before = seen.setdefault(override.key_or_group, text)
-        if before != text:
-            errors.append(
-                f"'{override.key_or_group}' is set twice, by '{before}' and '{text}'; leave one of"
-                " them out"
-            )
-            continue
-        parsed.append(override)
-    return parsed
-
-
-def _not_swept(override: Override) -> str:
-    """What to write instead of several values where there is no sweep."""
-    text, key = str(override.input_line), override.key_or_group
-    if key.partition(".")[0] in OF_THE_COMMAND:
-        return f"'{text}' names several values, and a command has one {key}"
-    if key == "seeds":
-        # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
-        return (
-            f"'{text}' names several values; seeds of one command are a list:"
-            f" seeds=[{text.partition('=')[2]}]"
-        )
-    return (
-        f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written"
-        " [a,b]."
-    )
-
-
-def _compose(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], list[Override]]:
-    """The values of those overrides that are right, and which of these are settings; notes what is
-    wrong with the others.
+def _compose(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
+    """The values of those overrides that are right, and whether any of these is a setting; notes
+    what is wrong with the others.
 
     Raises:
         ConfigErrors: with all errors so far, when nothing can be composed.
     """
+    names: dict[str, Any] = {}
     wrong: set[str] = set()
-    chosen: list[Override] = []
     for override in parsed:
         kind = override.key_or_group
         if kind in GROUPS:
             found = _name_errors(override)
             errors += found
-            wrong |= {kind} if found else set()
-            chosen += [] if found else [override]
+            if found:
+                wrong.add(kind)
+            else:
+                names[kind] = override.value()
     if "method" in wrong:
         # The method chooses these, so nothing can be said about their settings.
         wrong |= {"filter", "negatives"}
-    values = _composed(chosen, [], errors)
+    _check_stated(names, errors)
+    values = _composed(names, {}, errors)
     known = _flat(values)
-    kept: list[Override] = []
+    settings: dict[str, Any] = {}
     for override in parsed:
         key = override.key_or_group
         kind = key.partition(".")[0]
@@ -274,24 +144,23 @@ def _compose(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any],
         if kind in GROUPS and key == f"{kind}.name":
             errors.append(f"'{key}' cannot be set; choose a {kind} with {kind}=NAME")
         elif key in known:
-            kept.append(override)
+            settings[key] = override.value()
         else:
             errors.append(unknown_key(key, known))
-    return _composed(chosen, kept, errors) if kept else values, kept
+    return _composed(names, settings, errors) if settings else values, bool(settings)
 
 
 def _composed(
-    chosen: list[Override], settings: list[Override], errors: list[str]
+    names: dict[str, Any], settings: dict[str, Any], errors: list[str]
 ) -> dict[str, Any]:
     try:
-        return composed(chosen, settings)
-    except (HydraException, OmegaConfBaseException) as error:
+        return composed(names, settings)
+    except OmegaConfBaseException as error:
         raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
 
 
 def _name_errors(override: Override) -> list[str]:
-    """What is wrong with a choice such as `method=NAME`; a component without a YAML of its own gets
-    its class's defaults."""
+    """What is wrong with a choice such as `method=NAME`."""
     kind, value = override.key_or_group, override.value()
     known = f"Known: {', '.join(GROUPS[kind].names())}"
     if isinstance(value, list) and kind != "task":
@@ -304,22 +173,33 @@ def _name_errors(override: Override) -> list[str]:
     ]
     if not names or (isinstance(value, list) and len(names) < len(value)):
         return [f"'{override.input_line}' does not name a {kind}. {known}"]
-    errors = []
-    for name in names:
-        try:
-            entry = GROUPS[kind].check(name)
-            if not entry.builtin or not has_yaml(kind, name):
-                offer(kind, name, GROUPS[kind].load(name))
-        except UnknownName as error:
-            errors.append(str(error))
-        except (
-            Exception
-        ) as error:  # whatever the code of another package raises while it is imported
-            errors.append(
-                f"{kind} '{name}' of {entry.origin} cannot be loaded: {type(error).__name__}:"
-                f" {error}"
-            )
-    return errors
+    return [error for name in names if (error := _unusable(kind, name))]
+
+
+def _unusable(kind: str, name: str) -> str:
+    """Why there is no such component, or none that can be loaded; empty where all is well."""
+    try:
+        declared(GROUPS[kind], name)
+    except UnknownName as error:
+        return str(error)
+    except Exception as error:  # whatever the code of another package raises while it is imported
+        return (
+            f"{kind} '{name}' of {GROUPS[kind].check(name).origin} cannot be loaded:"
+            f" {type(error).__name__}: {error}"
+        )
+    return ""
+
+
+def _check_stated(names: dict[str, Any], errors: list[str]) -> None:
+    """Raises ConfigErrors where the method states a filter or a strategy that cannot be used."""
+    method = all_names(names)["method"]
+    found = [
+        f"method '{method}' states {kind}={name} for itself: {error}"
+        for kind, name in stated_names(method).items()
+        if kind not in names and (error := _unusable(kind, name))
+    ]
+    if found:
+        raise ConfigErrors([*errors, *found])
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

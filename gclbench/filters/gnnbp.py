@@ -52,7 +52,7 @@ class GnnBP:
     version: ClassVar[str] = "1"
 
     alpha: Annotated[float, Range(above=0, most=1)] = 0.1
-    rrz: Annotated[float, Range(least=0, most=1)] = 0.5
+    rrz: Annotated[float, Range(least=0, most=1)] = 0.4
     r_max: Positive = 1e-5
     self_loops: bool = True
     solver: Annotated[str, OneOf("auto", "push", "series", "chebyshev")] = "auto"

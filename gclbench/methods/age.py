@@ -14,7 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, Fraction, Later, OneOf, Positive, Range
+from gclbench.component.settings import Count, Fraction, OneOf, Positive, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.methods.clusters import number_of_clusters
@@ -64,7 +64,7 @@ class Age(Trained):
     lower_end: Fraction = 0.5
     clusters: Count | None = None
     n_init: Count = 10
-    epoch_by: Annotated[str, OneOf("clusters", "validation"), Later()] = "clusters"
+    epoch_by: Annotated[str, OneOf("clusters", "validation"), SameIdAtDefault()] = "clusters"
 
     def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
         return AgeModel(self, graph, rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.two_view import TwoView
@@ -11,4 +12,9 @@ from gclbench.methods.two_view import TwoView
 @METHODS.register("augcl")
 @dataclass(frozen=True)
 class AugclMethod(TwoView):
-    """AUGCL: GRACE's views and encoder, negatives weighted by the uncertainty of their affinity from half of the training on."""
+    """AUGCL: GRACE whose negatives are weighted by the uncertainty of their affinity.
+
+    The weighting starts after half of the training.
+    """
+
+    negatives: ClassVar[str] = "augcl"

@@ -46,14 +46,14 @@ class Bgrl(Trained):
         "it predicts a node's embedding from its other view and has no negatives at all"
     )
 
-    epochs: Annotated[int, Range(least=0)] = 10000
+    epochs: Annotated[int, Range(least=0)] = 1000
     warmup: Fraction = 0.1
     lr: Positive = 5e-4
     weight_decay: NonNegative = 1e-5
-    architecture: tuple[Count, ...] = (256, 128)
+    architecture: tuple[Count, ...] = (512, 256)
     predictor: Count = 512
     momentum: Fraction = 0.99
-    edge_drop: tuple[Fraction, ...] = (0.5, 0.4)
+    edge_drop: tuple[Fraction, ...] = (0.2, 0.3)
     feature_drop: tuple[Fraction, ...] = (0.2, 0.1)
     normalize_features: bool = True
 

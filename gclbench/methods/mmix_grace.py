@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.grace import Grace
@@ -11,4 +12,9 @@ from gclbench.methods.grace import Grace
 @METHODS.register("mmix_grace")
 @dataclass(frozen=True)
 class MmixGrace(Grace):
-    """M-Mix (mp) on GRACE: two corrupted views, one of which is mixed with learned shares and the diversity loss."""
+    """M-Mix (mp) on GRACE: one of two corrupted views is mixed.
+
+    The shares are learned, with the diversity loss.
+    """
+
+    negatives: ClassVar[str] = "mmix"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.mvgrl import Mvgrl
@@ -11,4 +12,9 @@ from gclbench.methods.mvgrl import Mvgrl
 @METHODS.register("mmix_mo")
 @dataclass(frozen=True)
 class MmixMo(Mvgrl):
-    """M-Mix (mo): MVGRL whose graph view is mixed: similarity-based shares and a fixed one for the node itself."""
+    """M-Mix (mo): MVGRL whose graph view is mixed with shares that follow similarity.
+
+    The node itself has a fixed share.
+    """
+
+    negatives: ClassVar[str] = "mmix"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.mvgrl import Mvgrl
@@ -12,3 +13,5 @@ from gclbench.methods.mvgrl import Mvgrl
 @dataclass(frozen=True)
 class MmixMp(Mvgrl):
     """M-Mix (mp): MVGRL whose graph view is mixed: learned shares and the diversity loss."""
+
+    negatives: ClassVar[str] = "mmix"

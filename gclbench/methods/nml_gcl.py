@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.grace import Grace
@@ -11,4 +12,6 @@ from gclbench.methods.grace import Grace
 @METHODS.register("nml_gcl")
 @dataclass(frozen=True)
 class NmlGcl(Grace):
-    """NML-GCL: GRACE's views with a network that learns the weights of the negatives (its settings are GRACE's but for the values)."""
+    """NML-GCL: GRACE with a network that learns the weights of the negatives."""
+
+    negatives: ClassVar[str] = "nml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gclbench.component.registry import METHODS
 from gclbench.methods.gca import Gca
@@ -11,4 +12,9 @@ from gclbench.methods.gca import Gca
 @METHODS.register("progcl")
 @dataclass(frozen=True)
 class Progcl(Gca):
-    """ProGCL: GCA whose negatives are weighted (or mixed) by how probably they are true ones."""
+    """ProGCL: GCA whose negatives are weighted (or mixed) by how probably they are true ones.
+
+    `negatives=progcl_mix` mixes them.
+    """
+
+    negatives: ClassVar[str] = "progcl_weight"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gclbench.config.suggestion import unknown_id
 from gclbench.paper.columns import Column
 from gclbench.paper.matrix import ID as MATRIX
 from gclbench.paper.papers.contrast import STRATEGY_TABLES
@@ -13,7 +14,6 @@ from gclbench.paper.papers.dmat import DMAT_TABLES
 from gclbench.paper.papers.mmix import ICLR_TABLES, KDD_TABLES
 from gclbench.paper.papers.nml import NML_TABLES
 from gclbench.paper.table_definition import Definition
-from gclbench.paper.unknown_id import unknown_id
 
 __all__ = ["NOT_BUILT", "TABLES", "Column", "Definition", "UnknownTable", "column_of", "find_table"]
 

@@ -8,7 +8,8 @@ import pytest
 
 from gclbench.component.registry import DATASETS, KINDS
 from gclbench.component.settings import schema
-from gclbench.config.validation import ConfigErrors, load, sweep
+from gclbench.config.overrides import ConfigErrors, sweep
+from gclbench.config.validation import load
 
 
 def errors_of(*command: str) -> list[str]:

@@ -408,7 +408,8 @@ def test_settings_that_are_no_numbers_are_in_no_sweep() -> None:
 def test_every_command_composes_and_makes_records_that_the_figure_takes() -> None:
     """Hydra composes every run; its settings, as a record with metrics, fill every panel."""
     from gclbench.component.settings import identity_of
-    from gclbench.config.validation import load, sweep
+    from gclbench.config.overrides import sweep
+    from gclbench.config.validation import load
 
     for figure in FIGURES.values():
         if figure.id == "dmat/2":

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gclbench.config.suggestion import unknown_id
 from gclbench.paper.figures import captions, hardness, maps, scale, sweeps, training
 from gclbench.paper.figures.definition import Figure
 from gclbench.paper.figures.panels import Content
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
-from gclbench.paper.unknown_id import unknown_id
 from gclbench.records import write_atomically
 
 if TYPE_CHECKING:

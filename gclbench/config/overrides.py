@@ -1,0 +1,160 @@
+"""The words of a command as overrides, and what a sweep of them stands for.
+
+Hydra's grammar reads each word: `method=dmat`, `method.lr=1e-4`, `seeds=[3,7]`; several values,
+`a=1,2`, are a sweep.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override
+from hydra.errors import HydraException
+
+from gclbench.component.registry import GROUPS, KINDS
+
+OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
+"""Keys that a sweep has one value of."""
+
+REMOVALS = {
+    "filter": "filter=none applies no filter",
+    "task": "task=[NAME,NAME] names the tasks to run",
+}
+"""What to write instead of `~KEY`."""
+
+
+class ConfigErrors(ValueError):
+    """Everything that is wrong with a command.
+
+    Attributes:
+        errors: one sentence each.
+    """
+
+    def __init__(self, errors: list[str]):
+        super().__init__("\n".join(errors))
+        self.errors = errors
+
+
+def sweep(overrides: list[str]) -> list[list[str]]:
+    """The commands that `-m` stands for: `a=1,2 b=x,y` becomes four, the last key changing fastest.
+
+    Raises:
+        ConfigErrors: when an override cannot be read.
+    """
+    errors: list[str] = []
+    choices: list[list[str]] = []
+    for override in parse(overrides, errors, allow_sweeps=True):
+        if not override.is_sweep_override():
+            choices.append([str(override.input_line)])
+            continue
+        if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
+            errors.append(
+                f"'{override.input_line}' names several values, and a sweep has one"
+                f" {override.key_or_group}"
+            )
+            continue
+        try:
+            choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
+        except HydraException as error:
+            errors.append(
+                f"'{override.input_line}' cannot be swept: {error}; write the values out, as in"
+                " KEY=A,B"
+            )
+            continue
+        if not choices[-1]:
+            errors.append(
+                f"'{override.input_line}' stands for no value at all, so there is nothing to run"
+            )
+    if errors:
+        raise ConfigErrors(errors)
+    return [list(combination) for combination in itertools.product(*choices)]
+
+
+def _swept(override: Override) -> list[str]:
+    """The values of a sweep, `dataset=glob(co*)` included."""
+    pattern = override.value()
+    if isinstance(pattern, Glob) and override.key_or_group in KINDS:
+        return pattern.filter(KINDS[override.key_or_group].names())
+    return list(override.sweep_string_iterator())
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> Override:
+    """One override; a sweep repeats most of them in every command.
+
+    Raises:
+        HydraException: when it cannot be read.
+    """
+    return OverridesParser.create().parse_override(text)
+
+
+def parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
+    """The overrides that can be read.
+
+    Args:
+        errors: gets a sentence for each of the others: text that is no override, a removal, several
+            values where there is no sweep, a key that is set twice.
+    """
+    parsed: list[Override] = []
+    seen: dict[str, str] = {}
+    for text in overrides:
+        try:
+            override = _parsed(text)
+        except HydraException as error:
+            first = str(error).partition("\n")[0]
+            hint = (
+                "quote brackets, commas and quotes that belong to a value"
+                if "=" in text
+                else "overrides are KEY=VALUE"
+            )
+            errors.append(f"cannot read '{text}': {first}; {hint} (`gclbench --help` has examples)")
+            continue
+        found = _error(override, text, allow_sweeps)
+        before = seen.setdefault(override.key_or_group, text) if found is None else text
+        if before != text:
+            found = (
+                f"'{override.key_or_group}' is set twice, by '{before}' and '{text}'; leave one of"
+                " them out"
+            )
+        if found is None:
+            parsed.append(override)
+        else:
+            errors.append(found)
+    return parsed
+
+
+def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
+    """What is wrong with an override that can be read."""
+    key = override.key_or_group
+    if not key:
+        return f"'{text}' names no key; overrides are KEY=VALUE (`gclbench --help` has examples)"
+    if override.is_delete():
+        advice = REMOVALS.get(key, "KEY=VALUE sets another value")
+        return f"'{text}' removes a setting, and every run needs all of them; {advice}"
+    if override.package is not None or (
+        key in GROUPS and (override.is_add() or override.is_force_add())
+    ):
+        several = ", and task=[NAME,NAME] several" if key == "task" else ""
+        return f"'{text}' has a sign that gclbench does not use; {key}=NAME chooses one{several}"
+    if override.is_sweep_override() and not allow_sweeps:
+        return _not_swept(override)
+    return None
+
+
+def _not_swept(override: Override) -> str:
+    """What to write instead of several values where there is no sweep."""
+    text, key = str(override.input_line), override.key_or_group
+    if key.partition(".")[0] in OF_THE_COMMAND:
+        return f"'{text}' names several values, and a command has one {key}"
+    if key == "seeds":
+        # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
+        return (
+            f"'{text}' names several values; seeds of one command are a list:"
+            f" seeds=[{text.partition('=')[2]}]"
+        )
+    return (
+        f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written"
+        " [a,b]."
+    )
