@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sweep_of_eight import ROOT, SWEEP, at_work, finish, local, metrics, records, start, wait_until
+from sweep_of_eight import (
+    PATIENCE,
+    ROOT,
+    SWEEP,
+    at_work,
+    finish,
+    local,
+    metrics,
+    records,
+    start,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slurm
 
@@ -43,7 +54,11 @@ def slurm() -> Iterator[Slurm]:
             else [command[0]]
         )
         answer = subprocess.run(
-            [*program, *command[1:]], env=variables, capture_output=True, text=True, timeout=120
+            [*program, *command[1:]],
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
         assert answer.returncode == 0, f"{command}: {answer.stdout}{answer.stderr}"
         return answer.stdout.strip()
@@ -75,7 +90,7 @@ def test_eight_runs_through_a_preemption_and_a_node_failure(slurm: Slurm, tmp_pa
     )
     process = start(tmp_path, *SWEEP, *settings, SLURM_CONF=f"{FOLDER}/slurm.conf")
     try:
-        wait_until(lambda: at_work(tmp_path), 120, "a training")
+        wait_until(lambda: at_work(tmp_path), "a training")
         victim = slurm("squeue", "-h", "-r", "-t", "R", "-o", "%i").split()[0]
         # As Slurm does before it takes a job's place away. scancel itself may go on trying until
         # the job is back: it is not waited for.
@@ -85,12 +100,11 @@ def test_eight_runs_through_a_preemption_and_a_node_failure(slurm: Slurm, tmp_pa
         ) as cancel:
             wait_until(
                 lambda: "PENDING" in slurm("squeue", "-h", "-r", "-j", victim, "-o", "%T"),
-                60,
                 "the requeue",
             )
             cancel.kill()
         before = set(records(tmp_path))
-        wait_until(lambda: at_work(tmp_path), 120, "another training")
+        wait_until(lambda: at_work(tmp_path), "another training")
         # As when the power goes: daemon and jobs are killed.
         slurm("slurm_local", "down")
         assert len(records(tmp_path)) < 8
@@ -133,7 +147,7 @@ def test_handed_over_preempted_by_another_job_shown_and_cancelled(
             "jobs"
         ]
     )
-    wait_until(lambda: training(tmp_path), 120, "the training")
+    wait_until(lambda: training(tmp_path), "the training")
     urgent = slurm(
         "sbatch",
         "--parsable",
@@ -142,28 +156,25 @@ def test_handed_over_preempted_by_another_job_shown_and_cancelled(
         "--output=/dev/null",
         "--wrap=sleep 1",
     )
-    wait_until(
-        lambda: "PENDING" in slurm("squeue", "-h", "-j", job, "-o", "%T"), 60, "the preemption"
-    )
+    wait_until(lambda: "PENDING" in slurm("squeue", "-h", "-j", job, "-o", "%T"), "the preemption")
     assert list(tmp_path.glob("runs/*/checkpoint.pt")) and not records(tmp_path)
     wait_until(
         lambda: "COMPLETED" in slurm("squeue", "-h", "-t", "all", "-j", urgent, "-o", "%T"),
-        60,
         "the other job",
     )
-    wait_until(lambda: training(tmp_path), 120, "the training's second attempt")
+    wait_until(lambda: training(tmp_path), "the training's second attempt")
     with start(tmp_path, "status", sweep, **conf) as shown:
-        assert "running" in shown.communicate(timeout=60)[0]
+        assert "running" in shown.communicate(timeout=PATIENCE)[0]
     out, _ = finish(start(tmp_path, "cancel", sweep, **conf))
     assert "1 jobs told to end" in out
-    wait_until(lambda: job not in slurm("squeue", "-h", "-o", "%i").split(), 60, "the end")
+    wait_until(lambda: job not in slurm("squeue", "-h", "-o", "%i").split(), "the end")
 
 
 def test_options_that_this_slurm_refuses(slurm: Slurm, tmp_path: Path) -> None:
     with start(
         tmp_path, "launcher=slurm", "launcher.partition=urgnt", SLURM_CONF=f"{FOLDER}/slurm.conf"
     ) as process:
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
     assert (
         process.returncode == 1
         and "Partitions: normal, urgent. Did you mean launcher.partition=urgent?" in err
