@@ -25,7 +25,8 @@ from sweep_of_eight import (
 
 pytestmark = pytest.mark.slurm
 
-FOLDER = "/tmp/gclbench-slurm-test"
+FOLDER = os.environ.get("SLURM_LOCAL", "/tmp/gclbench-slurm-test")
+PORT = os.environ.get("SLURM_LOCAL_PORT", "17817")
 Slurm = Callable[..., str]
 
 
@@ -41,7 +42,7 @@ def slurm() -> Iterator[Slurm]:
     variables = {
         **os.environ,
         "SLURM_LOCAL": FOLDER,
-        "SLURM_LOCAL_PORT": "17817",
+        "SLURM_LOCAL_PORT": PORT,
         "SLURM_LOCAL_CPUS": "2",
         "GRACE_S": "15",
     }
