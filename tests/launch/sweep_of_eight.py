@@ -105,11 +105,11 @@ def at_work(folder: Path) -> dict[str, int]:
     return found
 
 
-def kill_one_at_work(folder: Path) -> str:
-    """Kills (SIGKILL) the process of one run in the middle of its training; the id of the run.
+def stop_one_at_work(folder: Path) -> tuple[str, int]:
+    """Stops (SIGSTOP) the process of one run in the middle of its training; run id and process id.
 
-    The process is stopped first: a run that ends by itself at that moment is left alone, and
-    another one is taken.
+    What is stopped has a checkpoint and no record, and stays so. A run that ends by itself at that
+    moment is left alone, and another one is taken.
     """
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
@@ -117,8 +117,7 @@ def kill_one_at_work(folder: Path) -> str:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
                 if at_work(folder).get(run_id) == pid:
-                    os.kill(pid, signal.SIGKILL)
-                    return run_id
+                    return run_id, pid
                 os.kill(pid, signal.SIGCONT)
         time.sleep(0.05)
     raise AssertionError(f"no run in the middle of its training within {PATIENCE} s")

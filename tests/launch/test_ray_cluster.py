@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,11 @@ from sweep_of_eight import (
     SWEEP,
     at_work,
     finish,
-    kill_one_at_work,
     local,
     metrics,
     records,
     start,
+    stop_one_at_work,
     wait_until,
 )
 
@@ -35,7 +37,8 @@ def test_eight_runs_one_of_whose_workers_is_killed(tmp_path: Path) -> None:
     expected = local()
     process = start(tmp_path, *SWEEP, "launcher=ray", "checkpoint_every=0.2")
     try:
-        killed = kill_one_at_work(tmp_path)
+        killed, pid = stop_one_at_work(tmp_path)
+        os.kill(pid, signal.SIGKILL)
         _, err = finish(process)
     finally:
         process.kill()
@@ -67,7 +70,7 @@ def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Pat
                 lambda: at_work(tmp_path) and len(records(tmp_path)) == 1,
                 "a training, and the end of the other",
             )
-            assert kill_one_at_work(tmp_path) not in records(tmp_path)
+            os.kill(stop_one_at_work(tmp_path)[1], signal.SIGKILL)
             _, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
