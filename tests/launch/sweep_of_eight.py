@@ -7,6 +7,7 @@ import contextlib
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,10 @@ SWEEP = (
     "seeds=4",
 )
 """Some seconds per run: long enough to be caught in the middle."""
+
+PATIENCE = 300.0
+"""Seconds that anything may take on a slow machine that is busy with other work. No test is about
+speed: what does not come within this time does not come at all."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -53,7 +58,7 @@ def start(folder: Path, *arguments: str, **variables: str) -> subprocess.Popen[s
     )
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 300) -> tuple[str, str]:
+def finish(process: subprocess.Popen[str], seconds: float = 2 * PATIENCE) -> tuple[str, str]:
     """Output and messages of a process that must end well."""
     try:
         out, err = process.communicate(timeout=seconds)
@@ -87,18 +92,39 @@ def local() -> dict[str, dict[str, float]]:
     return found
 
 
-def at_work(folder: Path) -> list[int]:
-    """Process ids of runs that are in the middle of their training and have written a checkpoint;
-    needs a short `checkpoint_every`."""
-    found = []
+def at_work(folder: Path) -> dict[str, int]:
+    """Process id by run id of the runs that are in the middle of their training and have written
+    a checkpoint; needs a short `checkpoint_every`."""
+    found = {}
     for path in folder.glob("runs/*/checkpoint.pt"):
+        if path.with_name("record.json").exists():
+            continue
         with contextlib.suppress(OSError, ValueError):
-            found.append(int(json.loads(path.with_name("running.json").read_text())["pid"]))
+            running = json.loads(path.with_name("running.json").read_text())
+            found[path.parent.name] = int(running["pid"])
     return found
 
 
-def wait_until(condition: Callable[[], object], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
+def stop_one_at_work(folder: Path) -> tuple[str, int]:
+    """Stops (SIGSTOP) the process of one run in the middle of its training; run id and process id.
+
+    What is stopped has a checkpoint and no record, and stays so. A run that ends by itself at that
+    moment is left alone, and another one is taken.
+    """
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for run_id, pid in at_work(folder).items():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+                if at_work(folder).get(run_id) == pid:
+                    return run_id, pid
+                os.kill(pid, signal.SIGCONT)
+        time.sleep(0.05)
+    raise AssertionError(f"no run in the middle of its training within {PATIENCE} s")
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE} s"
         time.sleep(0.1)

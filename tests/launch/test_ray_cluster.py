@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
 import pytest
-from sweep_of_eight import SWEEP, at_work, finish, local, metrics, records, start, wait_until
+from sweep_of_eight import (
+    PATIENCE,
+    SWEEP,
+    at_work,
+    finish,
+    local,
+    metrics,
+    records,
+    start,
+    stop_one_at_work,
+    wait_until,
+)
 
 pytestmark = pytest.mark.ray
+
+UNIT = re.compile(r"dmat_i · digits · seed (?P<seed>\d) · clustering: ok \((?P<done>\d) of 8\)")
+RAYS_OWN = re.compile(r"^\s*(\(raylet|\(\w+ pid=|\[?\d{4}-\d\d-\d\d[ T]|Traceback)", re.MULTILINE)
+"""How lines of Ray begin: with the name of its daemon, the process of a worker, or a date."""
 
 
 @pytest.fixture(autouse=True)
@@ -21,20 +37,22 @@ def test_eight_runs_one_of_whose_workers_is_killed(tmp_path: Path) -> None:
     expected = local()
     process = start(tmp_path, *SWEEP, "launcher=ray", "checkpoint_every=0.2")
     try:
-        wait_until(lambda: at_work(tmp_path), 120, "a training")
-        os.kill(at_work(tmp_path)[0], signal.SIGKILL)
-        out, err = finish(process)
+        killed, pid = stop_one_at_work(tmp_path)
+        os.kill(pid, signal.SIGKILL)
+        _, err = finish(process)
     finally:
         process.kill()
     assert metrics(tmp_path) == expected
-    assert any(record.fit.get("resumed") for record in records(tmp_path).values()), (
+    assert records(tmp_path)[killed].fit.get("resumed"), (
         "the killed run did not go on from its checkpoint"
     )
-    # One line per unit, and none of Ray's own.
-    lines = err.splitlines()
-    assert len(lines) == 8 and all(
-        line.startswith("dmat_i · digits · seed ") and "clustering: ok (" in line for line in lines
-    ), err
+    # Each unit is told once, the killed one too, as it ended, in the order of the ends.
+    told = [UNIT.fullmatch(line) for line in err.splitlines() if line.startswith("dmat_i · ")]
+    assert None not in told, err
+    assert sorted(match["seed"] for match in told) == sorted("0123" * 2), err
+    assert [match["done"] for match in told] == list("12345678"), err
+    # Ray's own warnings and its workers' output stay out of it.
+    assert not RAYS_OWN.search(err), err
 
 
 def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Path) -> None:
@@ -50,11 +68,10 @@ def test_a_unit_whose_workers_die_is_recorded_and_the_others_go_on(tmp_path: Pat
         try:
             wait_until(
                 lambda: at_work(tmp_path) and len(records(tmp_path)) == 1,
-                120,
                 "a training, and the end of the other",
             )
-            os.kill(at_work(tmp_path)[0], signal.SIGKILL)
-            _, err = process.communicate(timeout=120)
+            os.kill(stop_one_at_work(tmp_path)[1], signal.SIGKILL)
+            _, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     killed, other = sorted(records(tmp_path).values(), key=lambda record: record.status)
@@ -73,13 +90,13 @@ def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
     )
     with start(tmp_path, "-m", *command, "checkpoint_every=0.2") as process:
         try:
-            wait_until(lambda: at_work(tmp_path), 120, "a training")
+            wait_until(lambda: at_work(tmp_path), "a training")
             (sweep,) = (path.name for path in tmp_path.glob("runs/sweeps/*"))
             out, _ = finish(start(tmp_path, "status", sweep))
             assert "units running, " in out and "left undone" not in out
             out, _ = finish(start(tmp_path, "cancel", sweep))
             assert "1 jobs told to end" in out
-            _, err = process.communicate(timeout=120)
+            _, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert (
@@ -92,7 +109,7 @@ def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
 
 def test_more_than_there_is(tmp_path: Path) -> None:
     with start(tmp_path, "task=clustering", "launcher=ray", "launcher.cpus=1000") as process:
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert (
         process.returncode == 1
         and "a unit asks for 1000 CPUs (launcher.cpus), the largest node has" in err
