@@ -20,6 +20,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ def ids() -> Iterator[str]:
     from gclbench.launch.unit import specification
 
     found = _runs(_working())
+    same = older = 0
     for record in found.values():
         words = shlex.split(record["command"])[1:]
         task = next(word for word in words if word.startswith("task=")).removeprefix("task=")
@@ -94,9 +96,24 @@ def ids() -> Iterator[str]:
         spec = specification(
             experiment, name, record["spec"]["seed"], record["spec"]["dataset_hash"]
         )
-        if spec.id != record["id"]:
+        if spec.id == record["id"]:
+            same += 1
+        elif _older(record["spec"], asdict(spec)):
+            older += 1
+        else:
             yield f"{record['id']} is {spec.id} now: {record['command']} ({task})"
-    print(f"{len(found)} ids made again")
+    print(f"{same} of {len(found)} ids are the same; {older} records are older than a setting")
+
+
+def _older(recorded: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether a spec lacks settings that exist now, and agrees in all others."""
+    for key, value in recorded.items():
+        if isinstance(value, dict) and isinstance(now.get(key), dict):
+            if not _older(value, now[key]):
+                return False
+        elif json.loads(json.dumps(now.get(key))) != value:
+            return False
+    return True
 
 
 def train(store: str) -> Iterator[str]:
