@@ -31,7 +31,7 @@ def name(path: Path) -> str:
 
 def prose(text: str) -> str:
     """The text without fenced blocks."""
-    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(path: Path) -> set[str]:
