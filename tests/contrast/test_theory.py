@@ -14,6 +14,7 @@ from gclbench.contrast.objectives import labelled_tuple, labelled_two_view, mult
 from gclbench.negatives.augcl import weighted_nce
 from gclbench.negatives.mmix import Mmix
 from gclbench.negatives.strategy import Pair
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 
 
@@ -138,7 +139,7 @@ def shares_of(variant: str, z: Tensor) -> Tensor:
         with torch.no_grad():
             for projection in (negatives.query, negatives.key):
                 projection.weight.copy_(torch.eye(width, dtype=torch.float64))
-    rows = negatives.shares(Pair(z, z, 1.0, 1, 1))
+    rows = negatives.report(Pair(z, (z,), 1.0, Step(1, 1))).mixture
     assert rows is not None
     return rows(0, len(z))
 

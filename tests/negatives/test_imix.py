@@ -14,6 +14,7 @@ from gclbench.config.validation import ConfigErrors, load
 from gclbench.graph import Unsupported
 from gclbench.negatives.imix import Imix, ImixNegatives
 from gclbench.negatives.strategy import Pair, RowMixture
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 
 CPU = torch.device("cpu")
@@ -29,7 +30,7 @@ def made(alpha: float = 1.0, seed: int = 0, nodes: int = NODES) -> ImixNegatives
 def pair_of(**changes: object) -> Pair:
     generator = torch.Generator().manual_seed(0)
     u, v = (torch.randn(NODES, 4, generator=generator, dtype=torch.float64) for _ in range(2))
-    return replace(Pair(u, v, 0.6, 1, 10), **changes)  # type: ignore[arg-type]
+    return replace(Pair(u, (v,), 0.6, Step(1, 10)), **changes)  # type: ignore[arg-type]
 
 
 def plain_loss(pair: Pair, mixture: RowMixture) -> float:
@@ -61,7 +62,7 @@ def test_the_loss_has_both_nodes_as_positives(intra: bool) -> None:
     mixture = strategy.mixture(NODES, CPU)
     assert not torch.equal(mixture.partner, torch.arange(NODES))
     for block in (None, 1, 4):
-        assert float(strategy(replace(pair, block=block))) == pytest.approx(
+        assert float(strategy(replace(pair, block=block)).value) == pytest.approx(
             plain_loss(pair, mixture), abs=1e-10
         )
 
@@ -71,7 +72,9 @@ def test_the_gradient_agrees_with_finite_differences(block: int | None) -> None:
     strategy, pair = made(), pair_of(block=block)
     strategy.mixture(NODES, CPU)
     u, v = pair.u.requires_grad_(), pair.v.requires_grad_()
-    assert torch.autograd.gradcheck(lambda u, v: strategy(replace(pair, u=u, v=v)), (u, v))
+    assert torch.autograd.gradcheck(
+        lambda u, v: strategy(replace(pair, u=u, views=(v,))).value, (u, v)
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 4.0])
@@ -95,9 +98,9 @@ def test_draws_differ_between_iterations_and_repeat_with_the_seed() -> None:
 
 def test_shares_name_the_node_and_its_partner() -> None:
     strategy = made()
-    assert strategy.shares(pair_of()) is None, "nothing is drawn yet"
+    assert strategy.report(pair_of()).mixture is None, "nothing is drawn yet"
     mixture = strategy.mixture(NODES, CPU)
-    rows = strategy.shares(pair_of())
+    rows = strategy.report(pair_of()).mixture
     assert rows is not None
     whole = rows(0, NODES)
     assert torch.allclose(whole.sum(dim=1), torch.ones(NODES, dtype=torch.float64))

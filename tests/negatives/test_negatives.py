@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Temperature
-from gclbench.negatives.strategy import Negatives, Pair
+from gclbench.negatives.strategy import Negatives, Pair, Report, RowMixture, mean_of
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 
 NODES, WIDTH, TOTAL = 24, 6, 8
@@ -36,12 +37,10 @@ def pair(iteration: int = TOTAL, seed: int = 0, **changes: Any) -> Pair:
     return Pair(
         **{
             "u": rows(seed),
-            "v": v,
+            "views": (v,),
             "tau": 0.5,
-            "iteration": iteration,
-            "total": TOTAL,
+            "step": Step(iteration, TOTAL),
             "edge_index": ring(),
-            "nodes": NODES,
             **changes,
         }
     )
@@ -51,16 +50,22 @@ def built(name: str, seed: int = 3) -> Negatives:
     return NEGATIVES.load(name)().build(WIDTH, NODES, Streams(seed), torch.device("cpu"))
 
 
-def step(negatives: Negatives, at: int, **changes: Any) -> tuple[Tensor, Tensor, Tensor]:
+def taken(negatives: Negatives, at: int, **changes: Any) -> tuple[Loss, Tensor, Tensor]:
     """The loss of iteration `at` and its gradients, as a method's loop gets them."""
     both = pair(at, seed=10 * at, **changes)
     u, v = both.u.requires_grad_(), both.v.requires_grad_()
     negatives.mixture(NODES, torch.device("cpu"))
     negatives.update(both.detached())
     loss = negatives(both)
-    loss.backward()
+    loss.value.backward()
     assert u.grad is not None and v.grad is not None
-    return loss.detach(), u.grad, v.grad
+    return loss, u.grad, v.grad
+
+
+def step(negatives: Negatives, at: int, **changes: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """The number that the loss is, and its gradients."""
+    loss, for_u, for_v = taken(negatives, at, **changes)
+    return loss.value.detach(), for_u, for_v
 
 
 class Drawing(Negatives):
@@ -79,29 +84,62 @@ class Drawing(Negatives):
 
 def test_a_pair_of_a_part_of_the_graph_is_a_batch() -> None:
     assert not pair().is_batch
-    assert not pair(nodes=None).is_batch
-    assert pair(nodes=NODES + 1).is_batch
+    assert pair(batch=torch.arange(NODES), nodes=NODES + 1).is_batch
+    assert pair(batched=True).is_batch, "all nodes, in a training that walks batches"
 
 
 def test_detached_and_swapped_pairs() -> None:
-    both = pair(u=rows(0).requires_grad_(), v=rows(1).requires_grad_())
+    both = pair(u=rows(0).requires_grad_(), views=(rows(1).requires_grad_(),))
     detached = both.detached()
     assert not detached.u.requires_grad and not detached.v.requires_grad
     assert detached.u.data_ptr() == both.u.data_ptr()
+    assert detached.kept is both.kept, "what is computed for one serves the other"
     swapped = both.swapped()
-    assert swapped.u is both.v and swapped.v is both.u
-    assert (swapped.tau, swapped.iteration, swapped.edge_index is both.edge_index) == (
-        0.5,
-        TOTAL,
-        True,
-    )
+    assert swapped.u is both.v and swapped.v is both.u and len(swapped.views) == 1
+    assert (swapped.tau, swapped.step) == (0.5, Step(TOTAL, TOTAL))
+    assert swapped.edge_index is both.edge_index
+    assert swapped.kept is not both.kept, "what is kept is of u's nodes as anchors"
+
+
+def test_each_of_several_views_is_a_pair_and_what_is_kept_goes_with_the_first() -> None:
+    several = pair(views=(rows(1), rows(2), rows(3)), intra=False, block=5)
+    several.kept["anything"] = 1
+    assert several.v is several.views[0]
+    each = list(several.each())
+    assert [len(one.views) for one in each] == [1, 1, 1]
+    for one, view in zip(each, several.views, strict=True):
+        assert one.u is several.u and one.v is view
+        assert (one.tau, one.step, one.intra, one.block) == (0.5, several.step, False, 5)
+    assert each[0].kept is several.kept
+    assert [one.kept for one in each[1:]] == [{}, {}]
+    each[1].kept["other"] = 2
+    assert several.kept == {"anything": 1} and each[2].kept == {}
+
+
+def test_several_views_are_detached_together() -> None:
+    several = pair(views=tuple(rows(seed).requires_grad_() for seed in (1, 2, 3)))
+    detached = several.detached()
+    assert len(detached.views) == 3 and not any(view.requires_grad for view in detached.views)
+
+
+def test_edges_of_a_batch_are_numbered_by_their_place_in_it_and_found_once() -> None:
+    """The nodes 4, 1, 3 of a ring of five: 3 and 4 are neighbours."""
+    part = pair(batch=torch.tensor([4, 1, 3]), nodes=5, edge_index=ring(5))
+    assert part.edges is not None
+    assert sorted(part.edges.T.tolist()) == [[0, 2], [2, 0]]
+    assert part.detached().edges is part.edges
+    whole = pair()
+    assert whole.edges is whole.edge_index
+    assert pair(batch=torch.tensor([4, 1, 3]), nodes=5, edge_index=None).edges is None
 
 
 def test_the_base_class_learns_mixes_and_reports_nothing() -> None:
     negatives, z = Negatives(), rows(0)
-    assert negatives.joint_parameters() == []
+    assert negatives.joint_parameters() == [] and not Drawing().joint_parameters()
     assert negatives.mixture(NODES, torch.device("cpu")) is None
-    assert negatives.weights(pair()) is None and negatives.shares(pair()) is None
+    found = negatives.report(pair())
+    assert found == Report() and found.weights is None and found.mixture is None
+    assert (dict(found.findings), list(found.remarks)) == ({}, [])
     assert negatives.embed(z, ring()) is z
     torch.testing.assert_close(negatives.embed(z, ring(), rows(1)), z + rows(1))
     with pytest.raises(TypeError, match="Negatives defines no loss"):
@@ -151,16 +189,16 @@ def test_every_strategy_bears_the_smallest_temperature(name: str, views: str) ->
     smallest = typing.get_args(Temperature)[1].least
     negatives = built(name)
     for at in (1, TOTAL - 1, TOTAL):
-        for found in step(negatives, at, u=u.clone(), v=v.clone(), tau=smallest):
+        for found in step(negatives, at, u=u.clone(), views=(v.clone(),), tau=smallest):
             assert bool(found.isfinite().all())
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_strategy_names_terms_that_sum_to_its_loss(name: str) -> None:
     negatives = built(name)
-    loss, _, _ = step(negatives, TOTAL)
-    assert negatives.terms and not any(term.requires_grad for term in negatives.terms.values())
-    assert float(sum(negatives.terms.values())) == pytest.approx(float(loss), rel=1e-5)
+    loss, _, _ = taken(negatives, TOTAL)
+    assert loss.terms and not any(term.requires_grad for term in loss.terms.values())
+    assert float(sum(loss.terms.values())) == pytest.approx(loss.value.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -201,7 +239,7 @@ def test_every_strategy_lets_a_broken_encoder_end_as_a_loss_that_is_not_finite(
     broken = pair(at, u=u)
     negatives.mixture(NODES, torch.device("cpu"))
     negatives.update(broken)
-    assert not math.isfinite(negatives(broken).item())
+    assert not math.isfinite(negatives(broken).value.item())
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -211,8 +249,8 @@ def test_every_strategys_reports_are_rows_of_weights_and_shares(name: str) -> No
     negatives = built(name)
     step(negatives, TOTAL)
     negatives.eval()
-    both = pair().detached()
-    weights, shares = negatives.weights(both), negatives.shares(both)
+    report = negatives.report(pair().detached())
+    weights, shares = report.weights, report.mixture
     if weights is not None:
         found = weights(0, NODES)
         assert found.shape == (NODES, NODES)
@@ -230,3 +268,81 @@ def test_every_strategys_reports_are_rows_of_weights_and_shares(name: str) -> No
         torch.testing.assert_close(
             torch.cat([shares(0, 7), shares(7, 20), shares(20, NODES)]), found
         )
+
+
+class Counting(Negatives):
+    """Losses 1, 2, 3, … for one pair after the other, times how much its views differ."""
+
+    def __init__(self, first_final: int = 0) -> None:
+        super().__init__()
+        self.pairs: list[Pair] = []
+        self.first_final = first_final
+
+    def loss(self, pair: Pair) -> Loss:
+        self.pairs.append(pair)
+        number = len(self.pairs)
+        value = number * (pair.u - pair.v).square().mean()
+        terms = {"contrast": value.detach(), "number": torch.tensor(float(number))}
+        return Loss(value, terms, final=number >= self.first_final)
+
+
+def test_the_loss_of_several_views_is_the_mean_over_the_pairs() -> None:
+    views = tuple(rows(seed).requires_grad_() for seed in (1, 2, 3))
+    several = pair(u=rows(0).requires_grad_(), views=views)
+    counting = Counting()
+    loss = counting(several)
+    parts = [(several.u - view).square().mean() for view in views]
+    wanted = sum(number * part for number, part in enumerate(parts, start=1)) / 3
+    torch.testing.assert_close(loss.value, wanted)
+    torch.testing.assert_close(
+        torch.autograd.grad(loss.value, (several.u, *views), retain_graph=True),
+        torch.autograd.grad(wanted, (several.u, *views)),
+    )
+    assert [one.v is view for one, view in zip(counting.pairs, views, strict=True)] == [True] * 3
+    assert loss.terms.keys() == {"contrast", "number"}
+    torch.testing.assert_close(loss.terms["contrast"], wanted.detach())
+    assert float(loss.terms["number"]) == 2.0 and loss.final
+
+
+def test_the_loss_of_one_view_is_handed_on_as_it_is() -> None:
+    class Same(Negatives):
+        def loss(self, pair: Pair) -> Loss:
+            return known
+
+    known = Loss(torch.tensor(0.3), {"contrast": torch.tensor(0.3)}, final=False)
+    assert Same()(pair()) is known
+
+
+@pytest.mark.parametrize(("first_final", "final"), [(0, True), (1, True), (2, False), (3, False)])
+def test_a_mean_is_final_where_every_part_is(first_final: int, final: bool) -> None:
+    several = pair(views=(rows(1), rows(2)))
+    assert Counting(first_final)(several).final is final
+
+
+def test_a_term_that_is_not_finite_in_one_part_is_not_in_the_mean() -> None:
+    parts = [
+        Loss(torch.tensor(value), {"a": torch.tensor(value), "b": torch.tensor(1.0)})
+        for value in (1.0, math.inf, 2.0)
+    ]
+    found = mean_of(parts)
+    assert math.isinf(found.value) and math.isinf(found.terms["a"]) and found.terms["b"] == 1.0
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_takes_several_views(name: str) -> None:
+    """The mean of what it gives for each of them, in the same state."""
+    negatives, by_hand = built(name), built(name)
+    views = (rows(1), rows(2), rows(3))
+    several = pair(views=views)
+    for strategy in (negatives, by_hand):
+        strategy.mixture(NODES, torch.device("cpu"))
+        strategy.update(several.detached())
+    found = negatives(several)
+    parts = [by_hand(pair(views=(view,))).value for view in views]
+    torch.testing.assert_close(found.value, torch.stack(parts).mean())
+
+
+def test_mixtures_are_row_by_row_and_linear() -> None:
+    mixture = RowMixture(torch.tensor([[0.75], [1.0], [0.5]]), torch.tensor([2, 0, 1]))
+    x = torch.tensor([[4.0, 0.0], [2.0, 2.0], [0.0, 8.0]])
+    assert mixture.apply(x).tolist() == [[3.0, 2.0], [2.0, 2.0], [1.0, 5.0]]

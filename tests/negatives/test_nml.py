@@ -1,4 +1,4 @@
-"""NML against a plain double loop of paper 003's Eqs. 3, 5 and 8, with every metric."""
+"""NML against a plain double loop of Eqs. 3, 5 and 8 of the NML-GCL paper, with every metric."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from torch.nn.functional import kl_div, normalize, relu
 
 from gclbench.component.settings import bind
 from gclbench.contrast import blocks
+from gclbench.contrast.panel import Weights
 from gclbench.graph import Unsupported
 from gclbench.negatives import nml_metrics
 from gclbench.negatives.nml import LEAST_ORACLE_ALPHA, Nml, NmlNegatives
-from gclbench.negatives.nml_metrics import PairwiseMetric, SeparableMetric
+from gclbench.negatives.nml_metrics import PairwiseMetric, SeparableMetric, exponentials
 from gclbench.negatives.strategy import Pair
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 
 NODES, WIDTH, HIDDEN = 7, 5, 6
@@ -32,7 +34,8 @@ def random(rows: int, columns: int, seed: int) -> Tensor:
 
 
 def a_pair(tau: float = 0.4, block: int | None = None) -> Pair:
-    return Pair(random(NODES, WIDTH, 1), random(NODES, WIDTH, 2), tau, 1, 10, block=block)
+    u, v = random(NODES, WIDTH, 1), random(NODES, WIDTH, 2)
+    return Pair(u, (v,), tau, Step(1, 10), block=block)
 
 
 def built(metric: str, **settings) -> NmlNegatives:
@@ -90,7 +93,8 @@ def reference(strategy: NmlNegatives, pair: Pair, m: tuple[Tensor, Tensor] | Non
 
 
 def with_gradients(pair: Pair) -> Pair:
-    return replace(pair, u=pair.u.clone().requires_grad_(), v=pair.v.clone().requires_grad_())
+    v = pair.v.clone().requires_grad_()
+    return replace(pair, u=pair.u.clone().requires_grad_(), views=(v,))
 
 
 def gradients(loss: Tensor, pair: Pair) -> tuple[Tensor, Tensor]:
@@ -103,7 +107,7 @@ def gradients(loss: Tensor, pair: Pair) -> tuple[Tensor, Tensor]:
 def test_loss_and_gradient_equal_those_of_the_plain_double_loop(metric, block, tau):
     strategy = built(metric, alpha=0.3)
     ours, plain = with_gradients(a_pair(tau, block)), with_gradients(a_pair(tau))
-    loss, wanted = strategy(ours), reference(strategy, plain)
+    loss, wanted = strategy(ours).value, reference(strategy, plain)
     torch.testing.assert_close(loss, wanted)
     torch.testing.assert_close(gradients(loss, ours), gradients(wanted, plain))
 
@@ -125,7 +129,9 @@ def test_the_metrics_own_gradient_equals_that_of_the_double_loop(metric, block):
 def test_gradient_equals_finite_differences(metric):
     strategy = built(metric)
     few = [random(4, WIDTH, seed).requires_grad_() for seed in (1, 2)]
-    assert torch.autograd.gradcheck(lambda u, v: strategy(Pair(u, v, 0.4, 1, 1, block=3)), few)
+    assert torch.autograd.gradcheck(
+        lambda u, v: strategy(Pair(u, (v,), 0.4, Step(1, 1), block=3)).value, few
+    )
 
 
 @pytest.mark.parametrize("metric", ["separable", "pairwise", "cosine"])
@@ -136,17 +142,18 @@ def test_detached_weights_are_constants(metric):
         torch.softmax(logits(strategy, *views), dim=1).detach()
         for views in ((plain.u, plain.v), (plain.v, plain.u))
     )
-    loss, wanted = strategy(ours), reference(strategy, plain, m)
+    loss, wanted = strategy(ours).value, reference(strategy, plain, m)
     torch.testing.assert_close(loss, wanted)
     torch.testing.assert_close(gradients(loss, ours), gradients(wanted, plain))
-    flowing = built(metric)(again := with_gradients(a_pair()))
-    assert not torch.allclose(gradients(flowing, again)[0], gradients(strategy(ours), ours)[0])
+    flowing = built(metric)(again := with_gradients(a_pair())).value
+    constant = strategy(ours).value
+    assert not torch.allclose(gradients(flowing, again)[0], gradients(constant, ours)[0])
 
 
 def test_the_encoders_step_leaves_the_metric_alone():
     for metric in ("separable", "pairwise"):
         strategy = built(metric)
-        strategy(with_gradients(a_pair())).backward()
+        strategy(with_gradients(a_pair())).value.backward()
         assert all(parameter.grad is None for parameter in strategy.parameters())
         assert strategy.joint_parameters() == []
 
@@ -158,7 +165,7 @@ def test_update_takes_the_metrics_steps_and_lowers_the_loss(metric, detach):
     strategy = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3, detach=detach)
     by_hand = built(metric, inner_steps=3, lr=0.01, weight_decay=0.1, alpha=0.3)
     pair = a_pair()
-    before = strategy(pair)
+    before = strategy(pair).value
     optimiser = torch.optim.Adam(by_hand.metric.parameters(), lr=0.01, weight_decay=0.1)
     for _ in range(3):
         optimiser.zero_grad()
@@ -169,43 +176,70 @@ def test_update_takes_the_metrics_steps_and_lowers_the_loss(metric, detach):
         strategy.metric.parameters(), by_hand.metric.parameters(), strict=True
     ):
         torch.testing.assert_close(found, wanted)
-    assert strategy(pair) < before
+    assert strategy(pair).value < before
+
+
+def another_pair() -> Pair:
+    return Pair(random(NODES, WIDTH, 8), (random(NODES, WIDTH, 9),), 0.4, Step(1, 10))
 
 
 def test_similarities_kept_from_the_update_are_those_of_the_same_pair_only():
     strategy, fresh = built("separable"), built("separable")
-    first, second = a_pair(), Pair(random(NODES, WIDTH, 8), random(NODES, WIDTH, 9), 0.4, 1, 10)
-    strategy.update(first)
+    first, second = a_pair(), another_pair()
+    strategy.update(first.detached())
     fresh.metric.load_state_dict(strategy.metric.state_dict())
-    torch.testing.assert_close(strategy(second), fresh(second))
-    strategy.update(first)
+    torch.testing.assert_close(strategy(second).value, fresh(second).value)
+    # Pairs without anything kept, of the same views.
+    torch.testing.assert_close(strategy(first).value, fresh(a_pair()).value)
+    several = replace(first, views=(first.v, second.v), kept={})
+    strategy.update(several.detached())
     fresh.metric.load_state_dict(strategy.metric.state_dict())
-    first.u.mul_(-1)
-    torch.testing.assert_close(strategy(first), fresh(first))
+    by_hand = [fresh(replace(a_pair(), views=(view,), kept={})).value for view in several.views]
+    torch.testing.assert_close(strategy(several).value, torch.stack(by_hand).mean())
+
+
+def test_the_metrics_steps_and_the_encoders_step_compute_the_similarities_once(monkeypatch):
+    computed = []
+
+    def noted(anchors: Tensor, candidates: Tensor, scale: float, bound: float) -> Weights:
+        if scale == 1 / 0.4:
+            computed.append((anchors, candidates))
+        return exponentials(anchors, candidates, scale, bound)
+
+    monkeypatch.setattr(nml_metrics, "exponentials", noted)
+    strategy, pair = built("separable", inner_steps=3), with_gradients(a_pair())
+    strategy.update(pair.detached())
+    assert len(computed) == 1, "once for three steps"
+    strategy(pair)
+    assert len(computed) == 1, "and they serve the encoder's step"
+    strategy(another_pair())
+    assert len(computed) == 2, "another pair has similarities of its own"
+    strategy(pair)
+    assert len(computed) == 3, "they are given away with the encoder's step"
+    assert not pair.kept, "and hold no memory then"
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_large_panels_are_recomputed_and_give_the_same(metric, monkeypatch):
     pair, again = with_gradients(a_pair()), with_gradients(a_pair())
     strategy = built(metric)
-    kept = strategy(pair)
-    weights = strategy.weights(pair)(0, NODES)
+    kept = strategy(pair).value
+    weights = strategy.report(pair).weights(0, NODES)
     for module in (blocks, nml_metrics):
         monkeypatch.setattr(module, "KEPT_ENTRIES", 1)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 3 * NODES)
-    recomputed = strategy(again)
+    recomputed = strategy(again).value
     torch.testing.assert_close(kept, recomputed)
     torch.testing.assert_close(gradients(kept, pair), gradients(recomputed, again))
-    torch.testing.assert_close(
-        torch.cat([strategy.weights(pair)(0, 4), strategy.weights(pair)(4, NODES)]), weights
-    )
+    rows = strategy.report(pair).weights
+    torch.testing.assert_close(torch.cat([rows(0, 4), rows(4, NODES)]), weights)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_reported_weights_are_the_rows_of_m_with_mean_one_over_the_negatives(metric):
     strategy = built(metric)
     pair = a_pair()
-    rows = strategy.weights(pair)(0, NODES)
+    rows = strategy.report(pair).weights(0, NODES)
     others = ~torch.eye(NODES, dtype=torch.bool)
     torch.testing.assert_close(
         rows[others].view(NODES, -1).mean(dim=1), torch.ones(NODES, dtype=torch.float64)
@@ -218,16 +252,16 @@ def test_reported_weights_are_the_rows_of_m_with_mean_one_over_the_negatives(met
 def test_the_regulariser_is_the_divergence_of_torch():
     strategy = built("separable", alpha=0.3)
     pair = a_pair()
-    strategy(pair)
+    terms = strategy(pair).terms
     uniform = torch.full((NODES, NODES), 1 / NODES, dtype=torch.float64)
     both = [
         kl_div(torch.log_softmax(logits(strategy, *views), dim=1), uniform, reduction="batchmean")
         for views in ((pair.u, pair.v), (pair.v, pair.u))
     ]
     torch.testing.assert_close(
-        strategy.terms["regulariser"], 0.3 * (NODES - 1) * torch.stack(both).mean().detach()
+        terms["regulariser"], 0.3 * (NODES - 1) * torch.stack(both).mean().detach()
     )
-    assert strategy.terms["contrast"] > 0
+    assert terms["contrast"] > 0
 
 
 def test_without_a_metric_it_is_nce_with_every_weight_n_minus_one_over_n():
@@ -237,38 +271,22 @@ def test_without_a_metric_it_is_nce_with_every_weight_n_minus_one_over_n():
     share = math.log((NODES - 1) / NODES)
     forth = torch.logaddexp(own, similarities.logsumexp(dim=1) + share) - own
     back = torch.logaddexp(own, similarities.logsumexp(dim=0) + share) - own
-    torch.testing.assert_close(built("uniform")(pair), 0.5 * (forth + back).mean())
+    torch.testing.assert_close(built("uniform")(pair).value, 0.5 * (forth + back).mean())
 
 
 def test_random_slopes_are_drawn_in_training_only_and_a_checkpoint_holds_their_generator():
     strategy, other = built("separable"), built("separable")
     pair = a_pair()
-    assert strategy(pair) == strategy(pair)
+    assert strategy(pair).value == strategy(pair).value
     strategy.train()
     state = strategy.state_dict()
-    first, second = strategy(pair), strategy(pair)
+    first, second = strategy(pair).value, strategy(pair).value
     assert first != second
     other.train()
     other(pair)
     other.load_state_dict(state)
     strategy.load_state_dict(state)
-    assert strategy(pair) == other(pair)
-
-
-def test_slopes_are_drawn_evenly_from_an_eighth_to_a_third():
-    """The range of PyTorch's RReLU, which the official code uses."""
-    metric = SeparableMetric(2, 2, torch.Generator().manual_seed(0), detach=False).double()
-    with torch.no_grad():
-        for layer in (metric.first, metric.second):
-            layer.weight.copy_(torch.eye(2))
-        images = metric.embedded(
-            torch.tensor([[-1.0, 1.0]], dtype=torch.float64).repeat(2000, 1), frozen=True
-        )
-    slopes = (-images[:, 0] / images[:, 1]).sort().values
-    evenly = torch.linspace(1 / 8, 1 / 3, 2000, dtype=torch.float64)
-    assert float(slopes[0]) >= 1 / 8 and float(slopes[-1]) <= 1 / 3
-    assert float((slopes - evenly).abs().max()) < 0.01
-    assert float(slopes[0]) < 1 / 8 + 1e-3 and float(slopes[-1]) > 1 / 3 - 1e-3
+    assert strategy(pair).value == other(pair).value
 
 
 def test_a_checkpoint_holds_the_metrics_adam():
@@ -287,9 +305,9 @@ def test_a_checkpoint_holds_the_metrics_adam():
 def test_single_precision_holds_small_temperatures(metric):
     strategy, precise = built(metric), built(metric)
     pair, small = with_gradients(a_pair(0.01)), a_pair(0.01)
-    small = with_gradients(replace(small, u=small.u.float(), v=small.v.float()))
+    small = with_gradients(replace(small, u=small.u.float(), views=(small.v.float(),)))
     strategy.float()
-    loss, wanted = strategy(small), precise(pair)
+    loss, wanted = strategy(small).value, precise(pair).value
     torch.testing.assert_close(loss.double(), wanted, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(
         gradients(loss, small)[0].double(), gradients(wanted, pair)[0], rtol=1e-2, atol=1e-3
@@ -303,18 +321,20 @@ def test_nodes_without_direction_have_no_gradient():
             u=torch.cat([torch.zeros(1, WIDTH, dtype=torch.float64), random(NODES - 1, WIDTH, 4)]),
         )
     )
-    loss = built("uniform")(pair)
+    loss = built("uniform")(pair).value
     found, _ = gradients(loss, pair)
     assert torch.isfinite(loss) and bool((found[0] == 0).all()) and bool((found[1] != 0).any())
 
 
 def test_a_batch_of_one_node_has_no_negatives():
     strategy = built("separable")
-    pair = with_gradients(Pair(random(1, WIDTH, 1), random(1, WIDTH, 2), 0.4, 1, 10, nodes=NODES))
+    one = {"batch": torch.tensor([3]), "nodes": NODES}
+    pair = Pair(random(1, WIDTH, 1), (random(1, WIDTH, 2),), 0.4, Step(1, 10), **one)
+    pair = with_gradients(pair)
     before = [parameter.clone() for parameter in strategy.parameters()]
     strategy.update(pair.detached())
     torch.testing.assert_close(list(strategy.parameters()), before, rtol=0, atol=0)
-    loss = strategy(pair)
+    loss = strategy(pair).value
     assert loss.item() == 0 and bool((gradients(loss, pair)[0] == 0).all())
 
 
@@ -351,7 +371,7 @@ def test_settings_out_of_range(values, message):
 
 def test_the_oracle_is_finite_at_its_least_alpha():
     strategy = built("oracle", alpha=LEAST_ORACLE_ALPHA)
-    assert math.isfinite(float(strategy(a_pair())))
+    assert math.isfinite(float(strategy(a_pair()).value))
     m = strategy.metric.unscaled(nml_metrics.Views.of(a_pair()))(0, NODES)
     torch.testing.assert_close(m.sum(dim=1), torch.ones(NODES, dtype=m.dtype))
 
@@ -359,18 +379,3 @@ def test_the_oracle_is_finite_at_its_least_alpha():
 @pytest.mark.parametrize("metric", METRICS)
 def test_who_learns_has_an_optimiser(metric):
     assert built(metric).settings.learns == bool(built(metric).optimisers)
-
-
-@pytest.mark.parametrize("metric", ["separable", "pairwise"])
-def test_weights_start_as_xavier_has_them(metric):
-    """Uniform to ±√(6 / (in + out)), half as wide again as PyTorch's own for a square layer."""
-    made = Nml(metric=metric, hidden=64).build(64, NODES, Streams(0), torch.device("cpu"))
-    layers = [
-        layer
-        for layer in made.modules()
-        if isinstance(layer, torch.nn.Linear) and min(layer.weight.shape) > 1
-    ]
-    assert layers
-    for layer in layers:
-        bound = math.sqrt(6 / sum(layer.weight.shape))
-        assert 0.98 * bound < float(layer.weight.detach().abs().max()) <= bound

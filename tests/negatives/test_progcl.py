@@ -25,6 +25,7 @@ from gclbench.negatives.progcl import (
 )
 from gclbench.negatives.strategy import Pair
 from gclbench.negatives.uniform import UniformNegatives
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 
 NODES, WIDTH = 9, 5
@@ -38,7 +39,12 @@ def random(seed: int, count: int = NODES) -> Tensor:
 
 
 def a_pair(seed: int = 1, iteration: int = 400, **more) -> Pair:
-    return Pair(random(seed), random(seed + 1), 0.4, iteration, 2000, nodes=NODES, **more)
+    return Pair(random(seed), (random(seed + 1),), 0.4, Step(iteration, 2000), **more)
+
+
+def part(pair: Pair) -> Pair:
+    """The same rows, as those of the first nodes of a graph of 50."""
+    return replace(pair, batch=torch.arange(len(pair.u)), nodes=50)
 
 
 def built(name: str, nodes: int = NODES, **settings) -> ProbableNegatives:
@@ -129,7 +135,8 @@ def permutations_of(strategy: ProbableNegatives) -> list[list[int]]:
 
 
 def with_gradients(pair: Pair) -> Pair:
-    return replace(pair, u=pair.u.clone().requires_grad_(), v=pair.v.clone().requires_grad_())
+    v = pair.v.clone().requires_grad_()
+    return replace(pair, u=pair.u.clone().requires_grad_(), views=(v,))
 
 
 @pytest.mark.parametrize("intra", [True, False])
@@ -140,7 +147,7 @@ def test_loss_and_gradient_equal_those_of_a_loop_over_pairs(name, block, intra):
     now = a_pair(5, 600, intra=intra)
     ours, plain = with_gradients(replace(now, block=block)), with_gradients(now)
     wanted = reference(strategy, plain, a_pair(), permutations_of(strategy))
-    loss = strategy(ours)
+    loss = strategy(ours).value
     torch.testing.assert_close(loss, wanted)
     found = torch.autograd.grad(loss, (ours.u, ours.v))
     torch.testing.assert_close(found, torch.autograd.grad(wanted, (plain.u, plain.v)))
@@ -154,7 +161,7 @@ def test_gradient_equals_finite_differences(name):
 
     def loss(u: Tensor, v: Tensor) -> Tensor:
         strategy.generators["draws"].set_state(state)
-        return strategy(replace(pair, u=u, v=v))
+        return strategy(replace(pair, u=u, views=(v,))).value
 
     assert torch.autograd.gradcheck(loss, (pair.u, pair.v), fast_mode=True)
 
@@ -163,10 +170,10 @@ def test_gradient_equals_finite_differences(name):
 def test_what_is_too_large_to_keep_is_computed_again_and_is_the_same(name, monkeypatch):
     kept, again = fitted(name), fitted(name)
     pair, other = with_gradients(a_pair(5, 600)), with_gradients(a_pair(5, 600))
-    loss = kept(pair)
+    loss = kept(pair).value
     monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 2 * NODES)
-    recomputed = again(other)
+    recomputed = again(other).value
     assert kept._kept and not again._kept
     torch.testing.assert_close(loss, recomputed)
     torch.testing.assert_close(
@@ -182,36 +189,39 @@ def test_warm_up_is_uniform_and_the_fit_comes_at_its_iteration(name):
         strategy.update(pair)
         plain = UniformNegatives()(pair)
         assert int(strategy.state) == (WARMING if iteration < 3 else FITTED)
-        assert bool(strategy(pair) == plain) == (iteration < 3)
+        loss = strategy(pair)
+        assert bool(loss.value == plain.value) == (iteration < 3)
+        assert loss.final == (iteration >= 3), "early stopping waits for the fit"
     # Once: the third pair stays the reference.
     torch.testing.assert_close(strategy.reference_u, normalize(a_pair(3).u, dim=1))
 
 
 @pytest.mark.parametrize("total,expected", [(1, 1), (2, 2), (200, 101), (798, 400), (2000, 400)])
 def test_a_short_training_is_weighted_in_its_second_half(total, expected):
-    assert built("progcl_weight").start(replace(a_pair(), total=total)) == expected
+    assert built("progcl_weight").start(replace(a_pair(), step=Step(400, total))) == expected
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_in_a_batch_b_is_that_of_the_batch_itself(name):
     strategy = built(name, nodes=50)
-    pair = replace(a_pair(5, 600), nodes=50)
+    pair = part(a_pair(5, 600))
     strategy.update(pair)
     assert int(strategy.state) == FITTED and not bool(strategy.referenced)
     wanted = reference(strategy, pair, pair, permutations_of(strategy))
-    torch.testing.assert_close(strategy(pair), wanted)
-    other = replace(a_pair(7, 600), nodes=50)
+    torch.testing.assert_close(strategy(pair).value, wanted)
+    other = part(a_pair(7, 600))
     wanted = reference(strategy, other, other, permutations_of(strategy))
-    torch.testing.assert_close(strategy(other), wanted)
+    torch.testing.assert_close(strategy(other).value, wanted)
 
 
 @pytest.mark.parametrize("intra", [True, False])
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_batch_without_two_negatives_is_uniform_and_waits_with_the_fit(name, count, intra):
-    few = replace(a_pair(5, 600, intra=intra), u=random(5, count), v=random(6, count))
+    views = (random(6, count),)
+    few = part(replace(a_pair(5, 600, intra=intra), u=random(5, count), views=views))
     ours, plain = with_gradients(few), with_gradients(few)
-    loss, wanted = fitted(name)(ours), UniformNegatives()(plain)
+    loss, wanted = fitted(name)(ours).value, UniformNegatives()(plain).value
     torch.testing.assert_close(loss, wanted)
     torch.testing.assert_close(
         torch.autograd.grad(loss, (ours.u, ours.v)), torch.autograd.grad(wanted, (plain.u, plain.v))
@@ -238,15 +248,21 @@ def test_the_sample_has_no_positives_and_as_many_columns_as_asked_for():
 def test_similarities_without_two_components_leave_the_negatives_uniform(name):
     strategy = built(name)
     same = torch.ones(NODES, WIDTH, dtype=torch.float64)
-    strategy.update(replace(a_pair(), u=same, v=same))
-    assert strategy.findings(a_pair()) == {"progcl_degenerate": 1.0}
-    assert strategy.told(a_pair())["remarks"][0].endswith("its negatives stayed uniform")
-    assert strategy.remarks({"progcl_degenerate": 0.0}) == []
+    strategy.update(replace(a_pair(), u=same, views=(same,)))
+    report = strategy.report(a_pair())
+    assert report.findings == {"progcl_degenerate": 1.0}
+    assert list(report.remarks) == [
+        "ProGCL found no two components in the similarities: its negatives stayed uniform"
+    ]
+    told = fitted(name).report(a_pair())
+    assert (told.findings, list(told.remarks)) == ({"progcl_degenerate": 0.0}, [])
     assert int(strategy.state) == DEGENERATE
     later = a_pair(5, 600)
     strategy.update(later)
     assert int(strategy.state) == DEGENERATE
-    torch.testing.assert_close(strategy(later), UniformNegatives()(later))
+    loss = strategy(later)
+    torch.testing.assert_close(loss.value, UniformNegatives()(later).value)
+    assert loss.final, "nothing else is to come"
 
 
 def test_a_row_in_which_no_negative_is_probable_counts_all_alike():
@@ -260,35 +276,35 @@ def test_a_row_in_which_no_negative_is_probable_counts_all_alike():
     strategy._kept = {}
     pair = a_pair(5, 600)
     torch.testing.assert_close(
-        strategy.weights(pair)(0, NODES), torch.ones(NODES, NODES, dtype=torch.float64)
+        strategy.report(pair).weights(0, NODES), torch.ones(NODES, NODES, dtype=torch.float64)
     )
-    torch.testing.assert_close(strategy(pair), UniformNegatives()(pair))
+    torch.testing.assert_close(strategy(pair).value, UniformNegatives()(pair).value)
 
 
 def test_reported_weights_are_b_with_mean_one_over_the_negatives():
     strategy = fitted("progcl_weight")
-    rows = strategy.weights(a_pair(5, 600))(2, 6)
+    rows = strategy.report(a_pair(5, 600)).weights(2, 6)
     b = b_matrix(strategy, a_pair().u, a_pair().v)
     wanted = torch.from_numpy(b / b.sum(axis=1, keepdims=True) * (NODES - 1)) + torch.eye(
         NODES, dtype=torch.float64
     )
     torch.testing.assert_close(rows, wanted[2:6])
-    warming = built("progcl_weight").weights(a_pair())(0, 3)
+    warming = built("progcl_weight").report(a_pair()).weights(0, 3)
     assert bool((warming == 1).all()) and warming.shape == (3, NODES)
-    assert fitted("progcl_mix").weights(a_pair()) is None
+    assert fitted("progcl_mix").report(a_pair()).weights is None
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_checkpoint_holds_the_fit_and_the_draws(name):
     strategy, other = fitted(name).float(), built(name)
-    pair = replace(a_pair(5, 600), u=random(5).float(), v=random(6).float())
+    pair = replace(a_pair(5, 600), u=random(5).float(), views=(random(6).float(),))
     strategy(pair)
     # A fit of its own, whose kept weights must go.
     other.update(a_pair(11))
     other.float()(pair)
     other.load_state_dict(copy.deepcopy(strategy.state_dict()))
     for _ in range(2):
-        assert strategy(pair) == other(pair)
+        assert strategy(pair).value == other(pair).value
 
 
 def test_more_mixtures_than_negatives_are_as_many_as_there_are():
@@ -297,7 +313,7 @@ def test_more_mixtures_than_negatives_are_as_many_as_there_are():
         fitted("progcl_mix", selected=NODES - 1),
     )
     pair = a_pair(5, 600)
-    torch.testing.assert_close(wide(pair), all_of_them(pair))
+    torch.testing.assert_close(wide(pair).value, all_of_them(pair).value)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -347,22 +363,25 @@ def test_rows_with_few_probable_negatives_are_filled_up_without_the_positive():
         assert sorted(index[i].tolist()) == [j for j in range(NODES) if j != i]
     assert bool((best > 0).all()) and best[:, :2].tolist() == [[0.5, 0.25]] * NODES
     assert bool((best[:, 2:] == best[0, 2]).all()), "two of no weight share equally"
-    assert bool(torch.isfinite(strategy(a_pair(5, 600))))
+    assert bool(torch.isfinite(strategy(a_pair(5, 600)).value))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_mixture_that_is_never_fitted_is_told(name):
     strategy, pair = built(name), a_pair()
-    few = replace(pair, u=pair.u[:2], v=pair.v[:2])
-    assert strategy.findings(replace(few, iteration=399)) == {}, "its time has not come"
-    assert strategy.findings(replace(few, iteration=1, total=0)) == {}, "nothing is trained"
+    few = part(replace(pair, u=pair.u[:2], views=(pair.v[:2],)))
+
+    def findings(at: Step) -> dict[str, float]:
+        return dict(strategy.report(replace(few, step=at)).findings)
+
+    assert findings(Step(399, 2000)) == {}, "its time has not come"
+    assert findings(Step(1, 0)) == {}, "nothing is trained"
     strategy.update(few)
-    found = strategy.findings(few)
-    assert found == {"progcl_unfitted": 1.0}
-    assert strategy.remarks(found) == [
+    report = strategy.report(few)
+    assert report.findings == {"progcl_unfitted": 1.0}
+    assert list(report.remarks) == [
         "ProGCL never fitted its mixture, as no batch had three nodes: its negatives stayed uniform"
     ]
     strategy.update(pair)
-    assert strategy.findings(pair) == {"progcl_degenerate": 0.0} and not strategy.remarks(
-        strategy.findings(pair)
-    )
+    report = strategy.report(pair)
+    assert report.findings == {"progcl_degenerate": 0.0} and not report.remarks
