@@ -192,20 +192,17 @@ def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
 
 
 def settings(dataset: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The filter's and the method's settings of the paper for a dataset, from the YAML that the
-    command line reads too."""
-    chosen = []
-    for file in ("filter/gnnbp.yaml", "method/dmat_i.yaml"):
-        paper = yaml.safe_load((ROOT / "configs" / file).read_text(encoding="utf-8"))["paper"]
-        row = {**paper["default"], **paper.get(dataset, {})}
-        # PyYAML reads 1e-3, without a point, as a word.
-        chosen.append(
-            {
-                key: tuple(v) if isinstance(v, list) else float(v) if isinstance(v, str) else v
-                for key, v in row.items()
-            }
-        )
-    return chosen[0], chosen[1]
+    """The filter's and the method's settings for a dataset, as the command line composes them."""
+    found = nodes({"dataset": dataset, "filter": "gnnbp", "method": "dmat_i"})
+    of_filter, of_method = (
+        {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in found[kind].items()
+            if key != "name"
+        }
+        for kind in ("filter", "method")
+    )
+    return of_filter, of_method
 
 
 def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -> dict[str, Any]:
