@@ -20,14 +20,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import bench_filter
 import torch
-import yaml
 
 from gclbench.component.registry import DATASETS
+from gclbench.component.settings import bind
 from gclbench.data.mirror import DataUnavailable
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.filters.kernels.backend import path_for
@@ -36,6 +37,7 @@ from gclbench.graph import with_features
 from gclbench.machine.environment import device_name, versions
 from gclbench.machine.limits import alarm
 from gclbench.methods.dmat_i import DmatI
+from gclbench.paper.reference import printed_settings
 from gclbench.tasks.clustering import Clustering
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -191,30 +193,26 @@ def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
     }
 
 
-def settings(dataset: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The filter's and the method's settings of the paper for a dataset, from the YAML that the
-    command line reads too."""
-    chosen = []
-    for file in ("filter/gnnbp.yaml", "method/dmat_i.yaml"):
-        paper = yaml.safe_load((ROOT / "configs" / file).read_text(encoding="utf-8"))["paper"]
-        row = {**paper["default"], **paper.get(dataset, {})}
-        # PyYAML reads 1e-3, without a point, as a word.
-        chosen.append(
-            {
-                key: tuple(v) if isinstance(v, list) else float(v) if isinstance(v, str) else v
-                for key, v in row.items()
-            }
-        )
-    return chosen[0], chosen[1]
+def components(dataset: str) -> tuple[GnnBP, DmatI]:
+    """The filter and the method at the settings that the paper prints for a dataset, and at the
+    defaults where it prints none."""
+    found: dict[str, dict[str, Any]] = {"filter": {}, "method": {}}
+    for key, value in printed_settings(dataset).items():
+        kind, _, name = key.partition(".")
+        found[kind][name] = value
+    errors: list[str] = []
+    return bind(GnnBP, found["filter"], "filter", errors), bind(
+        DmatI, found["method"], "method", errors
+    )
 
 
 def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -> dict[str, Any]:
     """One seed of DMAT-i, filter and clustering included."""
     graph = DATASETS.load(dataset)().load()
-    of_filter, of_method = settings(dataset)
-    method = DmatI(**{**of_method, **({} if epochs is None else {"epochs": epochs})})
+    smoothing, method = components(dataset)
+    method = method if epochs is None else replace(method, epochs=epochs)
     started = time.perf_counter()
-    filtered = GnnBP(**of_filter).apply(graph, device)
+    filtered = smoothing.apply(graph, device)
     filtering = time.perf_counter() - started
     seen = with_features(graph, filtered.x).to(device)
     labels, rng = torch.full((graph.num_nodes,), -1, device=device), Streams(0)

@@ -105,8 +105,7 @@ def defaults(cls: type) -> dict[str, Any]:
 def values_of(component: Any) -> dict[str, Any]:
     """A component's hyper-parameters as plain, JSON-ready values."""
     return {
-        field.name: plain(getattr(component, field.name))
-        for field in dataclasses.fields(component)
+        field.name: plain(getattr(component, field.name)) for field in dataclasses.fields(component)
     }
 
 

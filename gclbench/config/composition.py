@@ -66,7 +66,7 @@ def stated_names(method: str) -> dict[str, str]:
         UnknownName: there is no such method.
     """
     said = declared(GROUPS["method"], method)
-    yaml = _yaml("method", method)
+    yaml = yaml_of("method", method)
     either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
     return {kind: str(name) for kind, name in either.items() if name is not None}
 
@@ -110,7 +110,7 @@ def _pairs(names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _settings(kind: str, name: str, dataset: str) -> dict[str, Any]:
     """A component's settings on a dataset, and those that it makes to others."""
     said = declared(GROUPS[kind], name)
-    yaml = _yaml(kind, name)
+    yaml = yaml_of(kind, name)
     values = {key: value for key, value in yaml.items() if key not in STATEMENTS}
     row = yaml.get("paper", {}).get(dataset, {})
     return {**said.defaults, **said.paper.get(dataset, {}), **values, **row}
@@ -141,7 +141,7 @@ def _command() -> dict[str, Any]:
     return {key: value for key, value in _read().items() if key != COMPONENTS}
 
 
-def _yaml(kind: str, name: str) -> dict[str, Any]:
+def yaml_of(kind: str, name: str) -> dict[str, Any]:
     """What the YAML of a component says, merged over that of its base; empty without a file."""
     found: dict[str, Any] = _read()[COMPONENTS].get(kind, {}).get(name, {})
     return found

@@ -136,8 +136,8 @@ def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
     if override.package is not None or (
         key in GROUPS and (override.is_add() or override.is_force_add())
     ):
-        several = ", and task=[NAME,NAME] several" if key == "task" else ""
-        return f"'{text}' has a sign that gclbench does not use; {key}=NAME chooses one{several}"
+        several = "; task=[NAME,NAME] names several" if key == "task" else ""
+        return f"'{text}' has no use for + and @: write {key}={text.partition('=')[2]}{several}"
     if override.is_sweep_override() and not allow_sweeps:
         return _not_swept(override)
     return None

@@ -64,11 +64,7 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     )
     hint = f" Did you mean '{guess}'?" if guess else ""
     if head == "launcher":
-        having = [
-            name
-            for name in LAUNCHERS.names()
-            if leaf in declared(LAUNCHERS, name).defaults
-        ]
+        having = [name for name in LAUNCHERS.names() if leaf in declared(LAUNCHERS, name).defaults]
         hint = (
             f" Did you mean launcher={' or launcher='.join(having)}, with that setting?"
             if having

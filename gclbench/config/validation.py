@@ -1,8 +1,8 @@
 """From a command's overrides to a validated run.
 
-Composition gives the values (config/composition.py); here they are checked and become components.
-Components are looked up by name in our registries. All errors of a command are found at once, each
-with what exists and what was probably meant.
+The values that the overrides stand for are checked here and become components, which are looked up
+by name in our registries. All errors of a command are found at once, each with what exists and what
+was probably meant.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hydra.core.override_parser.types import Override
-from omegaconf.errors import OmegaConfBaseException
 
-from gclbench.component.declared import declared
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
-    GROUPS,
     LAUNCHERS,
     METHODS,
     NEGATIVES,
     TASKS,
-    UnknownName,
 )
 from gclbench.component.settings import bind, identity_of
-from gclbench.config.composition import all_names, composed, stated_names
 from gclbench.config.overrides import ConfigErrors, parse
-from gclbench.config.suggestion import unknown_key
+from gclbench.config.values import values_of_command
 from gclbench.tracking import chosen
 
 NO_PART_OF_A_RUN = (
@@ -90,8 +85,8 @@ def load(overrides: list[str]) -> Experiment:
     """
     errors: list[str] = []
     parsed = parse(overrides, errors)
-    values, settings = _compose(parsed, errors)
-    if errors and not settings:
+    values, any_settings = values_of_command(parsed, errors)
+    if errors and not any_settings:
         # Only typed settings could be wrong besides. To check them takes the components and with
         # them torch, which takes seconds.
         raise ConfigErrors(errors)
@@ -105,111 +100,10 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
         ConfigErrors: when it cannot be composed; only `load` checks the values.
     """
     errors: list[str] = []
-    values, _ = _compose(parse(overrides, errors), errors)
+    values, _ = values_of_command(parse(overrides, errors), errors)
     if errors:
         raise ConfigErrors(errors)
     return values
-
-
-def _compose(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
-    """The values of those overrides that are right, and whether any of these is a setting; notes
-    what is wrong with the others.
-
-    Raises:
-        ConfigErrors: with all errors so far, when nothing can be composed.
-    """
-    names: dict[str, Any] = {}
-    wrong: set[str] = set()
-    for override in parsed:
-        kind = override.key_or_group
-        if kind in GROUPS:
-            found = _name_errors(override)
-            errors += found
-            if found:
-                wrong.add(kind)
-            else:
-                names[kind] = override.value()
-    if "method" in wrong:
-        # The method chooses these, so nothing can be said about their settings.
-        wrong |= {"filter", "negatives"}
-    _check_stated(names, errors)
-    values = _composed(names, {}, errors)
-    known = _flat(values)
-    settings: dict[str, Any] = {}
-    for override in parsed:
-        key = override.key_or_group
-        kind = key.partition(".")[0]
-        if key in GROUPS or ("." in key and kind in wrong):
-            continue
-        if kind in GROUPS and key == f"{kind}.name":
-            errors.append(f"'{key}' cannot be set; choose a {kind} with {kind}=NAME")
-        elif key in known:
-            settings[key] = override.value()
-        else:
-            errors.append(unknown_key(key, known))
-    return _composed(names, settings, errors) if settings else values, bool(settings)
-
-
-def _composed(
-    names: dict[str, Any], settings: dict[str, Any], errors: list[str]
-) -> dict[str, Any]:
-    try:
-        return composed(names, settings)
-    except OmegaConfBaseException as error:
-        raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
-
-
-def _name_errors(override: Override) -> list[str]:
-    """What is wrong with a choice such as `method=NAME`."""
-    kind, value = override.key_or_group, override.value()
-    known = f"Known: {', '.join(GROUPS[kind].names())}"
-    if isinstance(value, list) and kind != "task":
-        return [
-            f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m"
-            f" {kind}={','.join(map(str, value))}"
-        ]
-    names = [
-        name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)
-    ]
-    if not names or (isinstance(value, list) and len(names) < len(value)):
-        return [f"'{override.input_line}' does not name a {kind}. {known}"]
-    return [error for name in names if (error := _unusable(kind, name))]
-
-
-def _unusable(kind: str, name: str) -> str:
-    """Why there is no such component, or none that can be loaded; empty where all is well."""
-    try:
-        declared(GROUPS[kind], name)
-    except UnknownName as error:
-        return str(error)
-    except Exception as error:  # whatever the code of another package raises while it is imported
-        return (
-            f"{kind} '{name}' of {GROUPS[kind].check(name).origin} cannot be loaded:"
-            f" {type(error).__name__}: {error}"
-        )
-    return ""
-
-
-def _check_stated(names: dict[str, Any], errors: list[str]) -> None:
-    """Raises ConfigErrors where the method states a filter or a strategy that cannot be used."""
-    method = all_names(names)["method"]
-    found = [
-        f"method '{method}' states {kind}={name} for itself: {error}"
-        for kind, name in stated_names(method).items()
-        if kind not in names and (error := _unusable(kind, name))
-    ]
-    if found:
-        raise ConfigErrors([*errors, *found])
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, dict) and value:
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str]) -> Experiment:
@@ -283,8 +177,10 @@ def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
 
 
 def _settings(name: str, component: Any) -> dict[str, Any]:
-    """A component's part of a run's identity: values as bound, so that `tau=1` and `tau=1.0` are
-    one run."""
+    """A component's part of a run's identity.
+
+    Values are as bound, so that `tau=1` and `tau=1.0` are one run.
+    """
     # Two tasks that differ by a setting alone are recorded under one name, so that either is the
     # other's run.
     name = getattr(component, "recorded_as", name)

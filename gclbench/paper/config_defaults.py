@@ -26,7 +26,9 @@ def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
 def own_negatives(method: str) -> str:
     """The strategy for negatives that a method states: `nml` of nml_gcl; `uniform` where it states
     none."""
-    return stated_names(method).get("negatives", "uniform") if _ours("method", method) else "uniform"
+    return (
+        stated_names(method).get("negatives", "uniform") if _ours("method", method) else "uniform"
+    )
 
 
 @functools.cache

@@ -19,7 +19,6 @@ def errors_of(*command: str) -> list[str]:
 
 
 # --- wrong commands
-# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -178,6 +177,12 @@ def errors_of(*command: str) -> list[str]:
             "cannot read 'method.lr=[': no viable alternative at input '['; quote brackets, ",
         ),
         ("=3", "'=3' names no key; overrides are KEY=VALUE"),
+        ("+method=dmt", "'+method=dmt' has no use for + and @: write method=dmt"),
+        (
+            "++task=tsne",
+            "'++task=tsne' has no use for + and @: write task=tsne; task=[NAME,NAME] names several",
+        ),
+        ("method@x=dmt", "'method@x=dmt' has no use for + and @: write method=dmt"),
         ("method.lr=${nothing}", "Interpolation key 'nothing' not found"),
         ("dataset=custom", "dataset.path must be given: dataset.path=…"),
     ],
@@ -244,7 +249,6 @@ def test_every_setting_of_every_component_is_found_by_its_bare_name() -> None:
 
 
 # --- sweeps
-# --------------------------------------------------------------------------------------------------
 
 
 def test_a_sweep_is_every_combination_the_last_key_fastest() -> None:

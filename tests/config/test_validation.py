@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
 import torch
-import yaml
 
 from gclbench.component.registry import DATASETS, FILTERS, KINDS, METHODS, TASKS, Entry
-from gclbench.component.settings import schema, values_of
+from gclbench.component.settings import values_of
+from gclbench.config import composition
 from gclbench.config import validation as config
 from gclbench.config.validation import ConfigErrors, load, resolved
+from gclbench.paper.reference import printed_settings, printed_values
+from gclbench.records import flatten
 
 PAPER_METHODS = ("dmt", "dmat", "dmat_i")
+TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
@@ -39,7 +39,6 @@ def errors_of(*command: str) -> list[str]:
 
 
 # --- everything composes
-# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS.names())
@@ -64,35 +63,6 @@ def test_one_task_leaves_the_others_out() -> None:
         assert list(load([f"task={task}"]).components["tasks"]) == [task]
 
 
-@pytest.mark.parametrize(
-    "kind,name", [(kind, name) for kind, registry in KINDS.items() for name in registry.names()]
-)
-def test_yaml_keys_are_the_components_settings(kind: str, name: str) -> None:
-    path = files("gclbench.configs").joinpath(kind, f"{name}.yaml")
-    if not path.is_file():
-        pytest.skip("it has no YAML: its class's defaults are its values")
-    composed = resolved([f"{kind}={name}"])
-    node = dict(composed["task"][name] or {}) if kind == "task" else dict(composed[kind])
-    if kind != "task":
-        assert node.pop("name") == name
-    assert set(node) == set(schema(KINDS[kind].load(name)))
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted(Path(str(files("gclbench.configs"))).glob("*/*.yaml")),
-    ids=lambda path: f"{path.parent.name}/{path.stem}",
-)
-def test_every_yaml_belongs_to_a_component_and_its_paper_rows_to_datasets(path: Path) -> None:
-    assert path.stem in config.GROUPS[path.parent.name].entries
-    text = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    paper = text.get("paper", {})
-    assert set(paper) <= {"default", *DATASETS.names()}
-    asked = set(re.findall(r"\$\{paper:(\w+)", path.read_text(encoding="utf-8")))
-    for row in paper.values():
-        assert set(row) <= asked, "a paper row sets what nothing reads"
-
-
 def test_values_that_identify_a_run_are_plain_and_as_typed() -> None:
     whole, fraction = load(["method.tau=2"]), load(["method.tau=2.0"])
     assert whole.settings == fraction.settings
@@ -101,48 +71,28 @@ def test_values_that_identify_a_run_are_plain_and_as_typed() -> None:
 
 
 # --- the paper's settings
-# ------------------------------------------------------------------------------------
-
-# Table 8 of paper 000, as printed: lr, architecture, tau, epochs, mask_fraction, views,
-# weight_decay, batch_size, alpha, r_max, rrz.
-TABLE_8 = {
-    "acm": (1e-3, [256, 128], 2.0, 400, 0.6, 4, 0.02, 512, 0.4, 1e-5, 0.4),
-    "dblp": (1e-3, [256, 256], 2.0, 300, 0.2, 4, 0.05, 512, 0.6, 1e-4, 0.5),
-    "cora": (1e-4, [256, 128], 1.0, 300, 0.08, 3, 0.02, 512, 0.1, 1e-6, 0.4),
-    "citeseer": (1e-4, [256, 512], 4.0, 400, 0.2, 4, 0.05, 512, 0.4, 1e-5, 0.4),
-    "pubmed": (1e-5, [256, 256], 0.8, 200, 0.2, 2, 0.05, 512, 0.01, 1e-5, 0.4),
-    "amazon_photo": (8e-5, [512, 512], 2.0, 500, 0.1, 4, 0.1, 256, 0.03, 1e-6, 0.5),
-    "coauthor_cs": (1e-5, [256, 512], 1.2, 400, 0.4, 5, 0.05, 512, 0.1, 1e-5, 0.4),
-    "coauthor_phy": (2e-5, [256, 512], 0.5, 400, 0.1, 5, 0.05, 512, 0.08, 1e-5, 0.4),
-}
-COLUMNS = (
-    "lr",
-    "architecture",
-    "tau",
-    "epochs",
-    "mask_fraction",
-    "views",
-    "weight_decay",
-    "batch_size",
-    "alpha",
-    "r_max",
-    "rrz",
-)
 
 
-@pytest.mark.parametrize("method,dataset", list(itertools.product(PAPER_METHODS, TABLE_8)))
-def test_table_8_lands_in_method_and_filter(method: str, dataset: str) -> None:
-    experiment = load(overrides(method, dataset))
-    assert experiment.settings["filter"]["name"] == "gnnbp"
-    found = {**experiment.settings["filter"], **experiment.settings["method"]}
-    printed = dict(zip(COLUMNS, TABLE_8[dataset], strict=True))
-    if method == "dmt":
-        assert "mask_fraction" not in found and "views" not in found
-        del printed["mask_fraction"], printed["views"]
-    assert {key: found[key] for key in printed} == printed
+@pytest.mark.parametrize("method", PAPER_METHODS)
+def test_table_8_lands_in_method_and_filter_as_printed(method: str) -> None:
+    """The rows in configs/ and those in paper/reference.csv, which is the printed record."""
+    tabled = {value.dataset for value in printed_values() if (value.paper, value.table) == TABLE_8}
+    assert len(tabled) == 8
+    assert set(composition.yaml_of("method", method)["paper"]) == tabled
+    assert set(composition.yaml_of("filter", "gnnbp")["paper"]) == tabled
+    for dataset in sorted(tabled):
+        settings = load(overrides(method, dataset)).settings
+        assert settings["filter"]["name"] == "gnnbp"
+        found = flatten({kind: settings[kind] for kind in ("method", "filter")})
+        printed = dict(printed_settings(dataset))
+        assert len(printed) == 11
+        if method == "dmt":
+            for views in ("method.mask_fraction", "method.views"):
+                assert views not in found and printed.pop(views)
+        assert {key: found[key] for key in printed} == printed
 
 
-def test_a_dataset_without_a_row_takes_the_default_row() -> None:
+def test_a_dataset_without_a_row_takes_the_defaults_of_the_class() -> None:
     settings = load(["method=dmat_i", "dataset=wiki_cs"]).settings
     assert (settings["method"]["tau"], settings["method"]["lr"], settings["filter"]["alpha"]) == (
         1.0,
@@ -171,7 +121,7 @@ def test_a_filter_that_is_not_chosen_leaves_no_keys() -> None:
 
 
 def test_one_process_composes_different_datasets_in_turn() -> None:
-    """The paper's rows are looked up per composition, never remembered."""
+    """Rows are looked up per composition, never remembered."""
     lrs = [load([f"dataset={name}"]).settings["method"]["lr"] for name in ("cora", "acm", "cora")]
     assert lrs == [1e-4, 1e-3, 1e-4]
 
@@ -211,7 +161,6 @@ def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> Non
 
 
 # --- seeds, device, limits
-# -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -277,7 +226,6 @@ def test_runs_dir_must_name_a_folder(value: str) -> None:
 
 
 # --- components of other packages
-# ----------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,0 +1,106 @@
+"""The values that a command's overrides stand for, and what is wrong with the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hydra.core.override_parser.types import Override
+from omegaconf.errors import OmegaConfBaseException
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import GROUPS, UnknownName
+from gclbench.config.composition import all_names, composed, stated_names
+from gclbench.config.overrides import ConfigErrors
+from gclbench.config.suggestion import unknown_key
+from gclbench.records import flatten
+
+
+def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
+    """The values of those overrides that are right, and whether any of these is a setting.
+
+    Args:
+        errors: gets a sentence for each of the others.
+
+    Raises:
+        ConfigErrors: with all errors so far, when nothing can be composed.
+    """
+    names: dict[str, Any] = {}
+    wrong: set[str] = set()
+    for override in parsed:
+        kind = override.key_or_group
+        if kind in GROUPS:
+            found = _name_errors(override)
+            errors += found
+            if found:
+                wrong.add(kind)
+            else:
+                names[kind] = override.value()
+    if "method" in wrong:
+        # The method chooses these, so nothing can be said about their settings.
+        wrong |= {"filter", "negatives"}
+    _check_stated(names, errors)
+    values = _composed(names, {}, errors)
+    known = flatten(values)
+    settings: dict[str, Any] = {}
+    for override in parsed:
+        key = override.key_or_group
+        kind = key.partition(".")[0]
+        if key in GROUPS or ("." in key and kind in wrong):
+            continue
+        if kind in GROUPS and key == f"{kind}.name":
+            errors.append(f"'{key}' cannot be set; choose a {kind} with {kind}=NAME")
+        elif key in known:
+            settings[key] = override.value()
+        else:
+            errors.append(unknown_key(key, known))
+    return _composed(names, settings, errors) if settings else values, bool(settings)
+
+
+def _composed(names: dict[str, Any], settings: dict[str, Any], errors: list[str]) -> dict[str, Any]:
+    try:
+        return composed(names, settings)
+    except OmegaConfBaseException as error:
+        raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
+
+
+def _name_errors(override: Override) -> list[str]:
+    """What is wrong with a choice such as `method=NAME`."""
+    kind, value = override.key_or_group, override.value()
+    known = f"Known: {', '.join(GROUPS[kind].names())}"
+    if isinstance(value, list) and kind != "task":
+        return [
+            f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m"
+            f" {kind}={','.join(map(str, value))}"
+        ]
+    names = [
+        name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)
+    ]
+    if not names or (isinstance(value, list) and len(names) < len(value)):
+        return [f"'{override.input_line}' does not name a {kind}. {known}"]
+    return [error for name in names if (error := _unusable(kind, name))]
+
+
+def _unusable(kind: str, name: str) -> str:
+    """Why there is no such component, or none that can be loaded; empty where all is well."""
+    try:
+        declared(GROUPS[kind], name)
+    except UnknownName as error:
+        return str(error)
+    except Exception as error:  # whatever the code of another package raises while it is imported
+        return (
+            f"{kind} '{name}' of {GROUPS[kind].check(name).origin} cannot be loaded:"
+            f" {type(error).__name__}: {error}"
+        )
+    return ""
+
+
+def _check_stated(names: dict[str, Any], errors: list[str]) -> None:
+    """Raises ConfigErrors where the method states a filter or a strategy that cannot be used."""
+    method = all_names(names)["method"]
+    found = [
+        f"method '{method}' states {kind}={name} for itself: {error}"
+        for kind, name in stated_names(method).items()
+        if kind not in names and (error := _unusable(kind, name))
+    ]
+    if found:
+        raise ConfigErrors([*errors, *found])
