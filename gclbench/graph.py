@@ -332,8 +332,8 @@ def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tenso
         )
     if labels.min() < -1:
         raise GraphError(
-            f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a {kind}"
-            " without a label"
+            f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a"
+            f" {kind} without a label"
         )
     classes = np.unique(labels[labels >= 0])
     if classes.size and classes[-1] != classes.size - 1:

@@ -6,8 +6,7 @@
 | `x_data`, `x_indices`, `x_indptr`, `x_shape` | | as scipy's csr_matrix has them |
 | `edge_index` | 2×E | node pairs, whole numbers in 0…N−1, one or both directions of an edge |
 | `y` | N | optional: classes 0, 1, 2, …; −1 for a node without label |
-| `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: a split for
-task.protocol=public |
+| `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: the public split |
 
 Nothing pickled is read. Features that are not finite, ids out of range and wrong shapes or types
 are errors. Directed edges are made undirected, repeated ones and self-loops dropped, labels with

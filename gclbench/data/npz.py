@@ -111,8 +111,8 @@ class CoauthorCS:
     """Coauthor CS graph, 18333 authors in 15 fields
 
     Attributes:
-        features: `counts` of keywords (1 to 105), as the file has them and paper 000 seems to use
-            them (docs/choices.md); `binary` makes them 0/1, as torch_geometric's reader does.
+        features: `counts` of keywords (1 to 105), as the file has them and the DMAT paper seems to
+            use them (docs/choices.md); `binary` makes them 0/1, as torch_geometric's reader does.
     """
 
     features: Annotated[str, OneOf("counts", "binary")] = "counts"

@@ -21,7 +21,7 @@ def pair_number(u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def pair_of(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs (u, v), u < v, that have the given numbers (int64); exact for any number below 2⁶¹."""
+    """The pairs (u, v), u < v, with the given numbers (int64); exact for numbers below 2⁶¹."""
     number = np.asarray(number, dtype=np.int64)
     high = ((1.0 + np.sqrt(1.0 + 8.0 * number.astype(np.float64))) / 2.0).astype(np.int64)
     # The square root may be off by one in the last place.

@@ -36,7 +36,7 @@ _EDGES, _ROWS, _SHUFFLE = range(3)
 @DATASETS.register("rmat")
 @dataclass(frozen=True)
 class RMAT:
-    """R-MAT graph (Graph500 parameters) with standard normal features and no labels, for tests of scale
+    """R-MAT graph (Graph500 parameters), normal features, no labels, for tests of scale
 
     Edges are drawn until edge_factor · nodes of them lie among the first `nodes` ids. Self-loops
     and repetitions are then dropped and counted in the graph's repairs, so the graph has fewer
@@ -78,7 +78,7 @@ class RMAT:
         return make_graph(x, edge_index, None, "rmat", repairs=repairs)
 
     def _x(self, count: int) -> torch.Tensor:
-        """Room for the features: in memory, or a nameless memory map where they are large for it."""
+        """Room for the features: in memory, or a nameless memory map where they are too large."""
         if not memory_map.is_large(count, self.features):
             return torch.empty(count, self.features)
         try:
@@ -148,7 +148,7 @@ def _generator(seed: int, kind: int, block: int) -> np.random.Generator:
 
 
 def _blocks(start: int, stop: int, size: int) -> Iterator[tuple[int, slice, slice]]:
-    """The blocks that start … stop−1 touches: number, the part of the block, the part of the range."""
+    """The blocks that start … stop−1 touches: number, part of the block, part of the range."""
     for block in range(start // size, (stop - 1) // size + 1):
         first, last = max(start, block * size), min(stop, (block + 1) * size)
         yield (

@@ -1,7 +1,7 @@
-"""Which nodes or edges are for training, validation and test.
+"""Which items or edges are for training, validation and test.
 
-Every split is ours, made from a named random stream or from the dataset's public masks, tested for
-sizes and disjointness, and hashed into the record.
+Every split is made here, from a named random stream or from the dataset's public masks. Its hash
+goes into the record.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class LeakError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One division of nodes or edges into parts.
+    """One division of items or edges into parts.
 
     Attributes:
         protocol: the rule that made it (`random_10_10_80`, `public`, `link_85_5_10`, …).
-        parts: int64 arrays by name: node ids (n), or node pairs (2×n).
+        parts: int64 arrays by name: ids of items (n), or node pairs (2×n).
     """
 
     protocol: str
@@ -47,25 +47,23 @@ class Split:
 
 
 def random_10_10_80(y: Any, rng: np.random.Generator) -> Split:
-    """A uniformly random tenth of the labelled nodes for training, a tenth for validation, the rest
-    for test.
+    """A random tenth of the labelled items for training, a tenth for validation, the rest for test.
 
     Args:
-        y: classes (N), −1 for unlabelled nodes, which are in no part.
+        y: classes (n), −1 for unlabelled items, which are in no part.
         rng: the run's `split` stream.
 
     Returns:
-        parts `train`, `val`, `test`: node ids in ascending order; round(n/10), round(n/10) and the
-            rest of
-        the n labelled nodes.
+        parts `train`, `val`, `test` of the m labelled items: round(m/10), round(m/10) and the rest;
+        ids in ascending order.
 
     Raises:
-        Unsupported: fewer than ten labelled nodes.
+        Unsupported: fewer than ten labelled items.
     """
     labelled = np.flatnonzero(np.asarray(y) >= 0)
     if labelled.size < 10:
         raise Unsupported(
-            f"a 10/10/80 split needs at least 10 labelled nodes; this graph has {labelled.size}"
+            f"a 10/10/80 split needs at least 10 labels; this dataset has {labelled.size}"
         )
     tenth = round(labelled.size / 10)
     order = rng.permutation(labelled)
@@ -82,7 +80,7 @@ def public(graph: Graph, seed: int = 0) -> Split:
             seed mod 20.
 
     Returns:
-        parts `train`, `val`, `test`: labelled node ids in ascending order.
+        parts `train`, `val`, `test`: ids of labelled items in ascending order.
 
     Raises:
         Unsupported: the graph has no public split.
@@ -104,7 +102,7 @@ def public(graph: Graph, seed: int = 0) -> Split:
         parts[part] = np.flatnonzero(column & labelled)
         if not parts[part].size:
             raise Unsupported(
-                f"the public split of '{graph.name}' has no labelled node in its part '{part}'"
+                f"the public split of '{graph.name}' has no labels in its part '{part}'"
             )
     return Split("public", parts)
 
@@ -114,8 +112,8 @@ def link_split(
 ) -> Split:
     """Edges held out for link prediction, with as many non-edges.
 
-    Non-edges are drawn uniformly, without repetition, from the pairs of different nodes that are no
-    edge of the whole graph.
+    Non-edges are drawn uniformly and without repetition from the pairs of different nodes that are
+    no edges of the whole graph.
 
     Args:
         edge_index: both directions of every edge (2×E), without self-loops.
@@ -125,8 +123,7 @@ def link_split(
 
     Returns:
         parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs
-            (2×n) with the
-        smaller id first, each unordered pair once.
+        (2×n) with the smaller id first, each unordered pair once.
 
     Raises:
         ValueError: fractions that are not positive or leave nothing to train on.

@@ -74,7 +74,7 @@ def _value(content: Any, key: str, path: Path) -> Any:
 @DATASETS.register("wiki_cs")
 @dataclass(frozen=True)
 class WikiCS:
-    """Wiki-CS, 11701 Wikipedia articles in 10 branches of computer science, with 20 public splits"""
+    """Wiki-CS, 11701 Wikipedia articles in 10 fields of computer science, with 20 public splits"""
 
     def load(self) -> Data:
         """The graph. Raises DataUnavailable without the file."""

@@ -20,7 +20,7 @@ STRENGTH = 0.5
 @FILTERS.register("agc")
 @dataclass(frozen=True)
 class AgcFilter:
-    """AGC's low-pass filter: ((I + S)/2)^k X, S with self-loops; method=agc finds the order k itself.
+    """AGC's low-pass filter: ((I + S)/2)^k X, S with self-loops; method=agc finds k itself
 
     Attributes:
         order: k; 0 leaves the features as they are.

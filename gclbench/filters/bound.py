@@ -2,9 +2,8 @@
 
 In the norm ‖w‖_D² = Σ_i deg_i ‖w_i‖² the operator M = I − (1−α)P has eigenvalues in [α, 2−α], so a
 residual ρ = b + (1−α)P w − w bounds the error of w by ‖ρ‖_D / α, and that of y = w + ρ, one plain
-sweep further, by (1−α)‖ρ‖_D / α. Three more things
-are counted: the rounding of the product the residual was read from, of the stored right-hand side,
-and of the stored result.
+sweep further, by (1−α)‖ρ‖_D / α. Three more things are counted: the rounding of the product that
+the residual was read from, of the stored right-hand side, and of the stored result.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ pull.
 
 With w = D^(−r) X and c = 1−α the system is w = c P w + α D^(−r) x₀. Both solvers repeat w ← ω (c P
 w + b) + (1−ω) w₋₁: the series with ω = 1, Chebyshev with the ω that are best for eigenvalues
-anywhere in [−c, c], which takes about √(1/α) sweeps where the series takes
-1/α. What the filter leaves as it is, the degree-weighted mean of each connected component, is taken
-off first and added last (gclbench.filters.operator.Components).
+anywhere in [−c, c], which takes about √(1/α) sweeps where the series takes 1/α. What the filter
+leaves as it is, the degree-weighted mean of each connected component, is taken off first and added
+last (gclbench.filters.operator.Components).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Solver:
 
 
 def _scaled(block: Tensor, factor: Tensor, scale: float) -> Tensor:
-    """block · factor, a new float32 block; in float64 where the factor itself would leave float32."""
+    """block · factor, a new float32 block; in float64 where the factor would leave float32."""
     if 2.0**-60 < scale < 2.0**60:
         return block * factor.float()
     return block.double().mul_(factor).float()

@@ -1,4 +1,4 @@
-"""The GnnBP filter of paper 000: personalised PageRank smoothing of node features."""
+"""GnnBP, the filter of the DMAT paper: personalised PageRank smoothing of node features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ MOSTLY = 0.5
 @FILTERS.register("gnnbp")
 @dataclass(frozen=True)
 class GnnBP:
-    """GnnBP: X = α Dʳ (I − (1−α)P)⁻¹ D⁻ʳ X₀, personalised PageRank of the features (paper 000, Eq. 15).
+    """GnnBP: X = α Dʳ (I − (1−α)P)⁻¹ D⁻ʳ X₀, personalised PageRank of the features
+
+    Eq. 15 of the DMAT paper.
 
     Attributes:
         alpha: teleport probability α, in (0, 1]; 1 leaves the features as they are.

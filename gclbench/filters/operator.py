@@ -233,7 +233,7 @@ def _connected(operator: Operator) -> tuple[int, np.ndarray]:
 
 @functools.cache
 def without_notice() -> None:
-    """Makes a compressed matrix once in silence: torch tells every process that they are in beta."""
+    """Makes a compressed matrix once in silence: torch warns each process that it is in beta."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.sparse_csr_tensor(

@@ -40,15 +40,14 @@ def push(
     storage: torch.dtype = torch.float32,
     name: str = "graph",
 ) -> Pushed:
-    """Pushes some columns (METHODS 2.1).
+    """Pushes some columns, as GBP's algorithm does (Chen et al., NeurIPS 2020).
 
     Each column is scaled by deg^(−r) and split into its positive and negative part; in a round
     every node whose residue exceeds r_max·S (S the sum of that part) settles α of it in its reserve
     and passes the rest on, divided by the receiver's degree. The leftover residue contributes its l
     = 0 term, so per part |error_k| ≤ (1−α)·r_max·S·deg_k^r. Where rounding comes to more than that,
-    the bound is what the residual of the
-    result shows in float64: P has rows that sum to 1, so its largest entry, ÷ α, bounds the error
-    of every entry.
+    the bound is what the residual of the result shows in float64: P has rows that sum to 1, so its
+    largest entry, ÷ α, bounds the error of every entry.
 
     Args:
         x: N×F float32, on the CPU. result: likewise; its columns are written. r_max: threshold per

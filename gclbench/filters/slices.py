@@ -3,8 +3,8 @@ matrices.
 
 Columns are independent in every solver, so a slice needs a few N×width buffers and nothing else. On
 the CPU slices are narrow enough for the core's own cache where the graph allows it, and each thread
-takes the next one. The number of threads matters only where memory is so
-short that slices must be narrower for all of them to fit: numbers then differ within the tolerance.
+takes the next one. The number of threads matters only where memory is so short that slices must be
+narrower for all of them to fit: numbers then differ within the tolerance.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.linear_probe import fit_linear_probe
 from gclbench.training.streams import Streams
 
-# 2^-10 … 2^10 (METHODS 1.1, item 5) in factors of four: validation accuracy changes little in
-# between.
+# 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
 C_GRID = tuple(2.0**exponent for exponent in range(-10, 11, 2))
 PARTS = ("train", "val", "test")
 
@@ -30,9 +29,9 @@ PARTS = ("train", "val", "test")
 class Classification:
     """Node classification by logistic regression: accuracy, micro-F1, macro-F1.
 
-    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10, ties going to the smallest; the
-    model that is tested was fitted on the training nodes with that C, never again with the
-    validation nodes (METHODS 1.1, items 4 and 5). Test labels are read once, for the final scores.
+    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10; of equal ones the smallest. The
+    model that is tested was fitted on the training nodes with that C, and is not fitted again with
+    the validation nodes. Test labels are read once, for the final scores.
 
     Attributes:
         protocol: "random_10_10_80" draws a split per seed; "public" takes the dataset's own masks.
@@ -130,10 +129,11 @@ class Classification:
 @TASKS.register("classification_public")
 @dataclass(frozen=True)
 class ClassificationPublic(Classification):
-    """Node classification on the dataset's own masks, beside `classification` in one command; recorded as that task.
+    """Node classification on the dataset's own masks; recorded as task=classification.
 
-    `task=[classification,classification_public]` evaluates one embedding under both protocols; the
-    second's run is the very one of `task=classification task.classification.protocol=public`.
+    `task=[classification,classification_public]` evaluates one embedding under both protocols. The
+    second run is the same as that of
+    `task=classification task.classification.protocol=public`.
     """
 
     recorded_as: ClassVar[str] = "classification"

@@ -70,8 +70,7 @@ def clustering_macro_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def normalized_mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """NMI = I(labels; clusters) / ((H(labels) + H(clusters)) / 2), the arithmetic normalisation
-    (METHODS 1.5)."""
+    """NMI = I(labels; clusters) / ((H(labels) + H(clusters)) / 2), the arithmetic normalisation."""
     labels, clusters = _paired(labels, clusters)
     return float(normalized_mutual_info_score(labels, clusters, average_method="arithmetic"))
 
@@ -105,8 +104,7 @@ def modularity(edge_index: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
-    """Mean over clusters of cut_c / (2 m_c + cut_c) (Yang & Leskovec 2012; METHODS 1.5, convention
-    a).
+    """Mean over clusters of cut_c / (2 m_c + cut_c) (Yang & Leskovec 2012).
 
     cut_c is the number of edges with one end in c, m_c of those with both. A cluster without any
     edge contributes 0 and counts in the mean.
@@ -120,10 +118,9 @@ def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def pooled_conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
-    """Σ cut / Σ (cut + intra): the share of edges that join two clusters (METHODS 1.5, convention
-    b).
+    """Σ cut / Σ (cut + intra): the share of edges that join two clusters.
 
-    Every undirected edge counts the same above and below the bar.
+    The DMAT paper does not say whether it prints this or `conductance`, so both are reported.
 
     Raises:
         ValueError: the graph has no edges.

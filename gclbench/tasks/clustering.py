@@ -41,10 +41,10 @@ Coauthor CS, whose share is 0.009."""
 class Clustering(WholeGraph):
     """Node clustering by k-means: ACC, NMI, ARI, macro-F1, FMI, modularity, conductance.
 
-    Lloyd's algorithm from k-means++ starts; the restart is chosen by inertia (METHODS 1.1, item 6).
-    Fewer clusters than asked for are kept as they come. Nothing is hidden from training; the
-    classes are read for the number of clusters and for scoring only. A method that brings clusters
-    of its own (age, sdcn) is measured by these, unless `clusters` asks for k-means with so many.
+    Lloyd's algorithm from k-means++ starts; the restart with the smallest inertia is kept. Fewer
+    clusters than asked for are taken as they come. Nothing is hidden from training. The classes are
+    read for the number of clusters and for scoring only. A method that defines clusters (age, sdcn)
+    is measured by its own, unless `clusters` is set: then by k-means with that many.
 
     Attributes:
         clusters: number of clusters; None takes the number of classes, or the method's own
@@ -80,9 +80,9 @@ class Clustering(WholeGraph):
             two classes); modularity, conductance (mean over clusters), conductance_pooled on all
             edges of `graph` (left out when it has none); inertia of k-means, or own_clusters (1) in
             its place; clusters_found, the number of non-empty clusters. For an embedding with a
-            history, acc_oracle, nmi_oracle, …, of the iteration with the largest ACC, and that
-            iteration, oracle_iteration: the labels choose there, so these never stand beside the
-                others.
+            history also acc_oracle, nmi_oracle, … of the iteration with the largest ACC, and
+            oracle_iteration, its number. Labels choose that iteration, so these are not comparable
+            with the others.
 
         Raises:
             Unsupported: as `split`.

@@ -1,5 +1,4 @@
-"""What a contrastive training did with its negatives: the papers' analyses of false negatives,
-hardness and mixtures."""
+"""Analyses of a contrastive training's negatives: false negatives, hardness and mixtures."""
 
 from __future__ import annotations
 
@@ -28,15 +27,15 @@ BINS = 20
 @TASKS.register("contrast")
 @dataclass(frozen=True)
 class ContrastAnalysis(WholeGraph):
-    """What a method's negatives were: false negatives that the weights find, hardness, τ⁰, mixtures. No score of the embedding.
+    """What a method's negatives were: false negatives, hardness, τ⁰, mixtures; no score
 
     Looks at the last two views of the training (`Embedding.contrast`) and at the weights or
     mixtures that the strategy gave them. The classes are read for these reports only; no method
     sees one.
 
     Attributes:
-        tuple_size: nodes that are contrasted together in τ⁰, drawn anew here; 512 is DMAT-i's usual
-            batch.
+        tuple_size: nodes that are contrasted together in τ⁰. They are drawn anew here. 512 is
+            DMAT-i's usual batch.
     """
 
     version: ClassVar[str] = "1"
@@ -65,11 +64,12 @@ class ContrastAnalysis(WholeGraph):
 
         Returns:
             hardness_01 … hardness_20: share of the different-class pairs (u_i, v_j) whose cosine
-            lies in the k-th of twenty equal bins of [−1, 1] (paper 000, Figure 6); hardness_mean,
-            their mean cosine. tau0_q1, tau0_median, tau0_q3: quantiles over
-            anchors of τ⁰ (Eq. 8, Table 5), left out where a tuple holds the whole graph. With
-                weights: what `weight_scores` gives;
-            with mixtures: what `mixture_scores` gives.
+            lies in the k-th of twenty equal bins of [−1, 1] (DMAT paper, Figure 6).
+            hardness_mean: their mean cosine.
+            tau0_q1, tau0_median, tau0_q3: quantiles over anchors of τ⁰ (DMAT paper, Eq. 8 and
+            Table 5), left out where a tuple holds the whole graph.
+            With weights, also what `weight_scores` gives; with mixtures, what `mixture_scores`
+            gives.
 
         Raises:
             Unsupported: the method contrasts no nodes, or the graph has no classes.

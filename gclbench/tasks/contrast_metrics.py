@@ -17,8 +17,8 @@ BLOCK_ENTRIES = 1 << 22
 """Pairs looked at together."""
 
 NOTICEABLE = 1e-6
-"""A weight is below its row's mean when it is so by more than this share, which is more than
-rounding does to equal weights."""
+"""A weight counts as below its row's mean when it is so by more than this share. Rounding changes
+equal weights by less."""
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[tuple[int, int]]:
@@ -47,7 +47,7 @@ def same_and_other(labels: Tensor, anchors: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def hardness_histogram(u: Tensor, v: Tensor, labels: Tensor, bins: int) -> tuple[Tensor, float]:
-    """How the cosines of pairs of different classes are spread (paper 000, Figure 6).
+    """How the cosines of pairs of different classes are spread (DMAT paper, Figure 6).
 
     Args:
         u, v: N×d, unit rows. bins: equal ones of [−1, 1].
@@ -72,14 +72,13 @@ def weight_scores(weights: PairRows, labels: Tensor) -> dict[str, float]:
     A negative is *suspected* when its weight is below the mean of its row's negatives.
 
     Returns:
-        same_class_share: of the negatives, what a blind guess has for precision.
-            false_negative_recall: suspected share of the
-        same-class negatives. false_negative_precision: same-class share of the suspected ones; left
-            out when none is suspected.
+        same_class_share: of the negatives; the precision of a blind guess.
+        false_negative_recall: suspected share of the same-class negatives.
+        false_negative_precision: same-class share of the suspected ones; left out when none is
+            suspected.
         weight_auc: probability that a same-class negative weighs less than another-class one of the
-            same anchor, ties counting
-        half, averaged over the anchors that have both; 0.5 says nothing, below it false negatives
-        are what is weighted up.
+            same anchor, ties counting half, averaged over the anchors that have both. At 0.5 the
+            weights say nothing; below 0.5 they weight false negatives up.
     """
     found, suspects, same_pairs, pairs = 0, 0, 0, 0
     auc, anchors = 0.0, 0
@@ -129,9 +128,10 @@ def mixture_scores(shares: PairRows, labels: Tensor) -> dict[str, float]:
     """What the anchors' mixtures are made of, averaged over anchors.
 
     Returns:
-        mix_self: share of the node itself. mix_entropy: of the shares, in nats. mix_same_class: of
-            what is not the node itself, the
-        share of its class; left out when no anchor of known class mixes anything in.
+        mix_self: share of the node itself.
+        mix_entropy: of the shares, in nats.
+        mix_same_class: share of the node's class in the rest; left out when no anchor of known
+            class mixes anything in.
     """
     own_share, entropy, same_share, anchors = 0.0, 0.0, 0.0, 0
     nodes = len(labels)
@@ -155,9 +155,9 @@ def mixture_scores(shares: PairRows, labels: Tensor) -> dict[str, float]:
 def false_negative_effect(
     u: Tensor, v: Tensor, labels: Tensor, tau: float, tuples: list[Tensor]
 ) -> Tensor:
-    """τ⁰ of every anchor (paper 000, Eq.
+    """τ⁰ of every anchor: how much its tuple's false negatives widen the gap to the unbiased loss.
 
-    8): how much its tuple's false negatives widen the gap to the unbiased loss.
+    Eq. 8 of the DMAT paper.
 
     With h = e^{⟨x, x'⟩/τ}: τ⁰ = τ⁺ · |mean h over the tuple's same-class samples − mean h over all
     of other classes| / |mean h over the tuple's same-class samples − mean h over all of the class|.
@@ -169,10 +169,9 @@ def false_negative_effect(
             that are contrasted together.
 
     Returns:
-        τ⁰ of the anchors for which it is defined: of known class, with a false negative in the
-            tuple and one outside it, and with
-        nodes of other classes; an anchor of zeros is as far from all nodes, so that its differences
-        are rounding. float64, in no particular order.
+        τ⁰ of the anchors for which it is defined (float64, in no particular order): of known class,
+        with a false negative in the tuple, one outside it, and nodes of other classes. Anchors of
+        zeros are left out: they are equally far from all nodes.
     """
     u, v = u.to(torch.float64), v.to(torch.float64)
     known = labels >= 0

@@ -1,5 +1,4 @@
-"""The linear probe: logistic regression on frozen rows, its regularisation chosen on validation
-nodes."""
+"""The linear probe: logistic regression on frozen rows; C is chosen on validation rows."""
 
 from __future__ import annotations
 
@@ -50,10 +49,9 @@ def fit_linear_probe(
     rows.
 
     Each minimises ‖W‖²/2 + C Σ_i cross-entropy_i (multinomial; for two classes the logistic loss)
-    with L-BFGS, started from the solution of the C before it, in ascending order. Ties in
-    validation accuracy
-    go to the smallest C, the strongest regularisation. The kept model has seen training rows only:
-    it is not fitted again with the validation rows.
+    with L-BFGS, in ascending order of C, each started from the solution before it. Ties in
+    validation accuracy go to the smallest C, the strongest regularisation. The kept model has seen
+    training rows only: it is not fitted again with the validation rows.
 
     Args:
         x_train: n×d; y_train: n classes, at least two distinct ones.

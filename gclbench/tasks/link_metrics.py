@@ -12,8 +12,8 @@ PAIRS_PER_BLOCK = 16384
 def pair_logits(z: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """z_i · z_j of every pair, in float64.
 
-    The logit is the score, not its sigmoid: the sigmoid rounds large logits to 1 and makes ties
-    that move AUC and AP (METHODS 9, pitfall 9).
+    The logit is the score, not its sigmoid. The sigmoid rounds large logits to 1, and such ties
+    move AUC and AP.
 
     Args:
         z: embedding, N×d.

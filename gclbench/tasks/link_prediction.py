@@ -26,10 +26,10 @@ Share = Annotated[float, Range(above=0, below=0.5)]
 class LinkPrediction:
     """Link prediction on hidden edges: AUC and AP of the dot products.
 
-    Held-out edges are gone before anything is computed on the graph; filter, diffusion, k-NN graphs
-    and centralities see training edges only (METHODS 1.1, item 3). A pair's score is the logit z_i
-    · z_j, without a sigmoid; nothing is fitted. A method may choose by the score of the validation
-    pairs, which it does not see.
+    Held-out edges are removed before anything is computed on the graph: filter, diffusion, k-NN
+    graphs and centralities see training edges only. A pair's score is the logit z_i · z_j, without
+    a sigmoid; nothing is fitted. A method may choose by the score on the validation pairs; it does
+    not see the pairs.
 
     Attributes:
         val_fraction: share of the undirected edges held out for validation.

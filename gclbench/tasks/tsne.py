@@ -1,5 +1,4 @@
-"""A map of an embedding: t-SNE coordinates for the papers' scatter plots, and how well the classes
-stand apart."""
+"""A map of an embedding: t-SNE coordinates for scatter plots, and how well classes stand apart."""
 
 from __future__ import annotations
 
@@ -21,22 +20,22 @@ from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
 
 DECIMALS = 2
-"""Of the coordinates in a record: maps are about a hundred wide, and a figure a few hundred
-points."""
+"""Of the coordinates in a record. Maps are about a hundred wide, figures a few hundred points."""
 
 NEIGHBOURS = 3
-"""t-SNE looks at three times the perplexity of neighbours; with fewer nodes than that its
-affinities say little."""
+"""t-SNE looks at this many times the perplexity of neighbours. With fewer nodes its affinities say
+little."""
 
 
 @TASKS.register("tsne")
 @dataclass(frozen=True)
 class TsneMap(WholeGraph):
-    """A two-dimensional map of the embedding by t-SNE (paper 000, Figure 3; paper 003, Figure 3). No score of it.
+    """A two-dimensional map of the embedding by t-SNE; no score
 
-    scikit-learn's t-SNE (Barnes-Hut, PCA start) of at most `points` nodes, the same ones for every
-    embedding of a seed. The record keeps the coordinates and the classes; these are read for
-    colours and for the silhouette only.
+    As in Figure 3 of the DMAT paper and Figure 3 of the NML-GCL paper: scikit-learn's t-SNE
+    (Barnes-Hut, PCA start) of at most `points` nodes, the same nodes for every embedding of a seed.
+    The record keeps the coordinates and the classes. Classes are read for colours and for the
+    silhouette only.
 
     Attributes:
         points: nodes on the map at most, drawn evenly where the graph has more.
@@ -73,8 +72,7 @@ class TsneMap(WholeGraph):
 
         Returns:
             silhouette: mean silhouette (−1 to 1) of the classes among the mapped nodes of known
-                class, Euclidean distances of the rows
-            that are mapped; left out without two classes.
+            class, with Euclidean distances of the mapped rows; left out without two classes.
 
         Raises:
             Unsupported: as `split`.
@@ -91,9 +89,11 @@ class TsneMap(WholeGraph):
         """The map.
 
         Returns:
-            x, y: coordinates, rounded to 0.01. classes: of the same nodes, −1 where unknown. nodes:
-                N of the graph. kl_divergence: what
-            t-SNE ended at. silhouette: of the classes on the map; left out without two classes.
+            x, y: coordinates, rounded to 0.01.
+            classes: of the same nodes, −1 where unknown.
+            nodes: N of the graph.
+            kl_divergence: what t-SNE ended at.
+            silhouette: of the classes on the map; left out without two classes.
 
         Raises:
             Unsupported: every row is the same, so that there is nothing to map.
@@ -134,8 +134,10 @@ class TsneMap(WholeGraph):
 
 
 def _silhouette(rows: np.ndarray, classes: np.ndarray) -> float | None:
-    """Mean silhouette over the nodes of known class; None where it is not defined: one class, or
-    each node its own."""
+    """Mean silhouette over the nodes of known class; None where it is not defined.
+
+    That is so with one class, and with as many classes as nodes.
+    """
     known = classes >= 0
     kinds = len(np.unique(classes[known]))
     if not 2 <= kinds < known.sum():

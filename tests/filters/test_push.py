@@ -18,8 +18,8 @@ EXPONENTS = (0.0, 0.3, 0.5, 1.0)
 
 
 def absolute_bounds(x: Tensor, alpha: float, r: float, r_max: float, degree: Tensor) -> Tensor:
-    """(1−α)·r_max·(S₊ + S₋)·deg_k^r of every node and column (METHODS 2.1): each part errs by at
-    most its own share."""
+    """(1−α)·r_max·(S₊ + S₋)·deg_k^r of every node and column: each part errs by at most its
+    own share."""
     scaled = x.double() * degree[:, None] ** -r
     parts = scaled.clamp(min=0).sum(dim=0) + (-scaled).clamp(min=0).sum(dim=0)
     return (1 - alpha) * r_max * parts * degree[:, None] ** r

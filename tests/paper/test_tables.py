@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 
 import pytest
 
+from gclbench.data.catalog import CATALOG
 from gclbench.paper.aggregate import Fact
 from gclbench.paper.comparison import compare
 from gclbench.paper.config_defaults import shipped_settings
@@ -198,12 +200,22 @@ def test_counts_of_datasets_beside_the_printed() -> None:
     )
     assert isinstance(dblp.ours, Fact) and dblp.ours.n == 0
     assert "dblp: 4058 is a slip: the release has 4057 nodes." in comparison.notes
-    assert cell(comparison, "pubmed", "nodes", "as loaded").show_ours() == "not counted"
+    assert cell(comparison, "pubmed", "nodes", "as loaded").show_ours() == "19717 ✓"
     text = markdown(comparison)
     assert (
         "| cora | 2708 ✓ / 2708 | 7 ✓ / 7 | 1433 ✓ / 1433 | 5278 / 5429 (−151) |" in text
         and "Welch" not in text
     )
+
+
+def test_a_dataset_whose_files_were_never_seen_is_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = dataclasses.replace(CATALOG["pubmed"], counts=None, notes="Never seen.")
+    monkeypatch.setitem(CATALOG, "pubmed", page)
+    comparison = of([], "dmat/7")
+    assert cell(comparison, "pubmed", "nodes", "as loaded").show_ours() == "not counted"
+    assert "pubmed: Never seen." in comparison.notes
 
 
 def test_counts_of_mmix_are_printed_with_two_swapped() -> None:

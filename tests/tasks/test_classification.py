@@ -186,7 +186,7 @@ def test_what_it_does_not_support(toy: Toy) -> None:
         match="'toy' has no public split .* Use task.classification.protocol=random_10_10_80",
     ):
         Classification(protocol="public").split(toy(), Streams(0))
-    with pytest.raises(Unsupported, match="needs at least 10 labelled nodes; this graph has 9"):
+    with pytest.raises(Unsupported, match="needs at least 10 labels; this dataset has 9"):
         Classification().split(toy(nodes=9), Streams(0))
     one = (
         "two classes or more among the training nodes, and all 12 of the split random_10_10_80 of"

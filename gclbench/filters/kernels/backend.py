@@ -2,9 +2,9 @@
 a GPU.
 
 All give what gclbench.filters.kernels.pull says, to rounding. On the CPU a slice of columns is
-chosen so narrow that it stays in cache, and slices are
-dealt to threads (gclbench.filters.slices), so a product here is single-threaded and sums every row
-in one order: results do not depend on the number of threads.
+chosen so narrow that it stays in cache, and slices are dealt to threads (gclbench.filters.slices).
+A product here is therefore single-threaded and sums every row in one order: results do not depend
+on the number of threads.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class CpuPath(Path):
     def _row_blocks(
         self, operator: Operator
     ) -> Iterator[tuple[slice, Tensor, Tensor, Tensor | None]]:
-        """(rows, pointers, columns, matrix) of groups of rows with at most `BLOCK_ENTRIES` entries."""
+        """(rows, pointers, columns, matrix) of row groups of at most `BLOCK_ENTRIES` entries."""
         pointers, first = operator.pointers, 0
         while first < operator.nodes:
             limit = pointers[first] + BLOCK_ENTRIES

@@ -35,7 +35,7 @@ _PROTOTYPES: dict[str, list[type]] = {
 
 
 class LaunchError(RuntimeError):
-    """The driver refused a kernel launch; CUDA reports here, too, what an earlier kernel did wrong."""
+    """The driver refused a launch. CUDA reports errors of earlier kernels here too."""
 
 
 class Driver:

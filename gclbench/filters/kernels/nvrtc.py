@@ -211,7 +211,8 @@ def find(cuda: str | None = None) -> Compiler:
             tried.append(str(error))
     seen = (
         "; ".join(tried)
-        or "none in torch's and NVIDIA's packages, CUDA_HOME, /usr/local/cuda*, LD_LIBRARY_PATH or /usr/lib"
+        or "none in torch's and NVIDIA's packages, CUDA_HOME, /usr/local/cuda*, LD_LIBRARY_PATH or"
+        " /usr/lib"
     )
     raise Unavailable(
         f"no NVRTC library could be loaded ({seen}); pip install 'gclbench[cuda]' brings one"

@@ -2,7 +2,7 @@
 torch.
 
 Every solver of the filter is one of these two functions in a loop. They are the meaning that the
-CUDA kernel (cuda.py) and the quick CPU path (path.py) are tested against; they run on any device
+CUDA kernel (cuda.py) and the quick CPU path (backend.py) are tested against. They run on any device
 and are not meant to be quick.
 
 Matrices are N×K, row-major, float32 or bfloat16 alike; sums are made in float32. A row of the graph
