@@ -73,7 +73,7 @@ def records(before: str) -> Iterator[str]:
 def ids() -> Iterator[str]:
     """Records whose id this code does not give any more."""
     from gclbench.config.validation import ConfigErrors, load
-    from gclbench.launch.unit import specification
+    from gclbench.launch.specification import specification
 
     found = _runs(_working())
     for record in found.values():
@@ -84,13 +84,7 @@ def ids() -> Iterator[str]:
         except ConfigErrors as error:
             yield f"{record['id']}: {record['command']}: {error}"
             continue
-        name = next(
-            iter(
-                experiment.components["tasks"]
-                if isinstance(experiment.components, dict)
-                else experiment.components.tasks
-            )
-        )
+        name = next(iter(experiment.components.tasks))
         spec = specification(
             experiment, name, record["spec"]["seed"], record["spec"]["dataset_hash"]
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
+from gclbench.machine import messages
 from gclbench.records import Record, pack, write_atomically
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def main(argv: list[str]) -> int:
         "--format", choices=FORMATS, help="of the table (default: by the suffix of FILE)"
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
     table = options.output is not None or options.format is not None
     if table == (options.to is not None):
         return _wrong(

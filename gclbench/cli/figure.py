@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser, id_first
+from gclbench.machine import messages
 from gclbench.records import write_atomically
 
 EXAMPLES = """examples:
@@ -60,9 +60,7 @@ def main(argv: list[str]) -> int:
         help="print the commands whose runs the figure needs; draw nothing",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.component.registry import DATASETS, UnknownName
     from gclbench.paper import figures

@@ -1,4 +1,5 @@
-"""Progress of trainings: live bars on a terminal, plain lines elsewhere."""
+"""What the command says beside its output: notes, and the progress of trainings, as live bars on a
+terminal and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
+
+
+def note(text: str) -> None:
+    """Prints a line for the user on standard error."""
+    print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

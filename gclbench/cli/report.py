@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
+from gclbench.machine import messages
 
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
@@ -40,9 +40,7 @@ def main(argv: list[str]) -> int:
         help="default: report.html",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.paper.report import write
     from gclbench.paper.sources import MissingStore, collect

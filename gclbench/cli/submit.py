@@ -22,7 +22,7 @@ def main(argv: list[str]) -> int:
         from gclbench.cli import sweep
 
         return sweep.main(argv[1:], detached=True)
-    from gclbench.cli.run import arguments, carry_out
+    from gclbench.cli.run import arguments, compose
 
     parser = Parser(
         "submit",
@@ -30,4 +30,4 @@ def main(argv: list[str]) -> int:
         EXAMPLES,
         settings=True,
     )
-    return carry_out(arguments(parser, argv), ["submit", *argv], detached=True)
+    return compose(arguments(parser, argv), ["submit", *argv], detached=True)

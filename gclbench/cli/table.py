@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.parser import Parser, id_first
+from gclbench.machine import messages
 from gclbench.records import write_atomically
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ def main(argv: list[str]) -> int:
         help="with --missing: runs of a full cell (default: 10)",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore

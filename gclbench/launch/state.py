@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gclbench.launch.attempt import missing
 from gclbench.launch.estimate import Durations
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
 from gclbench.launch.running import Presence, present
 from gclbench.launch.sweep import Sweep
-from gclbench.launch.unit import Unit, missing
 from gclbench.records import Record, Store
+from gclbench.run.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
     except LaunchError as error:
         states, silent = {}, str(error)
     job_of = {
-        place: states.get(job["id"], ENDED if not silent else QUEUED)
+        place: states.get(job.id, ENDED if not silent else QUEUED)
         for job in sweep.jobs
-        for place in job["units"]
+        for place in job.units
     }
     counts: Counter[str] = Counter()
     own: list[Record] = []

@@ -19,17 +19,19 @@ from gclbench.cli.run import load_all
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.component.settings import values_of
 from gclbench.config.validation import load
+from gclbench.launch.attempt import give_up, perform
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.local import Local
 from gclbench.launch.plan import expand
-from gclbench.launch.sweep import Sweep, UnknownSweep, find
-from gclbench.launch.unit import give_up, perform, specification
+from gclbench.launch.specification import specification
+from gclbench.launch.sweep import Job, Sweep, UnknownSweep, find
 from gclbench.paper.columns import Column
 from gclbench.paper.comparison import compare
 from gclbench.paper.missing import missing
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of
 from gclbench.records import Store, flatten
+from gclbench.run.ending import Ending
 
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "device=cpu")
 KMEANS = (*SMALL, "method=kmeans", "task=clustering", "task.clustering.n_init=1")
@@ -43,17 +45,12 @@ def records(folder: str = "runs") -> list[str]:
 def saved_sweep(*overrides: str, **more: object) -> Sweep:
     """A sweep in the store whose only job has never been."""
     experiment = load([*KMEANS, *overrides])
-    batch = expand([experiment], Store("runs"))
-    job = {
-        "id": "nowhere:0",
-        "units": list(range(len(batch.units))),
-        "host": os.uname().nodename,
-        "pid": 2**22 + 1,
-        "begun": "",
-    }
+    plan = expand([experiment], Store("runs"))
+    places = tuple(range(len(plan.units)))
+    job = Job("nowhere:0", places, host=os.uname().nodename, pid=2**22 + 1)
     sweep = Sweep(
         "runs",
-        tuple(batch.units),
+        tuple(plan.units),
         "local",
         values_of(experiment.launcher),
         ("gclbench", "submit", *overrides),
@@ -214,7 +211,7 @@ def test_a_tables_sweep_is_exactly_its_cells(
     assert main(["sweep", f"paper={paper}", f"table={number}"]) == 0
     cells: set[tuple[Column, str]] = set()
     for experiment in load_all(launched):
-        assert experiment.seeds == tuple(range(10)) and list(experiment.components["tasks"]) == [
+        assert experiment.seeds == tuple(range(10)) and list(experiment.components.tasks) == [
             definition.task
         ]
         spec = asdict(specification(experiment, definition.task, 0, "ab" * 32))
@@ -457,7 +454,7 @@ def test_a_sweep_that_is_handed_over_ends_by_itself(here: Path, capsys: Printed)
 def test_a_sweep_nobody_works_on_says_how_to_go_on(capsys: Printed) -> None:
     sweep = saved_sweep("seeds=4")
     perform(sweep.units[1], "runs")
-    give_up(sweep.units[2], "runs", "oom", "its worker was killed")
+    give_up(sweep.units[2], "runs", Ending("oom", "its worker was killed"))
     capsys.readouterr()
     assert main(["status", sweep.id[:10]]) == 1
     out = capsys.readouterr().out

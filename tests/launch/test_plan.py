@@ -13,19 +13,19 @@ import pytest
 
 from gclbench.config.validation import load
 from gclbench.data.mirror import DataUnavailable
-from gclbench.launch.plan import Batch, expand, repeatable
-from gclbench.launch.unit import specification
+from gclbench.launch.plan import Plan, expand, repeatable
+from gclbench.launch.specification import specification
 from gclbench.records import Record, Store
 
 HASH = "ab" * 32
 """Of every dataset here: planning needs no more of it."""
 
 
-def planned(store: Path, *overrides: str, dataset_hash: str = HASH) -> Batch:
+def planned(store: Path, *overrides: str, dataset_hash: str = HASH) -> Plan:
     return expand([load(list(overrides))], Store(store), lambda dataset: dataset_hash)
 
 
-def names(result: Batch) -> list[list[str]]:
+def names(result: Plan) -> list[list[str]]:
     return [list(unit.tasks) for unit in result.units]
 
 
@@ -64,8 +64,8 @@ def test_a_run_that_several_commands_name_is_taken_once(tmp_path: Path) -> None:
         load(["task=clustering", "seeds=2"]),
         load(["task=clustering", "method.tau=1", "seeds=3"]),
     ]
-    batch = expand(experiments, Store(tmp_path), lambda dataset: HASH)
-    assert [unit.seed for unit in batch.units] == [0, 1, 2] and len(batch.ids) == 3
+    plan = expand(experiments, Store(tmp_path), lambda dataset: HASH)
+    assert [unit.seed for unit in plan.units] == [0, 1, 2] and len(plan.ids) == 3
 
 
 def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
@@ -77,9 +77,9 @@ def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
         return HASH
 
     experiments = [load(["dataset=cora"]), load(["dataset=cora", "method=kmeans"]), load([])]
-    batch = expand(experiments, Store(tmp_path), content_hash)
-    assert batch.unavailable == ["dataset 'cora' is not there"]
-    assert {unit.dataset for unit in batch.units} == {"digits"} and len(batch.ids) == 3
+    plan = expand(experiments, Store(tmp_path), content_hash)
+    assert plan.unavailable == ["dataset 'cora' is not there"]
+    assert {unit.dataset for unit in plan.units} == {"digits"} and len(plan.ids) == 3
 
 
 def test_a_datasets_hash_is_asked_for_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from gclbench.machine import environment
 from gclbench.machine.environment import LIBRARIES, PeakMemory, device_name, version, versions
@@ -52,7 +53,7 @@ def test_versions_of_everything_that_numbers_depend_on(fresh, source_tree):
     assert set(found) == {"gclbench", "python", "platform", "commit", *LIBRARIES}
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
-    assert found["torch"] == importlib.metadata.version("torch")
+    assert found["torch"] == torch.__version__
     assert found["commit"] == "0123456789ab"
     assert all(isinstance(value, str) and value for value in found.values())
 

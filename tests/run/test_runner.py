@@ -19,9 +19,10 @@ from gclbench.component.settings import OneOf
 from gclbench.config.validation import load
 from gclbench.embedding import Contrast, Embedding
 from gclbench.graph import MASKS, Unsupported
-from gclbench.launch.local import execute
+from gclbench.launch.execution import execute
 from gclbench.records import Record, Store, StoreError
-from gclbench.run import runner
+from gclbench.run import datasets
+from gclbench.run.ending import Ending
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -112,9 +113,9 @@ def here(
     register_method("spy", Spy)
     register_method("labelled_spy", LabelledSpy)
     Spy.seen.clear()
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     yield tmp_path
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
 
 
 def run(*overrides: str) -> dict[str, Record]:
@@ -197,8 +198,8 @@ def test_link_prediction_hides_held_out_edges_from_method_and_filter(filtering: 
     (record,) = execute(experiment)
     assert record.ok
     ((seen, _),) = Spy.seen
-    whole = runner.load(experiment.components["dataset"]).graph
-    task = experiment.components["tasks"]["link_prediction"]
+    whole = datasets.load(experiment.components.dataset).graph
+    task = experiment.components.tasks["link_prediction"]
     split = task.split(whole, Streams(5))
     assert record.split == {"protocol": split.protocol, "hash": split.hash}
     visible = {tuple(pair) for pair in seen.edge_index.T.tolist()}
@@ -208,7 +209,7 @@ def test_link_prediction_hides_held_out_edges_from_method_and_filter(filtering: 
     assert len(held_out) > 10 and len(visible) == whole.edge_index.shape[1] - 2 * len(held_out)
     for a, b in held_out:
         assert (a, b) not in visible and (b, a) not in visible
-    component = experiment.components["filter"]
+    component = experiment.components.filter
     training_only = component.apply(task.hide(whole, split)).x
     assert torch.equal(seen.x, training_only)
     if filtering == "gnnbp":
@@ -274,9 +275,9 @@ def test_a_diverged_run_names_settings_that_are_in_use(
     settings: list[str], stepped: bool, advice: str
 ) -> None:
     """The first loss is that of the initial weights, whatever the rate."""
-    assert runner._status(Diverged("the loss became nan"), load([*settings, "dataset=digits"]).components, stepped) == (
-        "diverged", f"the loss became nan{advice}", "",
-    )  # fmt: skip
+    components = load([*settings, "dataset=digits"]).components
+    found = Ending.of(Diverged("the loss became nan"), components, stepped)
+    assert found == Ending("diverged", f"the loss became nan{advice}")
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ import pytest
 from gclbench import tracking
 from gclbench.cli import main
 from gclbench.config.validation import ConfigErrors, load
+from gclbench.launch.attempt import perform
 from gclbench.launch.plan import expand
-from gclbench.launch.unit import Unit, perform
 from gclbench.records import Record, RunSpec, Store
+from gclbench.run.unit import Unit
 from gclbench.tracking import TRACKERS, Tracker, Tracking
 
 SPEC = RunSpec(
