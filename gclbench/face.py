@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gclbench.graph import Graph
     from gclbench.records import Record
 
-UNQUOTED = re.compile(r"[A-Za-z_./][\w./@+-]*")
-"""Text that an override holds as it is; other text is quoted."""
+UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_./][\w./@+-]*", re.IGNORECASE)
+"""Text that stays text where an override holds it as it is; other text is quoted."""
 
 
 class RunFailed(RuntimeError):
@@ -182,7 +182,7 @@ def table(
     Returns:
         One row per cell, with the columns of `gclbench table ID --format csv` (docs/tables.md):
         table, dataset, metric, column, ours_mean, ours_std, n, paper_mean, paper_std, difference,
-        p_holm, mark, … Results are fractions.
+        p_holm, mark, … Results are fractions; NaN stands where there is nothing.
 
     Raises:
         LookupError: for a table, dataset, metric or method that does not exist, or a folder of

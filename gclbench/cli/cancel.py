@@ -10,8 +10,8 @@ EXAMPLES = """examples:
   gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
   gclbench cancel 3f2a9c --runs /scratch/runs
 
-Running runs end as interrupted (in Slurm jobs with a checkpoint and no record), queued ones are taken back; what is recorded stays, and the
-same command goes on from there.
+Running runs end as interrupted (in Slurm jobs with a checkpoint and no record). Queued ones are
+taken back. What is recorded stays, and the same command goes on from there.
 """
 
 

@@ -19,12 +19,13 @@ EXAMPLES = """examples:
   gclbench export --output runs.csv                        a row per run, of the records of runs/
   gclbench export --runs results runs --output runs.parquet
   gclbench export --format csv | head                      to standard output
-  gclbench export --to results                             packed, loss curves and all; readable as a store
+  gclbench export --to results                             packed, with loss curves, as a store
   gclbench export --runs runs /scratch/runs --to results
 
-columns: id dataset filter method negatives task seed protocol status reason, metric.NAME (fractions, not percent), seconds.PHASE,
-memory.KIND (bytes), every setting as on the command line (method.lr), device commit created command. No value is an empty cell;
-settings that are lists are JSON. Runs that are not ok are rows too.
+columns: id dataset filter method negatives task seed protocol status reason, metric.NAME
+(fractions, not percent), seconds.PHASE, memory.KIND (bytes), every setting as on the command line
+(method.lr), device commit created command. No value is an empty cell; settings that are lists are
+JSON. Runs that are not ok are rows too.
 """
 
 

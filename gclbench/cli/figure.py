@@ -11,7 +11,7 @@ from gclbench.records import write_atomically
 
 EXAMPLES = """examples:
   gclbench figure                                  the ids
-  gclbench figure dmat/3                           writes dmat-3.svg, from results/ and runs/, those that exist
+  gclbench figure dmat/3                           dmat-3.svg, from results/ and runs/
   gclbench figure dmat/4 --dataset cora --output training.png
   gclbench figure dmat/5 --runs results /scratch/runs
   gclbench figure nml/4 --command                  what has to be run for it

@@ -12,7 +12,8 @@ EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
   gclbench report --runs results /scratch/runs --output /tmp/report.html
 
-The file needs no network and no scripts: open it in any browser, send it along, put it on a web server.
+The file needs no network and no scripts: open it in any browser, send it along, put it on a web
+server.
 """
 
 

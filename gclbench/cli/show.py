@@ -11,7 +11,7 @@ from gclbench.component.registry import kind_of
 from gclbench.machine import messages
 
 EXAMPLES = """examples:
-  gclbench show dataset=cora                    counts as loaded, source, licence, the papers' counts
+  gclbench show dataset=cora                    counts, source, licence, the papers' counts
   gclbench show method=dmat_i dataset=cora      every setting of that experiment
   gclbench show 3f2a                            a recorded run, by the start of its id
 """

@@ -111,8 +111,8 @@ def _sweep(runs_dir: str, name: str) -> int:
         f"  {len(state.running)} units running, {state.queued} queued"
         + (f", {state.lost} left undone" if state.lost else "")
     )
-    for presence in state.running:
-        print(f"    {presence.title}  on {presence.host}  {presence.doing}".rstrip())
+    for unit in state.running:
+        print(f"    {unit.title}  on {unit.host}  {unit.doing}".rstrip())
     for record in state.troubles:
         print(f"    {record.id}  {record.status}: {record.reason}")
     if state.silent:

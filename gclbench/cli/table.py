@@ -20,10 +20,10 @@ EXAMPLES = """examples:
   gclbench table dmat/1                            from results/ and runs/, those that exist
   gclbench table dmat/1 --dataset cora acm --metric acc nmi --method dmat_i agc
   gclbench table dmat/1 --only paper
-  gclbench table dmat/1 --runs results --format markdown --output results/tables/dmat-1.md
+  gclbench table dmat/1 --runs results --output results/tables/dmat-1.md
   gclbench table dmat/3 --output dmat-3.tex        or .csv, .html
   gclbench table dmat/1 --dataset cora --command   what runs each cell
-  gclbench table dmat/1 --missing                  what would fill the table: ten seeds in every cell
+  gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
   gclbench table matrix --dataset cora             base method × strategy for negatives
 

@@ -17,7 +17,7 @@ from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import NonNegative, Positive, Range
 from gclbench.launch.background import Detached, attend
 from gclbench.launch.launcher import LaunchError, Note, Progress
-from gclbench.launch.running import present
+from gclbench.launch.running import running
 from gclbench.records import Store, StoreError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Ray(Detached):
         """
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # Of Ray itself: workers killed for memory are retried without end unless told otherwise.
+        # By default Ray retries workers that were killed for memory without end.
         own: dict[str, Any] = {
             "include_dashboard": False,
             "_system_config": {"task_oom_retries": self.retries},
@@ -140,7 +140,8 @@ class Ray(Detached):
                 runtime_env={"env_vars": environment()},
                 **({} if self.address else own),
             )
-        except Exception as error:  # Ray raises what it likes here: ConnectionError, RuntimeError, ValueError, TimeoutError
+        except Exception as error:
+            # Ray raises ConnectionError, RuntimeError, ValueError, TimeoutError and others here.
             where = f"launcher.address={self.address}" if self.address else "a local Ray"
             first = str(error).strip().partition("\n")[0]
             # Newer Ray clusters want a token, and say so in a log line of their own only.
@@ -154,7 +155,7 @@ class Ray(Detached):
                 f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}"
             ) from error
         if ending is not None and threading.current_thread() is threading.main_thread():
-            # Ray's own handler aborts the process, and nobody is told how to go on.
+            # Ray's own handler aborts the process, and no message says how to go on.
             signal.signal(signal.SIGTERM, ending)
         try:
             self._check_room(ray, note)
@@ -179,11 +180,11 @@ class Ray(Detached):
 def at_work(sweep: Sweep) -> list[Unit]:
     """The units whose runs are being worked on."""
     store = Store(sweep.runs_dir)
-    return [unit for unit in sweep.units if any(present(store, run_id) for run_id in unit.ids)]
+    return [unit for unit in sweep.units if any(running(store, run_id) for run_id in unit.ids)]
 
 
 def record_interrupted(units: list[Unit], runs_dir: str) -> None:
-    """Records the runs of units whose workers Ray ended before they could do so themselves."""
+    """Records the runs of units whose workers Ray ended before they could record them."""
     from gclbench.launch.attempt import give_up
     from gclbench.run.ending import INTERRUPTED
 
@@ -195,7 +196,11 @@ def record_interrupted(units: list[Unit], runs_dir: str) -> None:
 
 
 def knock(address: str) -> None:
-    """Raises LaunchError unless something at `HOST:PORT` or `ray://HOST:PORT` accepts a connection."""
+    """Looks whether something at `HOST:PORT` or `ray://HOST:PORT` accepts a connection.
+
+    Raises:
+        LaunchError: when nothing does.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise LaunchError(
@@ -212,7 +217,8 @@ def knock(address: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The variables of this process that workers need: what gclbench reads, Python's path, threads."""
+    """The variables of this process that workers need: what gclbench reads, Python's path, the
+    number of threads."""
     chosen = {
         name: value
         for name, value in os.environ.items()

@@ -281,7 +281,7 @@ class Slurm(Launcher):
 
 
 def _cancelled(sweep: Sweep) -> bool:
-    """Whether somebody has typed `gclbench cancel`; then saving the sweep must not say otherwise."""
+    """Whether somebody has typed `gclbench cancel`; a later `save` then keeps it so."""
     with contextlib.suppress(UnknownSweep):
         sweep.cancelled = type(sweep).read(sweep.folder).cancelled
     return sweep.cancelled

@@ -217,7 +217,7 @@ def _expect(data: dict[str, Any], key: str, right: bool, what: str) -> None:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether it can be a component's name or an id: one printable word that a file can be called."""
+    """Whether it can be a component's name or an id: a printable word that can name a file."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= 100

@@ -60,7 +60,7 @@ class Recorder:
         self._store.write(self.records[-1])
 
     def interrupt(self) -> None:
-        """Records the runs that have no record as interrupted, as far as the store can be written."""
+        """Records the runs that have no record as interrupted, if the store can be written."""
         with contextlib.suppress(StoreError):
             for task in list(self._specs)[len(self.records) :]:
                 self.write(task, Result(ending=INTERRUPTED))

@@ -69,8 +69,11 @@ def test_ten_runs_of_which_four_go_wrong(
     assert main(command) == 1
     records = by_seed()
     assert {seed: record.status for seed, record in records.items() if not record.ok} == {
-        fate.RAISES: "failed", fate.DIVERGES: "diverged", fate.TAKES_ALL_MEMORY: "oom", fate.TAKES_ALL_TIME: "timeout",
-    }  # fmt: skip
+        fate.RAISES: "failed",
+        fate.DIVERGES: "diverged",
+        fate.TAKES_ALL_MEMORY: "oom",
+        fate.TAKES_ALL_TIME: "timeout",
+    }
     assert len(records) == 10
     out = capsys.readouterr().out
     (line,) = [line for line in out.splitlines() if line.startswith("sbm") and " acc " in line]

@@ -203,10 +203,17 @@ def test_whatever_moves_numbers_moves_the_id(tmp_path: Path, override: str) -> N
 @pytest.mark.parametrize(
     "override",
     [
-        "runs_dir=elsewhere", "device=cpu", "time_limit=10", "memory_limit=50", "checkpoint_every=null", "rerun=all",
-        "launcher.workers=3", "method.tau=1", "method=dmat_i",
+        "runs_dir=elsewhere",
+        "device=cpu",
+        "time_limit=10",
+        "memory_limit=50",
+        "checkpoint_every=null",
+        "rerun=all",
+        "launcher.workers=3",
+        "method.tau=1",
+        "method=dmat_i",
     ],
-)  # fmt: skip
+)
 def test_what_moves_no_number_leaves_the_id(tmp_path: Path, override: str) -> None:
     assert identity(tmp_path, override) == identity(tmp_path)
 
@@ -232,9 +239,17 @@ def test_the_methods_version_is_part_of_the_id(
 
 def test_the_recorded_command_is_that_run_and_no_other(tmp_path: Path) -> None:
     command = (
-        "method.lr=0.5", "task.clustering.n_init=3", "task.classification.max_iter=7", "++task.link_prediction.val_fraction=0.2",
-        "method.architecture=[16,8]", "seeds=2", "runs_dir=some where", "launcher.workers=2", "memory_limit=50", "checkpoint_every=9",
-    )  # fmt: skip
+        "method.lr=0.5",
+        "task.clustering.n_init=3",
+        "task.classification.max_iter=7",
+        "++task.link_prediction.val_fraction=0.2",
+        "method.architecture=[16,8]",
+        "seeds=2",
+        "runs_dir=some where",
+        "launcher.workers=2",
+        "memory_limit=50",
+        "checkpoint_every=9",
+    )
     result = planned(tmp_path, *command)
     texts = {
         run_id: unit.command(task)

@@ -15,7 +15,7 @@ import torch
 from gclbench.config.validation import load
 from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
 from gclbench.launch.plan import expand
-from gclbench.launch.running import announced, present
+from gclbench.launch.running import announced, running
 from gclbench.launch.specification import specification
 from gclbench.records import Record, Store
 from gclbench.run import datasets
@@ -311,11 +311,11 @@ def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:
     (unit,) = units("task=clustering")
     seen = []
     perform(
-        unit, "runs", lambda done, total, loss: seen.append(present(Store("runs"), unit.ids[0]))
+        unit, "runs", lambda done, total, loss: seen.append(running(Store("runs"), unit.ids[0]))
     )
-    found = [presence for presence in seen if presence is not None]
+    found = [unit for unit in seen if unit is not None]
     assert found and found[-1].title == unit.title == "dmat_i · sbm · seed 0 · clustering"
-    assert present(Store("runs"), unit.ids[0]) is None
+    assert running(Store("runs"), unit.ids[0]) is None
 
 
 def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> None:
@@ -324,6 +324,6 @@ def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> No
     with announced(store, run_id, "a run", None):
         path = store.path(run_id).with_name("running.json")
         facts = json.loads(path.read_text())
-        assert present(store, run_id) is not None
+        assert running(store, run_id) is not None
         path.write_text(json.dumps({**facts, "begun": "1"}))
-        assert present(store, run_id) is None
+        assert running(store, run_id) is None

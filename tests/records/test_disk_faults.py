@@ -196,7 +196,6 @@ def test_the_cache_of_filtered_features_costs_the_cache_only(
 
 
 # --- a disk that is really full
-# ------------------------------------------------------------------------------
 
 
 @pytest.fixture
