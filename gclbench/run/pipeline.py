@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.component.components import Components
+from gclbench.component.settings import defaults, values_of
 from gclbench.data.mirror import cache_folder
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
@@ -81,7 +83,11 @@ class Pipeline:
                 # fill the disk and never be read again.
                 filtered, hit = uncached(component, visible, folder, self._device), False
             else:
-                parameters = {**self._spec.filter, "version": component.version}
+                parameters = {
+                    **self._spec.filter,
+                    **_of_this_machine(component, self._spec.filter),
+                    "version": component.version,
+                }
                 filtered, hit = cached(component, parameters, visible, folder, self._device)
         self.filter_report = {**filtered.report, "cached": hit}
         return without_labels(with_features(visible, filtered.x)).to(self._device)
@@ -121,3 +127,14 @@ class Pipeline:
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
         return metrics, data
+
+
+def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that differ from their defaults and are no part of a run's identity, such as
+    `filter.storage`: results agree within a tolerance, and their last bits differ."""
+    usual = defaults(type(component))
+    return {
+        name: value
+        for name, value in values_of(component).items()
+        if name not in identity and value != usual[name]
+    }

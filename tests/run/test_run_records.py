@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from small_runs import SMALL, run, write_graph
+from small_runs import SMALL, Spy, run, write_graph
 
 from gclbench.config.validation import load
 from gclbench.embedding import Contrast
 from gclbench.launch.execution import execute
+from gclbench.launch.specification import specification
+from gclbench.records import Record, Store
 
 
 def test_a_record_says_how_it_came_to_be(here: Path) -> None:
@@ -54,6 +57,46 @@ def test_what_the_loss_compares_is_measured_after_a_training_of_pairs_only(
         ["method=dgi", "method.epochs=1"],
     ):
         assert "mean_cosine" not in run(*others, "task=clustering")["clustering"].fit
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_record_says_with_how_many_threads_it_ran(threads: int) -> None:
+    """Which are no part of what it is."""
+    torch.set_num_threads(threads)
+    record = run("method=kmeans", "task=clustering", "rerun=all")["clustering"]
+    assert record.environment["threads"] == str(threads)
+    assert (
+        record.id
+        == specification(
+            load([*SMALL, "method=kmeans", "task=clustering"]),
+            "clustering",
+            0,
+            record.spec["dataset_hash"],
+        ).id
+    )
+    stored = Store("runs").read(record.id)
+    assert stored is not None and stored.environment == record.environment
+
+
+def test_a_record_from_before_threads_were_recorded_is_read() -> None:
+    record = run("method=kmeans", "task=clustering")["clustering"]
+    environment = {key: value for key, value in record.environment.items() if key != "threads"}
+    older = replace(record, environment=environment)
+    assert Record.from_json(older.to_json()) == older
+
+
+def test_features_in_another_storage_are_not_those_of_the_usual_one(here: Path) -> None:
+    """They agree within the tolerance, and a run must not depend on which came first."""
+    command = ("method=spy", "filter=gnnbp", "filter.alpha=0.5", "filter.tol=0.05")
+    task = ("task=clustering", "rerun=all")
+    run(*command, "filter.storage=bfloat16", *task)
+    short = Spy.seen[-1][0].x
+    first = run(*command, *task)["clustering"]
+    assert first.filter_report["cached"] is False
+    assert not torch.equal(Spy.seen[-1][0].x, short)
+    for storage in ("bfloat16", "float32"):
+        again = run(*command, f"filter.storage={storage}", *task)["clustering"]
+        assert again.filter_report["cached"] is True and again.id == first.id
 
 
 def test_a_split_is_not_recorded_with_another_task() -> None:
