@@ -56,8 +56,8 @@ def main(argv: list[str] | None = None) -> int:
     """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command,
     130 interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What a terminal cannot show, such as bytes of a path that are no text, is shown as an
-        # escape rather than an exception.
+        # What a terminal cannot show, such as bytes of a path that are not text, becomes an escape
+        # and not an exception.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _main(sys.argv[1:] if argv is None else argv)

@@ -34,8 +34,8 @@ def shown(title: str) -> Iterator[Reporter]:
 
 
 class _Bars:
-    """One live display, in which every training that goes on has a bar: rich knows no second one at
-    the same time."""
+    """One live display with a bar for every training that is running: rich allows one display at a
+    time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,8 +99,8 @@ def _lines(title: str) -> Iterator[Reporter]:
         nonlocal last, first
         now = time.monotonic()
         if first is None:
-            # What came before is no measure: loading and filtering, or the iterations of an earlier
-            # attempt.
+            # The time before the first report does not count: it was spent on loading and
+            # filtering, or on the iterations of an earlier attempt.
             first = (done, now)
         if now - last >= SECONDS_BETWEEN_LINES:
             last = now

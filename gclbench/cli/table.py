@@ -151,13 +151,13 @@ def _list() -> None:
     from gclbench.paper import matrix
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
-    told = {name: definition.title for name, definition in TABLES.items()}
-    told |= {
+    titles = {name: definition.title for name, definition in TABLES.items()}
+    titles |= {
         matrix.ID: matrix.TITLE,
         **{name: f"not built: {why}" for name, why in NOT_BUILT.items()},
     }
-    width = max(map(len, told)) + 2
-    for name, text in told.items():
+    width = max(map(len, titles)) + 2
+    for name, text in titles.items():
         print(f"{name:<{width}}{text}")
 
 

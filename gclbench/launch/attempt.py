@@ -131,7 +131,7 @@ def _run(
     records: list[Record] = []
     otherwise = "interrupted"
     try:
-        with announced(store, left.ids[0], unit.title, tracking.hearing(report)) as heard:
+        with announced(store, left.ids[0], unit.title, tracking.reporter(report)) as heard:
             records = runner.run(left, names, experiment.components, loaded, store, heard, stop)
     except Preempted as preempted:
         records, otherwise = preempted.records, PREEMPTED

@@ -54,14 +54,14 @@ def start(sweep: Sweep) -> Job:
             )
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
-    # It outlives this process on purpose. Python would warn that nobody waits for it.
+    # It is meant to outlive this process; without a code Python would warn of it.
     process.returncode = 0
     return _job(sweep, process.pid, str(log))
 
 
 def attend(sweep: Sweep) -> None:
-    """Makes this process the job of a saved sweep that nobody handed over: `gclbench status` sees
-    it, `gclbench cancel` ends it.
+    """Makes this process the job of a saved sweep that has none: `gclbench status` sees it,
+    `gclbench cancel` ends it.
 
     Raises:
         StoreError: when the sweep cannot be saved.
@@ -88,7 +88,7 @@ def state(job: Job) -> str:
 
 
 def end(job: Job) -> bool:
-    """Tells a job's process to end; False when it has ended.
+    """Ends a job's process; False when it has ended already.
 
     Raises:
         LaunchError: when it is another machine's.

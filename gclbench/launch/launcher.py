@@ -74,7 +74,7 @@ class Launcher(abc.ABC):
         """`QUEUED`, `RUNNING` or `ENDED` by job id, for the jobs of `submit`.
 
         Raises:
-            LaunchError: when nobody answers.
+            LaunchError: when the cluster or the process does not answer.
         """
 
     @abc.abstractmethod
@@ -82,10 +82,10 @@ class Launcher(abc.ABC):
         """Ends what is queued or running; what is recorded stays.
 
         Returns:
-            the ids of the jobs that it told to end.
+            the ids of the jobs that it ends.
 
         Raises:
-            LaunchError: when nobody answers.
+            LaunchError: when the cluster or the process does not answer.
         """
 
 

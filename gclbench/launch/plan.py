@@ -101,8 +101,8 @@ def _expand(
             plan.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
             if record is not None and not _repeats(experiment, record):
-                # Thousands of loss curves would cost more than all the rest, and nobody looks at
-                # them here.
+                # Thousands of loss curves would cost more than all the rest, and are not needed
+                # here.
                 plan.done[run_id] = replace(
                     record, fit={key: value for key, value in record.fit.items() if key != "curve"}
                 )

@@ -1,5 +1,5 @@
-"""Local worker processes: each takes a unit at a time; one that dies takes nothing with it but the
-unit it had, once."""
+"""Local worker processes: each performs one unit at a time. When one dies, its unit is begun once
+more; the others go on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gclbench.run.unit import Unit
 from gclbench.training.watch import Reporter
 
 ATTEMPTS = 2
-"""How often a unit is begun whose worker dies; then it is recorded."""
+"""How often a unit whose worker dies is begun; then its end is recorded."""
 
 SECONDS_TO_END = 20.0
 """How long interrupted workers may take to record their runs before they are killed."""
@@ -144,8 +144,8 @@ def died(code: int, out_of_memory: bool) -> Ending:
 
 
 def oom_kills() -> int:
-    """Processes that the kernel killed for memory since the machine started; 0 where it does not
-    tell."""
+    """Processes that the kernel has killed for memory since the machine started; 0 where it does
+    not say."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -217,7 +217,7 @@ class Pool:
         except (StoreError, LaunchError) as error:
             self._errors.append(error)
             self._stop()
-        except Exception as error:  # a defect of ours must end the sweep, not a thread in silence
+        except Exception as error:  # a defect of gclbench ends the sweep, not this thread alone
             self._errors.append(LaunchError(f"{type(error).__name__}: {error}"))
             self._stop()
         finally:
@@ -233,7 +233,7 @@ class Pool:
             if worker is None:
                 worker = self._workers[place] = Worker(self._runs_dir, self._environments[place])
                 if self._stopping.is_set():
-                    # It came up while the others were told to end, and nobody told this one.
+                    # It came up after `_stop` had ended the others.
                     return
             try:
                 with self._progress(unit.title) as report:

@@ -51,7 +51,7 @@ class Slurm(Launcher):
         array_parallelism: jobs that run at the same time at most.
         units_per_job: trainings that a job does one after the other; worth it for short ones.
         requeues: how often a job that ran out of its time is put back.
-        signal_delay: seconds before the end of its time at which a job is told to write a
+        signal_delay: seconds before the end of its time at which Slurm signals a job to write a
             checkpoint.
         folder: for scripts and logs, seen by every node; `<runs_dir>/sweeps/<id>/slurm` when not
             given.
@@ -199,7 +199,7 @@ class Slurm(Launcher):
     def _wait(self, sweep: Sweep, note: Note) -> None:
         alive = list(sweep.jobs)
         tried: Counter[int] = Counter()
-        told, pause = "", _FIRST_LOOK
+        shown, pause = "", _FIRST_LOOK
         silent_since: float | None = None
         while alive:
             time.sleep(pause)
@@ -224,9 +224,9 @@ class Slurm(Launcher):
                 sweep.save()
                 alive += fresh
             now = _summary(alive, states)
-            if now != told:
+            if now != shown:
                 note(now)
-                told = now
+                shown = now
 
     def _closed(
         self,

@@ -28,11 +28,11 @@ from gclbench.run.unit import Unit
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks at whether the unit's process must be told to stop."""
+"""Seconds between two looks at whether the unit's process must stop."""
 
 KILL_WAIT = 120.0
-"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: nobody
-meant to end it."""
+"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: then no
+kill was meant."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class SlurmJob:
             for plain in self.units:
                 unit = Unit.from_plain(plain)
                 statuses = self._performed(unit, notice)
-                told = ", ".join(f"{run_id} {status}" for run_id, status in statuses.items())
-                log.warning("%s: %s", unit.title, told)
+                listed = ", ".join(f"{run_id} {status}" for run_id, status in statuses.items())
+                log.warning("%s: %s", unit.title, listed)
                 done |= statuses
                 if PREEMPTED in statuses.values():
                     try:
@@ -159,10 +159,10 @@ def _in_child(
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGUSR2)
     _, status = os.waitpid(child, 0)
-    told = json.loads(said) if said else {}
-    if "error" in told:
-        raise RuntimeError(told["error"])
-    return told.get("ended"), os.waitstatus_to_exitcode(status)
+    message = json.loads(said) if said else {}
+    if "error" in message:
+        raise RuntimeError(message["error"])
+    return message.get("ended"), os.waitstatus_to_exitcode(status)
 
 
 def _child(work: Callable[[threading.Event], Statuses], channel: int) -> NoReturn:
@@ -171,11 +171,11 @@ def _child(work: Callable[[threading.Event], Statuses], channel: int) -> NoRetur
     try:
         with noticed(0.0, requeue=False) as notice:
             try:
-                told: dict[str, Any] = {"ended": work(notice.stop)}
+                message: dict[str, Any] = {"ended": work(notice.stop)}
             except StoreError as error:
-                told = {"error": str(error.args[1])}
+                message = {"error": str(error.args[1])}
         with os.fdopen(channel, "wb") as pipe:
-            pipe.write(json.dumps(told).encode())
+            pipe.write(json.dumps(message).encode())
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -214,7 +214,8 @@ class Notice:
         not run it.
 
         After SIGTERM alone, Slurm itself is about to kill the job, to put it back if it was
-        preempted and not if it was cancelled; an exit of our own would make it a failed job.
+        preempted and not if it was cancelled. If the process exited by itself, Slurm would count
+        the job as failed.
 
         Raises:
             RuntimeError: when the job has been put back as often as it may.

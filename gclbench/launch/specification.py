@@ -24,8 +24,8 @@ def specification(experiment: Experiment, task: str, seed: int, dataset_hash: st
         "filter": components.filter.version,
     }
     if settings["negatives"]["name"] != "uniform":
-        # Plain negatives are no strategy. Without a version of theirs, records from before there
-        # were strategies keep their ids.
+        # Uniform negatives have no version in the id: records from before there were strategies
+        # keep their ids.
         versions["negatives"] = components.negatives.version
     return RunSpec(
         dataset=settings["dataset"],

@@ -1,9 +1,9 @@
-"""A worker process: reads units from its standard input, one JSON line each, and tells what becomes
-of them on a pipe.
+"""A worker process: it reads units from its standard input, one JSON line each, and writes what
+becomes of them to a pipe.
 
 Started by `gclbench.launch.pool`; messages are JSON lines: `{"ready": true}`, `{"progress": [done,
 all, loss]}`, `{"ended": {id: status, …}}`, `{"store": text}` when records cannot be written,
-`{"error": text}` for a defect of ours.
+`{"error": text}` for a defect of gclbench.
 """
 
 from __future__ import annotations

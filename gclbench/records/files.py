@@ -1,4 +1,4 @@
-"""The files of a store: which there are, and what is in them, whatever somebody put there."""
+"""The files of a store: which there are and what is in them, damaged ones included."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def content(path: str | os.PathLike[str]) -> bytes:
     """What a regular file holds.
 
     Raises:
-        OSError: when it cannot be read, is no file, or is something to read from without end, such
-            as a pipe.
+        OSError: when it cannot be read, is not a file, or has no end, such as a pipe.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:

@@ -135,11 +135,11 @@ class Store:
         left out.
 
         Of two records with one id the one that is ok, else the newer, is kept; different contents
-        are named in a warning. Of many warnings of a kind the first five are told, and then their
+        are named in a warning. Of many warnings of a kind the first five are logged, and then their
         number.
 
         Args:
-            warnings: takes every warning, for whoever shows them elsewhere than in the log.
+            warnings: takes every warning, so that it can be shown elsewhere than in the log.
         """
         warnings = StoreWarnings() if warnings is None else warnings
         found: dict[str, Record] = {}
@@ -204,12 +204,12 @@ def _of_another_user(path: Path) -> bool:
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8; what it cannot hold (bytes of a path that are no text) becomes a JSON escape."""
+    """UTF-8; what it cannot hold (bytes of a path that are not text) becomes a JSON escape."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def unwritable(path: Path, error: OSError) -> str:
-    """What to tell a user whose file could not be written."""
+    """The sentence for a user whose file could not be written."""
     causes = {
         errno.ENOSPC: "the disk is full; free some space",
         errno.EDQUOT: "the quota is used up; free some space",

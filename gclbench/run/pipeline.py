@@ -130,8 +130,8 @@ class Pipeline:
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that differ from their defaults and are no part of a run's identity, such as
-    `filter.storage`: results agree within a tolerance, and their last bits differ."""
+    """The settings outside a run's identity that differ from their defaults, such as
+    `filter.storage`. Results agree within a tolerance, and their last bits differ."""
     usual = defaults(type(component))
     return {
         name: value

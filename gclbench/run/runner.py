@@ -15,7 +15,7 @@ from gclbench.machine import environment
 from gclbench.machine.limits import alarm, memory_limit
 from gclbench.records import Record, RunSpec, Store, digest
 from gclbench.run.datasets import Loaded
-from gclbench.run.ending import Ending
+from gclbench.run.ending import OK, Ending
 from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
 from gclbench.run.unit import Unit
@@ -54,7 +54,7 @@ def run(
     embedding: Embedding | None = None
     failure: Ending | None = None
     for name, spec in specs.items():
-        task, result = components.tasks[name], Result()
+        task, result = components.tasks[name], Result(ending=failure or OK)
         try:
             if failure is None:
                 with limited(unit.time_limit, unit.memory_limit):
@@ -65,10 +65,7 @@ def run(
                         embedding = pipeline.fit(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
-                    evaluated = pipeline.evaluate(task, embedding, result.split)
-                result.metrics, result.data = evaluated
-            else:
-                result.ending = failure
+                    result.metrics, result.data = pipeline.evaluate(task, embedding, result.split)
         except KeyboardInterrupt:
             recorder.interrupt()
             raise
@@ -76,9 +73,10 @@ def run(
             preempted.records = recorder.records
             raise
         except BaseException as error:
-            result.ending = Ending.of(error, components, stepped=watch.reached > 0)
+            ending = Ending.of(error, components, stepped=watch.reached > 0)
+            result = Result(split=result.split, ending=ending)
             if embedding is None and not isinstance(error, Unsupported):
-                failure = result.ending
+                failure = ending
         recorder.write(name, result)
     if checkpoint is not None and not (failure is not None and failure.status == "timeout"):
         checkpoint.remove()

@@ -34,7 +34,7 @@ def record(run_id: str, status: str = "ok", **more: Any) -> Record:
     return Record(run_id, {**kinds, "seed": 0}, status, **more)
 
 
-def test_tasks_that_hide_nothing_are_one_job_per_seed_and_link_prediction_its_own(
+def test_tasks_that_hide_nothing_are_one_unit_per_seed_and_link_prediction_its_own(
     tmp_path: Path,
 ) -> None:
     result = planned(tmp_path, "seeds=2")
