@@ -1,6 +1,24 @@
-"""Reproducible benchmarks of self-supervised representation learning on attributed graphs."""
+"""Reproducible benchmarks of self-supervised representation learning on attributed graphs.
 
+import gclbench
+
+graph = gclbench.load("cora")
+runs = gclbench.run(method="dmat_i", dataset="cora", task="clustering", seeds=10)
+z = gclbench.embed(method="dmat_i", dataset="cora", seed=0)
+table = gclbench.table("dmat/1")
+"""
+
+import importlib
 import os
+
+# The room `gclbench.run` is imported before the function of the same name takes its place here:
+# Python sets the attribute when it first imports a package, and never again. The files of the room
+# are imported as everywhere in this project: `from gclbench.run import runner`.
+importlib.import_module("gclbench.run")
+
+from gclbench.face import RunFailed, embed, load, run, table  # noqa: E402
+
+__all__ = ["RunFailed", "embed", "load", "run", "table"]
 
 # Read by OpenMP when torch is first imported. Threads that spin while they wait make a training
 # several times slower as soon as anything else runs on the machine, and gain little on an idle one

@@ -26,10 +26,10 @@ from gclbench.cli import main as gclbench
 from gclbench.config.overrides import sweep
 from gclbench.config.validation import load
 from gclbench.launch.plan import content_hash, expand
-from gclbench.launch.unit import specification
+from gclbench.launch.specification import specification
 from gclbench.machine.environment import device_name, versions
 from gclbench.records import Record, Store, digest, write_atomically
-from gclbench.run import runner
+from gclbench.run import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
 METHODS = ("dmat_i", "dmt", "dmat", "kmeans", "deepwalk")
@@ -40,7 +40,7 @@ TASKS = ("clustering", "classification")
 def command_cost(dataset: str, seeds: int, folder: Path) -> dict[str, float]:
     """Wall-clock of `gclbench method=dmat_i`, all tasks, and how much of it is the runner's own,
     per run."""
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     store = folder / f"runs-{dataset}"
     started = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -99,7 +99,7 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
         experiments = [load(one) for one in sweep(command)]
         times["composed"] = time.perf_counter()
         for experiment in experiments:
-            content_hash(experiment.components["dataset"])
+            content_hash(experiment.components.dataset)
         times["datasets loaded"] = time.perf_counter()
         batch = expand(experiments, store)
         times["expanded and checked"] = time.perf_counter()
@@ -128,7 +128,7 @@ def _forget() -> None:
 
     for cache in (composition._read_once, declared.in_source, declared._names, overrides._parsed):
         cache.cache_clear()
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
 
 
 def _record(experiments: list[Any], store: Store, half: bool) -> None:
@@ -139,8 +139,8 @@ def _record(experiments: list[Any], store: Store, half: bool) -> None:
         "curve": [[step, 1.0 / step] for step in range(3, 301, 3)],
     }
     for experiment in experiments:
-        dataset_hash = content_hash(experiment.components["dataset"])
-        for task in experiment.components["tasks"]:
+        dataset_hash = content_hash(experiment.components.dataset)
+        for task in experiment.components.tasks:
             plain = asdict(specification(experiment, task, 0, dataset_hash))
             for seed in experiment.seeds:
                 if half and seed % 2:

@@ -88,9 +88,9 @@ def one_pass(method: DmatI, x: Tensor, loss_of: object) -> tuple[float, list[flo
 def measure(dataset: str, rounds: int) -> dict[str, object]:
     """Medians over alternating passes, so that a busy machine slows both alike."""
     experiment = load(["method=dmat_i", f"dataset={dataset}"])
-    graph = experiment.components["dataset"].load()
-    x = experiment.components["filter"].apply(graph).x
-    method = experiment.components["method"]
+    graph = experiment.components.dataset.load()
+    x = experiment.components.filter.apply(graph).x
+    method = experiment.components.method
     times: dict[str, list[float]] = {"plain": [], "fused": []}
     difference = 0.0
     for round_number in range(rounds + 1):
@@ -159,10 +159,10 @@ def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, obje
     """Both trainings from the same seed: their times, largest difference of losses, and accuracies."""
     override = [] if epochs is None else [f"method.epochs={epochs}"]
     experiment = load(["method=grace", f"dataset={dataset}", "task=classification", *override])
-    graph, method = experiment.components["dataset"].load(), experiment.components["method"]
+    graph, method = experiment.components.dataset.load(), experiment.components.method
     task, uniform = (
-        experiment.components["tasks"]["classification"],
-        experiment.components["negatives"],
+        experiment.components.tasks["classification"],
+        experiment.components.negatives,
     )
     labels = torch.full((graph.num_nodes,), -1)
     # One epoch each warms up: the first product of a process pays for setting its threads and

@@ -74,7 +74,7 @@ def records(before: str) -> Iterator[str]:
 def ids() -> Iterator[str]:
     """Records whose id this code does not give any more."""
     from gclbench.config.validation import ConfigErrors, load
-    from gclbench.launch.unit import specification
+    from gclbench.launch.specification import specification
 
     found = _runs(_working())
     same = older = 0
@@ -86,13 +86,7 @@ def ids() -> Iterator[str]:
         except ConfigErrors as error:
             yield f"{record['id']}: {record['command']}: {error}"
             continue
-        name = next(
-            iter(
-                experiment.components["tasks"]
-                if isinstance(experiment.components, dict)
-                else experiment.components.tasks
-            )
-        )
+        name = next(iter(experiment.components.tasks))
         spec = specification(
             experiment, name, record["spec"]["seed"], record["spec"]["dataset_hash"]
         )

@@ -82,10 +82,10 @@ def fork(store: Path, begun: Path) -> int:
 
         plain = runner.run
 
-        def noted(job, *rest):  # type: ignore[no-untyped-def]
+        def noted(unit, *rest):  # type: ignore[no-untyped-def]
             with open(begun, "a", encoding="utf-8") as file:
-                file.write(f"{job.title}\n")
-            return plain(job, *rest)
+                file.write(f"{unit.title}\n")
+            return plain(unit, *rest)
 
         runner.run = noted
         os._exit(main([*COMMAND, f"runs_dir={store}"]))

@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 """The rooms from top to bottom. A file imports its own room and the floors below it."""
 
-FACE = {"__init__", "__main__"}
+FACE = {"__init__", "__main__", "face"}
 """The package's own files. They may import any room, and no room imports them."""
 
 TENSORS_ONLY = {"contrast", "nn"}

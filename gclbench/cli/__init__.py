@@ -32,21 +32,22 @@ usage: gclbench [KEY=VALUE …]        run an experiment at the paper's settings
        gclbench VERB …               one of the verbs below; each has --help
 
 examples:
-  gclbench                                          DMAT-i on scikit-learn's digits, all tasks, no download
-  gclbench method=dmat_i dataset=cora               the paper's settings, beside the paper's numbers
+  gclbench                                DMAT-i on scikit-learn's digits, all tasks, no download
+  gclbench method=dmat_i dataset=cora     the paper's settings, beside the paper's numbers
   gclbench method=dmat_i dataset=cora task=clustering seeds=10
   gclbench method=dmat_i dataset=acm method.tau=1.0 filter.alpha=0.2
   gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
-keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit checkpoint_every
-tracking launcher, and every setting of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
+keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit
+      checkpoint_every tracking launcher, and every setting of what is chosen, as in method.lr,
+      filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:
 """
 
 RUNNING = ("run", "train", "fit")
-"""Verbs of other tools for what needs none here."""
+"""Verbs of other tools that start a run, which needs no verb here."""
 
 INTERRUPTED = 130
 
@@ -55,8 +56,8 @@ def main(argv: list[str] | None = None) -> int:
     """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command,
     130 interrupted."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What a terminal cannot show, such as bytes of a path that are no text, is shown as an
-        # escape rather than an exception.
+        # What a terminal cannot show, such as bytes of a path that are not text, becomes an escape
+        # and not an exception.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = _main(sys.argv[1:] if argv is None else argv)
@@ -108,7 +109,8 @@ def _main(arguments: list[str]) -> int:
 
 
 def _meant(word: str, rest: list[str]) -> str | None:
-    """What may have been meant by a first word that is no verb: a run without its KEY=, or a verb."""
+    """What was probably meant by a first word that is no verb: a run without its KEY=, or a
+    verb."""
     from gclbench.component.registry import KINDS, kind_of, nearest
 
     if word in RUNNING:

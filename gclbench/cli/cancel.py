@@ -10,14 +10,14 @@ EXAMPLES = """examples:
   gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
   gclbench cancel 3f2a9c --runs /scratch/runs
 
-Running runs end as interrupted (in Slurm jobs with a checkpoint and no record), queued ones are taken back; what is recorded stays, and the
-same command goes on from there.
+Running runs end as interrupted (in Slurm jobs with a checkpoint and no record). Queued ones are
+taken back. What is recorded stays, and the same command goes on from there.
 """
 
 
 def main(argv: list[str]) -> int:
-    """Exit code 0 when the sweep was told to end or has ended, 1 when nobody answers, 2 for a sweep
-    that is not there."""
+    """Exit code 0 when the sweep is being ended or has ended, 1 when its launcher does not answer,
+    2 for a sweep that is not there."""
     parser = Parser("cancel", "Ends a sweep that was handed over.", EXAMPLES)
     parser.add_argument("sweep", help="its id, as `gclbench submit` printed it")
     parser.add_argument(
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     try:
         sweep = find(options.runs, options.sweep)
         launcher, before = launcher_of(sweep), sweep.cancelled
-        # First of all: whoever waits for its jobs must not hand them over again.
+        # First of all, so that a process that waits for its jobs does not hand them over again.
         sweep.cancelled = True
         sweep.save()
         try:

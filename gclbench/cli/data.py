@@ -11,9 +11,11 @@ from gclbench.data import mirror
 from gclbench.data.catalog import CATALOG
 
 EXAMPLES = """examples:
-  gclbench data fetch cora citeseer     from GCLBENCH_MIRROR, else from the original addresses, checked by sha256
-  gclbench data verify                  every dataset's files: ok, missing, wrong bytes
-  gclbench data path cora               where its files are
+  gclbench data fetch cora citeseer   from GCLBENCH_MIRROR, else from the original addresses
+  gclbench data verify                every dataset's files: ok, missing, wrong bytes
+  gclbench data path cora             where its files are
+
+Every file is checked by its sha256.
 
 GCLBENCH_DATA is the cache folder, GCLBENCH_MIRROR one or more folders or URLs tried first, and
 GCLBENCH_OFFLINE=1 opens no connection.

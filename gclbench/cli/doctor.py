@@ -36,9 +36,8 @@ def main(argv: list[str]) -> int:
     )
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
-    print(
-        f"{'components':<16}{', '.join(f'{len(registry.entries)} {kind}' for kind, registry in KINDS.items())}"
-    )
+    counts = ", ".join(f"{len(registry.entries)} {kind}" for kind, registry in KINDS.items())
+    print(f"{'components':<16}{counts}")
     for kind, registry in KINDS.items():
         for entry in registry.entries.values():
             if not entry.builtin:
@@ -50,9 +49,8 @@ def main(argv: list[str]) -> int:
     for place in mirror.mirrors():
         there = "://" in place or Path(place).is_dir()
         healthy &= there
-        print(
-            f"{'mirror':<16}{place}{'' if there else ' (there is no such folder; check GCLBENCH_MIRROR)'}"
-        )
+        wrong = "" if there else " (there is no such folder; check GCLBENCH_MIRROR)"
+        print(f"{'mirror':<16}{place}{wrong}")
     print(f"{'offline':<16}{'yes (GCLBENCH_OFFLINE)' if mirror.offline() else 'no'}")
     return 0 if healthy else 1
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
+from gclbench.machine import messages
 from gclbench.records import Record, pack, write_atomically
 
 if TYPE_CHECKING:
@@ -19,12 +19,13 @@ EXAMPLES = """examples:
   gclbench export --output runs.csv                        a row per run, of the records of runs/
   gclbench export --runs results runs --output runs.parquet
   gclbench export --format csv | head                      to standard output
-  gclbench export --to results                             packed, loss curves and all; readable as a store
+  gclbench export --to results                             packed, with loss curves, as a store
   gclbench export --runs runs /scratch/runs --to results
 
-columns: id dataset filter method negatives task seed protocol status reason, metric.NAME (fractions, not percent), seconds.PHASE,
-memory.KIND (bytes), every setting as on the command line (method.lr), device commit created command. No value is an empty cell;
-settings that are lists are JSON. Runs that are not ok are rows too.
+columns: id dataset filter method negatives task seed protocol status reason, metric.NAME
+(fractions, not percent), seconds.PHASE, memory.KIND (bytes), every setting as on the command line
+(method.lr), device commit created command. No value is an empty cell; settings that are lists are
+JSON. Runs that are not ok are rows too.
 """
 
 
@@ -57,9 +58,7 @@ def main(argv: list[str]) -> int:
         "--format", choices=FORMATS, help="of the table (default: by the suffix of FILE)"
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
     table = options.output is not None or options.format is not None
     if table == (options.to is not None):
         return _wrong(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser, id_first
+from gclbench.machine import messages
 from gclbench.records import write_atomically
 
 EXAMPLES = """examples:
   gclbench figure                                  the ids
-  gclbench figure dmat/3                           writes dmat-3.svg, from results/ and runs/, those that exist
+  gclbench figure dmat/3                           dmat-3.svg, from results/ and runs/
   gclbench figure dmat/4 --dataset cora --output training.png
   gclbench figure dmat/5 --runs results /scratch/runs
   gclbench figure nml/4 --command                  what has to be run for it
@@ -60,9 +60,7 @@ def main(argv: list[str]) -> int:
         help="print the commands whose runs the figure needs; draw nothing",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.component.registry import DATASETS, UnknownName
     from gclbench.paper import figures

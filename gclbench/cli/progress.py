@@ -1,4 +1,5 @@
-"""Progress of trainings: live bars on a terminal, plain lines elsewhere."""
+"""What the command says beside its output: notes, and the progress of trainings, as live bars on a
+terminal and plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 10.0
 
 
+def note(text: str) -> None:
+    """Prints a line for the user on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
 @contextlib.contextmanager
 def shown(title: str) -> Iterator[Reporter]:
     """A context in which training reports (iterations done, in all, loss); output goes to stderr.
@@ -28,8 +34,8 @@ def shown(title: str) -> Iterator[Reporter]:
 
 
 class _Bars:
-    """One live display, in which every training that goes on has a bar: rich knows no second one at
-    the same time."""
+    """One live display with a bar for every training that is running: rich allows one display at a
+    time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -93,8 +99,8 @@ def _lines(title: str) -> Iterator[Reporter]:
         nonlocal last, first
         now = time.monotonic()
         if first is None:
-            # What came before is no measure: loading and filtering, or the iterations of an earlier
-            # attempt.
+            # The time before the first report does not count: it was spent on loading and
+            # filtering, or on the iterations of an earlier attempt.
             first = (done, now)
         if now - last >= SECONDS_BETWEEN_LINES:
             last = now

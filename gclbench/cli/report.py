@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
+from gclbench.machine import messages
 
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
   gclbench report --runs results /scratch/runs --output /tmp/report.html
 
-The file needs no network and no scripts: open it in any browser, send it along, put it on a web server.
+The file needs no network and no scripts: open it in any browser, send it along, put it on a web
+server.
 """
 
 
@@ -40,9 +41,7 @@ def main(argv: list[str]) -> int:
         help="default: report.html",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.paper.report import write
     from gclbench.paper.sources import MissingStore, collect

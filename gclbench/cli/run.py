@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import logging
 import shlex
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
+from gclbench.cli.progress import note, shown
+from gclbench.machine import messages
 from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
-    from gclbench.launch.plan import Batch
-    from gclbench.launch.sweep import Sweep
-    from gclbench.launch.unit import Unit
+    from gclbench.launch.plan import Plan
+    from gclbench.run.unit import Unit
 
 
 def main(argv: list[str]) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
-    return carry_out(
-        arguments(
-            Parser("", "Runs experiments; `gclbench --help` shows all.", settings=True), argv
-        ),
-        argv,
-    )
+    parser = Parser("", "Runs experiments; `gclbench --help` shows all.", settings=True)
+    return compose(arguments(parser, argv), argv)
 
 
 def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
@@ -51,7 +46,7 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def carry_out(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
+def compose(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench.config import validation as config
 
@@ -71,11 +66,7 @@ def launch(
     Args:
         typed: what the user typed, for the sweep's file. detached: hand over and return at once.
     """
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-
+    messages.set_up()
     from gclbench.config.validation import ConfigErrors
 
     try:
@@ -84,6 +75,7 @@ def launch(
         return wrong(error.errors)
 
     # Not before: they take torch, and a misspelt name is answered without it.
+    from gclbench.launch.execution import carry_out, recorded
     from gclbench.launch.launcher import LaunchError
     from gclbench.launch.plan import expand
 
@@ -95,25 +87,22 @@ def launch(
                 return _dry_run(expand(experiments, store), store)
             first.launcher.check()
             store.ensure_writable()
-            batch = expand(experiments, store)
-            for text in batch.unavailable:
+            plan = expand(experiments, store)
+            for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
-            if batch.done:
-                _note(
-                    f"{len(batch.done)} of {len(batch.ids)} runs are recorded in {store.root};"
-                    " rerun=all repeats them"
-                )
-            if batch.units and detached:
-                return _hand_over(first, batch, typed)
-            if batch.units:
-                _run(first, batch, typed)
+            if plan.done:
+                note(recorded(plan, store))
+            if plan.units and detached:
+                return _hand_over(first, plan, typed)
+            if plan.units:
+                carry_out(first, plan, typed, shown, note)
             elif detached:
                 print("nothing is left to hand over")
     except StoreError as error:
         return wrong([str(error.args[1])], code=1)
     except LaunchError as error:
         return wrong([str(error)], code=1)
-    return _close(batch, store)
+    return _close(plan, store)
 
 
 def load_all(commands: list[list[str]]) -> list[Experiment]:
@@ -138,37 +127,16 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
     return experiments
 
 
-def _sweep_of(experiment: Experiment, batch: Batch, typed: list[str]) -> Sweep:
-    from gclbench.component.settings import values_of
-    from gclbench.launch.sweep import Sweep
+def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
+    from gclbench.launch.execution import sweep_of
 
-    return Sweep(
-        runs_dir=experiment.runs_dir,
-        units=tuple(batch.units),
-        launcher=experiment.launcher_name,
-        options=values_of(experiment.launcher),
-        command=("gclbench", *typed),
-        recorded=len(batch.done),
-    )
-
-
-def _run(experiment: Experiment, batch: Batch, typed: list[str]) -> None:
-    from gclbench.cli.progress import shown
-
-    sweep = _sweep_of(experiment, batch, typed)
-    if experiment.launcher.remote:
-        sweep.save()
-    experiment.launcher.run(sweep, shown, _note)
-
-
-def _hand_over(experiment: Experiment, batch: Batch, typed: list[str]) -> int:
-    sweep = _sweep_of(experiment, batch, typed)
+    sweep = sweep_of(experiment, plan, typed)
     sweep.save()
     sweep.jobs = experiment.launcher.submit(sweep)
     sweep.save()
-    runs = sum(len(unit.ids) for unit in batch.units)
+    runs = sum(len(unit.ids) for unit in plan.units)
     print(
-        f"sweep {sweep.id}: {runs} runs in {len(batch.units)} units handed over to"
+        f"sweep {sweep.id}: {runs} runs in {len(plan.units)} units handed over to"
         f" launcher={sweep.launcher}; {sweep.folder}"
     )
     elsewhere = _elsewhere(experiment.runs_dir)
@@ -183,40 +151,40 @@ def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
-def _dry_run(batch: Batch, store: Store) -> int:
+def _dry_run(plan: Plan, store: Store) -> int:
     from gclbench.launch.estimate import Durations
 
     alike: dict[str, list[Unit]] = {}
-    for unit in batch.units:
+    for unit in plan.units:
         alike.setdefault(unit.title, []).append(unit)
-    for unit in batch.units:
+    for unit in plan.units:
         same = alike[unit.title]
         apart = [
             text for text in unit.overrides if not all(text in other.overrides for other in same)
         ]
         print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
-    for text in batch.unavailable:
+    for text in plan.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
-    runs = sum(len(unit.ids) for unit in batch.units)
+    runs = sum(len(unit.ids) for unit in plan.units)
     print(
-        f"{len(batch.ids)} runs: {len(batch.done)} are recorded in {store.root}, {runs} are to be"
-        f" done in {len(batch.units)} units"
+        f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
+        f" done in {len(plan.units)} units"
     )
-    for reason, count in batch.refused.items():
+    for reason, count in plan.refused.items():
         print(f"{count} of them will be recorded as unsupported: {reason}")
-    if batch.units:
-        print(f"time, one after the other: {Durations.of(store.scan()).left(batch.units, 1)}")
-    return 1 if batch.unavailable else 0
+    if plan.units:
+        print(f"time, one after the other: {Durations.of(store.scan()).left(plan.units, 1)}")
+    return 1 if plan.unavailable else 0
 
 
-def _close(batch: Batch, store: Store) -> int:
+def _close(plan: Plan, store: Store) -> int:
     """The closing table, and what was not run; the exit code."""
     from gclbench.paper.run_summary import print_closing_table
 
     records: list[Record] = []
     absent = 0
-    for run_id in batch.ids:
-        record = batch.done.get(run_id) or store.read(run_id)
+    for run_id in plan.ids:
+        record = plan.done.get(run_id) or store.read(run_id)
         if record is None:
             absent += 1
         else:
@@ -226,18 +194,18 @@ def _close(batch: Batch, store: Store) -> int:
             records.append(record)
     if records:
         print_closing_table(records)
-        _note(_where(records, store))
+        note(_where(records, store))
     bad = sum(not record.ok for record in records)
-    if len(batch.ids) > 1 and (bad or absent):
+    if len(plan.ids) > 1 and (bad or absent):
         without = f", {absent} without a record (see the messages above)" if absent else ""
-        print(f"{len(records) - bad} of {len(batch.ids)} runs are ok{without}")
-    if not batch.ids and not batch.unavailable:
+        print(f"{len(records) - bad} of {len(plan.ids)} runs are ok{without}")
+    if not plan.ids and not plan.unavailable:
         print(
             "gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods",
             file=sys.stderr,
         )
         return 2
-    return 0 if not batch.unavailable and not bad and not absent else 1
+    return 0 if not plan.unavailable and not bad and not absent else 1
 
 
 def _where(records: list[Record], store: Store) -> str:
@@ -259,10 +227,6 @@ def wrong(errors: list[str], code: int = 2) -> int:
     for text in errors:
         print(f"gclbench: {text}", file=sys.stderr)
     return code
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

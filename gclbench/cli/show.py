@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
 from gclbench.component.registry import kind_of
+from gclbench.machine import messages
 
 EXAMPLES = """examples:
-  gclbench show dataset=cora                    counts as loaded, source, licence, the papers' counts
+  gclbench show dataset=cora                    counts, source, licence, the papers' counts
   gclbench show method=dmat_i dataset=cora      every setting of that experiment
   gclbench show 3f2a                            a recorded run, by the start of its id
 """
@@ -66,7 +66,7 @@ def _dataset(overrides: list[str]) -> int:
 
     try:
         experiment = load(overrides)
-        graph = experiment.components["dataset"].load()
+        graph = experiment.components.dataset.load()
     except ConfigErrors as error:
         return wrong(error.errors)
     except (DataUnavailable, GraphError) as error:
@@ -91,9 +91,7 @@ def _dataset(overrides: list[str]) -> int:
 def _run(prefix: str, asked: list[str] | None) -> int:
     from gclbench.paper.sources import MissingStore, collect
 
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
     folders = asked or ["runs", "results"]
     try:
         collection = collect(asked or [folder for folder in folders if Path(folder).is_dir()])

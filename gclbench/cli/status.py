@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections import Counter
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
+from gclbench.machine import messages
 from gclbench.records import STATUSES, Store, StoreError
 
 EXAMPLES = """examples:
@@ -33,9 +33,7 @@ def main(argv: list[str]) -> int:
         help="the store in which a sweep is looked for (default: runs)",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
     if (
         len(options.stores) == 1
         and not Path(options.stores[0]).is_dir()
@@ -113,8 +111,8 @@ def _sweep(runs_dir: str, name: str) -> int:
         f"  {len(state.running)} units running, {state.queued} queued"
         + (f", {state.lost} left undone" if state.lost else "")
     )
-    for presence in state.running:
-        print(f"    {presence.title}  on {presence.host}  {presence.doing}".rstrip())
+    for unit in state.running:
+        print(f"    {unit.title}  on {unit.host}  {unit.doing}".rstrip())
     for record in state.troubles:
         print(f"    {record.id}  {record.status}: {record.reason}")
     if state.silent:
@@ -122,7 +120,7 @@ def _sweep(runs_dir: str, name: str) -> int:
     if not state.over:
         print(f"  time left: {state.left}")
     elif state.lost:
-        logs = {str(job["log"]) for job in sweep.jobs if job.get("log")}
+        logs = {job.log for job in sweep.jobs if job.log}
         print(
             "  nobody works on what is left; the same command goes on with it. Logs:"
             f" {', '.join(sorted(logs)[:4]) or 'none'}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from gclbench.cli.parser import Parser
 
 EXAMPLES = """examples:
-  gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10                      a process of this machine, with a log
-  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher.workers=4         the same with four workers
-  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher=slurm launcher.partition=gpu launcher.gpus=1
-  gclbench submit --dry-run -m method=dmat_i dataset=cora,acm seeds=10                  what it would be
-  gclbench submit sweep paper=dmat table=1 launcher=slurm                               the runs of a paper's table
+  gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10    a process of this machine
+  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher.workers=4
+  gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher=slurm launcher.partition=gpu
+  gclbench submit --dry-run -m method=dmat_i dataset=cora,acm seeds=10    what it would be
+  gclbench submit sweep paper=dmat table=1 launcher=slurm             the runs of a paper's table
 
-It prints the sweep's id; `gclbench status ID` shows it, `gclbench cancel ID` ends it. What is recorded is never run again.
+It prints the sweep's id; `gclbench status ID` shows it, `gclbench cancel ID` ends it. What is
+recorded is not run again.
 """
 
 
@@ -22,7 +23,7 @@ def main(argv: list[str]) -> int:
         from gclbench.cli import sweep
 
         return sweep.main(argv[1:], detached=True)
-    from gclbench.cli.run import arguments, carry_out
+    from gclbench.cli.run import arguments, compose
 
     parser = Parser(
         "submit",
@@ -30,4 +31,4 @@ def main(argv: list[str]) -> int:
         EXAMPLES,
         settings=True,
     )
-    return carry_out(arguments(parser, argv), ["submit", *argv], detached=True)
+    return compose(arguments(parser, argv), ["submit", *argv], detached=True)

@@ -18,10 +18,10 @@ CHOICES = ("paper", "table", "method", "dataset", "column")
 """What chooses of the papers' cells; everything else goes to the runs."""
 
 EXAMPLES = """examples:
-  gclbench sweep paper=dmat table=1                                  every run of that table, ten seeds
-  gclbench sweep paper=dmat table=1 --dry-run                        what that is, and what is recorded
-  gclbench sweep paper=dmat table=1 dataset=cora,acm method=dmat_i   these rows and columns only
-  gclbench sweep table=dmat/1 'column=untrained encoder'             a column by its heading, where a method has several
+  gclbench sweep paper=dmat table=1                         every run of that table, ten seeds
+  gclbench sweep paper=dmat table=1 --dry-run               what that is, and what is recorded
+  gclbench sweep table=dmat/1 dataset=cora method=dmat_i    these rows and columns only
+  gclbench sweep table=dmat/1 'column=untrained encoder'    a column by its heading
   gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
   gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
 
@@ -179,7 +179,7 @@ def _cells(
 
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:
-    """What runs a cell: the method at its own settings, and what the column asks for beyond them."""
+    """What runs a cell: the method at its own settings, and what the column asks for besides."""
     from gclbench.paper.columns import is_
 
     command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]

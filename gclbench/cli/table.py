@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.parser import Parser, id_first
+from gclbench.machine import messages
 from gclbench.records import write_atomically
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ EXAMPLES = """examples:
   gclbench table dmat/1                            from results/ and runs/, those that exist
   gclbench table dmat/1 --dataset cora acm --metric acc nmi --method dmat_i agc
   gclbench table dmat/1 --only paper
-  gclbench table dmat/1 --runs results --format markdown --output results/tables/dmat-1.md
+  gclbench table dmat/1 --runs results --output results/tables/dmat-1.md
   gclbench table dmat/3 --output dmat-3.tex        or .csv, .html
   gclbench table dmat/1 --dataset cora --command   what runs each cell
-  gclbench table dmat/1 --missing                  what would fill the table: ten seeds in every cell
+  gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
   gclbench table matrix --dataset cora             base method × strategy for negatives
 
@@ -105,9 +105,7 @@ def main(argv: list[str]) -> int:
         help="with --missing: runs of a full cell (default: 10)",
     )
     options = parser.parse_args(argv)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
+    messages.set_up()
 
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore
@@ -153,13 +151,13 @@ def _list() -> None:
     from gclbench.paper import matrix
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
-    told = {name: definition.title for name, definition in TABLES.items()}
-    told |= {
+    titles = {name: definition.title for name, definition in TABLES.items()}
+    titles |= {
         matrix.ID: matrix.TITLE,
         **{name: f"not built: {why}" for name, why in NOT_BUILT.items()},
     }
-    width = max(map(len, told)) + 2
-    for name, text in told.items():
+    width = max(map(len, titles)) + 2
+    for name, text in titles.items():
         print(f"{name:<{width}}{text}")
 
 

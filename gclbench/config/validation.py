@@ -12,6 +12,7 @@ from typing import Any
 
 from hydra.core.override_parser.types import Override
 
+from gclbench.component.components import Components
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
@@ -50,7 +51,7 @@ class Experiment:
     Attributes:
         settings: per kind (`dataset`, `filter`, `method`, `negatives`) `{"name": …, setting:
             value}`; per task name under `tasks` likewise.
-        components: the same kinds to instances, and `tasks` to a dictionary of instances.
+        components: an instance of each, bound to its settings.
         device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit,
             no checkpoint.
@@ -62,7 +63,7 @@ class Experiment:
     """
 
     settings: dict[str, Any]
-    components: dict[str, Any]
+    components: Components
     seeds: tuple[int, ...]
     device: str
     runs_dir: str
@@ -108,7 +109,7 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
 
 def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str]) -> Experiment:
     settings: dict[str, Any] = {}
-    components: dict[str, Any] = {}
+    instances: dict[str, Any] = {}
     for kind, registry in (
         ("dataset", DATASETS),
         ("filter", FILTERS),
@@ -117,14 +118,12 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     ):
         given = dict(values[kind])
         name = str(given.pop("name"))
-        components[kind] = bind(registry.load(name), given, kind, errors)
-        settings[kind] = _settings(name, components[kind])
-    settings["tasks"], components["tasks"] = {}, {}
+        instances[kind] = bind(registry.load(name), given, kind, errors)
+        settings[kind] = _settings(name, instances[kind])
+    settings["tasks"], tasks = {}, {}
     for name, given in values["task"].items():
-        components["tasks"][name] = bind(
-            TASKS.load(name), dict(given or {}), f"task.{name}", errors
-        )
-        settings["tasks"][name] = _settings(name, components["tasks"][name])
+        tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
+        settings["tasks"][name] = _settings(name, tasks[name])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
@@ -153,7 +152,7 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     )
     return Experiment(
         settings=settings,
-        components=components,
+        components=Components(**instances, tasks=tasks),
         seeds=seeds,
         device=device,
         runs_dir=str(values["runs_dir"]),

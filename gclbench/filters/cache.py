@@ -38,17 +38,20 @@ def cached(
     """The filtered features, from disk when they are there.
 
     Args:
-        parameters: name, version and settings of the filter: with the graph's content hash they
-            make the key.
-        folder: where entries live; one that cannot be written costs the cache, with a warning,
-            never the run.
-        device: where the filter computes; no part of the key.
+        parameters: name, version and settings of the filter. With the graph's content hash and the
+            kind of device they make the key: everything that may change a bit of the result, so
+            that a run finds what it would compute itself, whatever ran before it.
+        folder: where entries live. Where it cannot be written, a warning says so and the run goes
+            on.
+        device: where the filter computes. The sums of a GPU have other last bits than the CPU's.
 
     Returns:
         the features and whether they came from disk.
     """
-    text = json.dumps({"filter": parameters, "graph": graph.content_hash}, sort_keys=True)
-    key = hashlib.sha256(text.encode()).hexdigest()[:32]
+    identity = {"filter": parameters, "graph": graph.content_hash}
+    if device.partition(":")[0] != "cpu":
+        identity["device"] = device.partition(":")[0]
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
     features, sidecar = folder / f"{key}.npy", folder / f"{key}.json"
     found = _read(features, sidecar)
     if found is not None:

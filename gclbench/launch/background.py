@@ -1,4 +1,5 @@
-"""A sweep in a process of its own, which outlives the command that started it and writes a log."""
+"""Sweeps in a process of this machine that outlives the command which started it and writes a
+log."""
 
 from __future__ import annotations
 
@@ -9,19 +10,32 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 
-from gclbench.launch.launcher import ENDED, RUNNING, LaunchError, launcher_of
+from gclbench.launch.launcher import ENDED, RUNNING, Launcher, LaunchError, launcher_of
 from gclbench.launch.running import RENEWED_EVERY, alive, begun, fresh
+from gclbench.launch.sweep import Job, Sweep
+from gclbench.machine import messages
 from gclbench.records import unwritable
-
-if TYPE_CHECKING:
-    from gclbench.launch.sweep import Sweep
+from gclbench.training.watch import Reporter
 
 
-def start(sweep: Sweep) -> list[dict[str, Any]]:
+class Detached(Launcher):
+    """Base of launchers that run a sweep in a process of this machine when it is handed over."""
+
+    def submit(self, sweep: Sweep) -> list[Job]:
+        return [start(sweep)]
+
+    def states(self, sweep: Sweep) -> dict[str, str]:
+        return {job.id: state(job) for job in sweep.jobs}
+
+    def cancel(self, sweep: Sweep) -> list[str]:
+        return [job.id for job in sweep.jobs if end(job)]
+
+
+def start(sweep: Sweep) -> Job:
     """Starts the process of a saved sweep.
 
     Raises:
@@ -40,15 +54,14 @@ def start(sweep: Sweep) -> list[dict[str, Any]]:
             )
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
-    process.returncode = (
-        0  # it outlives this process on purpose, and Python would warn that nobody waits for it
-    )
-    return [{**_job(sweep, process.pid), "log": str(log)}]
+    # It is meant to outlive this process; without a code Python would warn of it.
+    process.returncode = 0
+    return _job(sweep, process.pid, str(log))
 
 
 def attend(sweep: Sweep) -> None:
-    """Makes this process the job of a saved sweep that nobody handed over: `gclbench status` sees
-    it, `gclbench cancel` ends it.
+    """Makes this process the job of a saved sweep that has none: `gclbench status` sees it,
+    `gclbench cancel` ends it.
 
     Raises:
         StoreError: when the sweep cannot be saved.
@@ -59,56 +72,45 @@ def attend(sweep: Sweep) -> None:
         _renew(sweep.folder / "alive")
 
 
-def _job(sweep: Sweep, pid: int) -> dict[str, Any]:
+def _job(sweep: Sweep, pid: int, log: str = "") -> Job:
+    """The job that a process of this machine is, with all of the sweep's units."""
     host = socket.gethostname()
-    job = {
-        "id": f"{host}:{pid}",
-        "units": list(range(len(sweep.units))),
-        "host": host,
-        "pid": pid,
-        "begun": begun(pid),
-    }
-    return {**job, "alive": str(sweep.folder / "alive")}
+    units = tuple(range(len(sweep.units)))
+    renewed = str(sweep.folder / "alive")
+    return Job(f"{host}:{pid}", units, log, host, pid, begun(pid), renewed)
 
 
-def state(job: dict[str, Any]) -> str:
+def state(job: Job) -> str:
     """Whether a job's process is there; on another machine, whether its file is fresh."""
-    if job["host"] == socket.gethostname():
-        return RUNNING if alive(job["pid"]) and begun(job["pid"]) == job["begun"] else ENDED
-    return RUNNING if fresh(Path(job["alive"])) else ENDED
+    if job.host == socket.gethostname():
+        return RUNNING if alive(job.pid) and begun(job.pid) == job.begun else ENDED
+    return RUNNING if fresh(Path(job.alive)) else ENDED
 
 
-def end(job: dict[str, Any]) -> bool:
-    """Tells a job's process to end; False when it has ended.
+def end(job: Job) -> bool:
+    """Ends a job's process; False when it has ended already.
 
     Raises:
         LaunchError: when it is another machine's.
     """
     if state(job) == ENDED:
         return False
-    if job["host"] != socket.gethostname():
+    if job.host != socket.gethostname():
         raise LaunchError(
-            f"the sweep runs on {job['host']}, and this is {socket.gethostname()}; cancel it there"
+            f"the sweep runs on {job.host}, and this is {socket.gethostname()}; cancel it there"
         )
     with contextlib.suppress(ProcessLookupError):
-        os.kill(job["pid"], signal.SIGTERM)
+        os.kill(job.pid, signal.SIGTERM)
         return True
     return False
 
 
 def main(argv: list[str]) -> int:
     """The process itself. Argument: the sweep's folder."""
-    import logging
-    import warnings
-
-    from gclbench.launch.sweep import Sweep
     from gclbench.records import StoreError
 
     signal.signal(signal.SIGTERM, _interrupt)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    messages.set_up()
     sweep = Sweep.read(Path(argv[0]))
     _renew(sweep.folder / "alive")
     try:
@@ -127,7 +129,7 @@ def main(argv: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def _progress(title: str) -> Any:
+def _progress(title: str) -> Iterator[Reporter]:
     _say(f"{title}: begun")
     yield lambda done, total, loss: None
     _say(f"{title}: ended")
@@ -153,9 +155,7 @@ def _renew(path: Path) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(
-        signal.SIGTERM, signal.SIG_IGN
-    )  # one is enough; the records are being written now
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: records are being written
     raise KeyboardInterrupt
 
 

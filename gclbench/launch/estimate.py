@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gclbench.launch.unit import Unit
 from gclbench.records import Record
+from gclbench.run.unit import Unit
 
 TRAINING = ("split", "hide", "filter", "fit")
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import bind
 from gclbench.training.watch import Reporter
 
 if TYPE_CHECKING:
-    from gclbench.launch.sweep import Sweep
+    from gclbench.launch.sweep import Job, Sweep
 
 Progress = Callable[[str], "AbstractContextManager[Reporter]"]
 """Given a unit's title, a context in which its training reports progress; may be entered from
 several threads."""
 
 Note = Callable[[str], None]
-"""Told one line for the user."""
+"""Called with one line for the user."""
 
 QUEUED, RUNNING, ENDED = "queued", "running", "ended"
 
@@ -31,12 +31,13 @@ class LaunchError(RuntimeError):
 class Launcher(abc.ABC):
     """Base of launchers: frozen dataclasses whose fields are the settings `launcher.NAME=VALUE`.
 
-    A launcher never records the same run twice and never decides what is to be done: `unit.perform`
-    looks into the store.
+    A launcher never decides what is to be done: `attempt.perform` looks into the store, so that no
+    run is recorded twice. `background.Detached` is the base of those that hand a sweep to a process
+    of this machine.
     """
 
     def check(self) -> None:
-        """Called before anything is written or started.
+        """Looks whether the launcher works here; called before anything is written or started.
 
         Raises:
             LaunchError: when the launcher cannot work here (not installed, not answering).
@@ -57,48 +58,42 @@ class Launcher(abc.ABC):
             LaunchError, StoreError: when the sweep cannot go on.
         """
 
-    def submit(self, sweep: Sweep) -> list[dict[str, Any]]:
+    @abc.abstractmethod
+    def submit(self, sweep: Sweep) -> list[Job]:
         """Hands a saved sweep over and returns at once.
 
         Returns:
-            jobs, `{"id": …, "units": [places in sweep.units], …}`, which the caller keeps in
-            sweep.json.
+            its jobs, which the caller keeps in the sweep.
 
         Raises:
             LaunchError: when it cannot be handed over.
         """
-        from gclbench.launch.background import start
 
-        return start(sweep)
-
+    @abc.abstractmethod
     def states(self, sweep: Sweep) -> dict[str, str]:
         """`QUEUED`, `RUNNING` or `ENDED` by job id, for the jobs of `submit`.
 
         Raises:
-            LaunchError: when nobody answers.
+            LaunchError: when the cluster or the process does not answer.
         """
-        from gclbench.launch.background import state
 
-        return {job["id"]: state(job) for job in sweep.jobs}
-
+    @abc.abstractmethod
     def cancel(self, sweep: Sweep) -> list[str]:
         """Ends what is queued or running; what is recorded stays.
 
-        Returns the ids of the jobs that it told to end.
+        Returns:
+            the ids of the jobs that it ends.
 
         Raises:
-            LaunchError: when nobody answers.
+            LaunchError: when the cluster or the process does not answer.
         """
-        from gclbench.launch.background import end
-
-        return [job["id"] for job in sweep.jobs if end(job)]
 
 
 def launcher_of(sweep: Sweep) -> Launcher:
     """The launcher that a saved sweep was given to.
 
     Raises:
-        LaunchError: when it is not there any more or does not take its settings.
+        LaunchError: when there is no such launcher any more, or it does not take its settings.
     """
     errors: list[str] = []
     try:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import Count
-from gclbench.launch.launcher import Launcher, Note, Progress
+from gclbench.launch.background import Detached
+from gclbench.launch.launcher import Note, Progress
 
 if TYPE_CHECKING:
-    from gclbench.config.validation import Experiment
     from gclbench.launch.sweep import Sweep
-    from gclbench.records import Record
 
 
 @LAUNCHERS.register("local")
 @dataclass(frozen=True)
-class Local(Launcher):
+class Local(Detached):
     """This machine: this process, or worker processes, one per GPU when there are several.
 
     Attributes:
@@ -42,7 +41,7 @@ class Local(Launcher):
             )
             Pool(sweep.runs_dir, dealt, threads, progress, note).run(sweep.units)
             return
-        from gclbench.launch.unit import perform
+        from gclbench.launch.attempt import perform
 
         for unit in sweep.units:
             with progress(unit.title) as report:
@@ -58,30 +57,3 @@ def share_of_cores(workers: int) -> int:
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     most = int(allowed) if allowed.isdigit() and int(allowed) > 0 else cores
     return max(1, min(cores // workers, most))
-
-
-def execute(experiment: Experiment) -> list[Record]:
-    """Runs in this process what is not recorded yet, and returns the records of every run of the
-    experiment, in order.
-
-    For use from Python: `execute(gclbench.config.validation.load(["method=dmat_i",
-    "dataset=cora"]))`.
-
-    Raises:
-        StoreError: before anything starts, when records could not be written.
-        DataUnavailable, GraphError: when the dataset cannot be had.
-        KeyboardInterrupt: on Ctrl-C; what was recorded stays.
-    """
-    from gclbench.launch.plan import expand
-    from gclbench.launch.unit import perform
-    from gclbench.records import Store
-    from gclbench.run.runner import load
-
-    store = Store(experiment.runs_dir)
-    store.ensure_writable()
-    load(experiment.components["dataset"])
-    batch = expand([experiment], store)
-    for unit in batch.units:
-        perform(unit, experiment.runs_dir)
-    found = (store.read(run_id) for run_id in batch.ids)
-    return [record for record in found if record is not None]

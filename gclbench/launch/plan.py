@@ -9,16 +9,19 @@ from typing import Any
 from gclbench.config.validation import Experiment
 from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import GraphError
-from gclbench.launch.unit import Unit, fingerprint, specification
+from gclbench.launch.attempt import fingerprint
+from gclbench.launch.specification import specification
+from gclbench.negatives.refusal import refusal
 from gclbench.records import Record, Store, digest
-from gclbench.run.runner import load, refusal
+from gclbench.run import datasets
+from gclbench.run.unit import Unit
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
 
 
 @dataclass
-class Batch:
+class Plan:
     """What experiments amount to.
 
     Attributes:
@@ -38,36 +41,36 @@ class Batch:
 
 def content_hash(dataset: Any) -> str:
     """The hash of a dataset's graph, which is part of its runs' identity."""
-    return load(dataset).graph.content_hash
+    return datasets.load(dataset).graph.content_hash
 
 
 def expand(
     experiments: Iterable[Experiment],
     store: Store,
     content_hash: Callable[[Any], str] = content_hash,
-) -> Batch:
+) -> Plan:
     """Seeds × tasks of every experiment; tasks that share an embedding are one unit; what is
     recorded is left out of the units.
 
     The store's root is listed once, and of runs that have no folder no file is looked for. A run
     that several experiments name is taken once.
     """
-    batch = Batch()
+    plan = Plan()
     present = store.ids()
     known: set[str] = set()
     hashes: dict[Any, str | None] = {}
     for experiment in experiments:
-        dataset = experiment.components["dataset"]
+        dataset = experiment.components.dataset
         if dataset not in hashes:
             try:
                 hashes[dataset] = content_hash(dataset)
             except (DataUnavailable, GraphError) as error:
                 hashes[dataset] = None
-                batch.unavailable.append(str(error))
+                plan.unavailable.append(str(error))
         found = hashes[dataset]
         if found is not None:
-            _expand(experiment, found, store, present, known, batch)
-    return batch
+            _expand(experiment, found, store, present, known, plan)
+    return plan
 
 
 def _expand(
@@ -76,14 +79,14 @@ def _expand(
     store: Store,
     present: set[str],
     known: set[str],
-    batch: Batch,
+    plan: Plan,
 ) -> None:
     """Adds the runs of one experiment."""
     tasks = chosen_tasks(experiment)
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
     names = {kind: experiment.settings[kind]["name"] for kind in ("method", "negatives")}
-    reason = refusal(experiment.components["method"], names["method"], names["negatives"])
-    labelled = bool(experiment.components["method"].needs_labels)
+    reason = refusal(experiment.components.method, names["method"], names["negatives"])
+    labelled = bool(experiment.components.method.needs_labels)
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
         groups.setdefault(name if task.hides or labelled else "shared", []).append(name)
@@ -95,12 +98,12 @@ def _expand(
             if run_id in known:
                 continue
             known.add(run_id)
-            batch.ids.append(run_id)
+            plan.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
             if record is not None and not _repeats(experiment, record):
-                # Thousands of loss curves would cost more than all the rest, and nobody looks at
-                # them here.
-                batch.done[run_id] = replace(
+                # Thousands of loss curves would cost more than all the rest, and are not needed
+                # here.
+                plan.done[run_id] = replace(
                     record, fit={key: value for key, value in record.fit.items() if key != "curve"}
                 )
             else:
@@ -108,16 +111,16 @@ def _expand(
         for group in groups.values():
             left = tuple(name for name in group if name in replaces)
             if left:
-                batch.units.append(_unit(experiment, seed, left, ids, replaces, dataset_hash))
+                plan.units.append(_unit(experiment, seed, left, ids, replaces, dataset_hash))
                 if reason is not None:
-                    batch.refused[reason] = batch.refused.get(reason, 0) + len(left)
+                    plan.refused[reason] = plan.refused.get(reason, 0) + len(left)
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
     """The tasks that are run: a semi-supervised method makes sense only where a task reveals
     labels, unless the command named others."""
-    tasks = experiment.components["tasks"]
-    if experiment.components["method"].needs_labels and not experiment.tasks_chosen:
+    tasks = experiment.components.tasks
+    if experiment.components.method.needs_labels and not experiment.tasks_chosen:
         return {name: task for name, task in tasks.items() if name == "classification"}
     return dict(tasks)
 

@@ -1,5 +1,5 @@
-"""Local worker processes: each takes a unit at a time; one that dies takes nothing with it but the
-unit it had, once."""
+"""Local worker processes: each performs one unit at a time. When one dies, its unit is begun once
+more; the others go on."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import gclbench
+from gclbench.launch.attempt import Statuses, give_up
 from gclbench.launch.launcher import LaunchError, Note, Progress
-from gclbench.launch.unit import INTERRUPTED, Unit, give_up
 from gclbench.records import StoreError
+from gclbench.run.ending import INTERRUPTED, Ending
+from gclbench.run.unit import Unit
 from gclbench.training.watch import Reporter
 
 ATTEMPTS = 2
-"""How often a unit is begun whose worker dies; then it is recorded."""
+"""How often a unit whose worker dies is begun; then its end is recorded."""
 
 SECONDS_TO_END = 20.0
 """How long interrupted workers may take to record their runs before they are killed."""
@@ -32,15 +34,15 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 
 class WorkerDied(Exception):
-    """A worker is gone without a word.
+    """A worker process has ended in the middle of a unit.
 
     Attributes:
-        status: `oom` where the kernel says so, else `failed`. reason: with the exit signal.
+        ending: `oom` where the kernel says so, else `failed`; the reason names the exit signal.
     """
 
-    def __init__(self, status: str, reason: str):
-        super().__init__(reason)
-        self.status, self.reason = status, reason
+    def __init__(self, ending: Ending):
+        super().__init__(ending.reason)
+        self.ending = ending
 
 
 class Worker:
@@ -86,8 +88,8 @@ class Worker:
                 " messages above"
             )
 
-    def perform(self, unit: Unit, report: Reporter) -> list[tuple[str, str]]:
-        """(id, status) of the unit's runs.
+    def perform(self, unit: Unit, report: Reporter) -> Statuses:
+        """The status of each of the unit's runs.
 
         Raises:
             WorkerDied: when the process ends instead. StoreError: when it cannot write records.
@@ -102,12 +104,12 @@ class Worker:
             if "progress" in message:
                 report(*message["progress"])
             elif "ended" in message:
-                return [(run_id, status) for run_id, status in message["ended"]]
+                return dict(message["ended"])
             elif "store" in message:
                 raise StoreError(None, message["store"])
             elif "error" in message:
-                raise WorkerDied("failed", message["error"].strip().splitlines()[-1])
-        raise died(self.process.wait(), oom_kills() > killed_before)
+                raise WorkerDied(Ending("failed", message["error"].strip().splitlines()[-1]))
+        raise WorkerDied(died(self.process.wait(), oom_kills() > killed_before))
 
     def close(self) -> None:
         """Lets it end, having nothing left to do."""
@@ -122,23 +124,28 @@ class Worker:
         self._pipe.close()
 
 
-def died(code: int, out_of_memory: bool) -> WorkerDied:
-    """What a worker's exit code says: negative is the signal that killed it."""
+def died(code: int, out_of_memory: bool) -> Ending:
+    """The ending of a run whose process ended with this code; negative is the signal that killed
+    it.
+
+    Args:
+        out_of_memory: whether the kernel killed a process for memory in the meantime.
+    """
     if code >= 0:
-        return WorkerDied("failed", f"its worker process ended with exit code {code}")
+        return Ending("failed", f"its worker process ended with exit code {code}")
     name = signal.Signals(-code).name if -code in set(signal.Signals) else "unknown"
     if -code == signal.SIGKILL and out_of_memory:
-        return WorkerDied(
+        return Ending(
             "oom",
             "the kernel killed its worker process, for the machine's memory was used up (signal 9,"
             " SIGKILL)",
         )
-    return WorkerDied("failed", f"its worker process was killed by signal {-code} ({name})")
+    return Ending("failed", f"its worker process was killed by signal {-code} ({name})")
 
 
 def oom_kills() -> int:
-    """Processes that the kernel killed for memory since the machine started; 0 where it does not
-    tell."""
+    """Processes that the kernel has killed for memory since the machine started; 0 where it does
+    not say."""
     with contextlib.suppress(OSError, ValueError):
         for line in Path("/proc/vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -210,7 +217,7 @@ class Pool:
         except (StoreError, LaunchError) as error:
             self._errors.append(error)
             self._stop()
-        except Exception as error:  # a defect of ours must end the sweep, not a thread in silence
+        except Exception as error:  # a defect of gclbench ends the sweep, not this thread alone
             self._errors.append(LaunchError(f"{type(error).__name__}: {error}"))
             self._stop()
         finally:
@@ -226,7 +233,7 @@ class Pool:
             if worker is None:
                 worker = self._workers[place] = Worker(self._runs_dir, self._environments[place])
                 if self._stopping.is_set():
-                    # It came up while the others were told to end, and nobody told this one.
+                    # It came up after `_stop` had ended the others.
                     return
             try:
                 with self._progress(unit.title) as report:
@@ -235,11 +242,11 @@ class Pool:
             except WorkerDied as death:
                 self._workers.pop(place).close()
                 if self._stopping.is_set():
-                    give_up(unit, self._runs_dir, "interrupted", INTERRUPTED)
+                    give_up(unit, self._runs_dir, INTERRUPTED)
                 elif attempt < ATTEMPTS:
-                    self._note(f"{unit.title}: {death.reason}; it is begun once more")
+                    self._note(f"{unit.title}: {death}; it is begun once more")
                 else:
-                    give_up(unit, self._runs_dir, death.status, f"{death.reason}, {ATTEMPTS} times")
+                    give_up(unit, self._runs_dir, death.ending.again(ATTEMPTS))
 
     def _stop(self) -> None:
         """Running units end as interrupted, those that wait are left."""

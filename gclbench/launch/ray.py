@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import NonNegative, Positive, Range
-from gclbench.launch.launcher import Launcher, LaunchError, Note, Progress
-from gclbench.launch.running import present
+from gclbench.launch.background import Detached, attend
+from gclbench.launch.launcher import LaunchError, Note, Progress
+from gclbench.launch.running import running
 from gclbench.records import Store, StoreError
 
 if TYPE_CHECKING:
+    from gclbench.launch.attempt import Statuses
     from gclbench.launch.sweep import Sweep
-    from gclbench.launch.unit import Outcome, Unit
+    from gclbench.run.unit import Unit
 
 KNOCK = 5.0
 """Seconds that an address may take to accept a connection."""
@@ -32,7 +34,7 @@ FAREWELL = 10.0
 
 @LAUNCHERS.register("ray")
 @dataclass(frozen=True)
-class Ray(Launcher):
+class Ray(Detached):
     """Tasks of a Ray cluster, or of a local Ray.
 
     Attributes:
@@ -62,8 +64,6 @@ class Ray(Launcher):
     def run(self, sweep: Sweep, progress: Progress, note: Note) -> None:
         import ray
 
-        from gclbench.launch.background import attend
-
         attend(sweep)
         begun: list[Unit] = []
         try:
@@ -91,34 +91,27 @@ class Ray(Launcher):
             record_interrupted(begun, sweep.runs_dir)
 
     def _collect(self, ray: Any, sweep: Sweep, places: dict[Any, int], note: Note) -> None:
-        from gclbench.launch.unit import give_up
+        from gclbench.launch.attempt import give_up
+        from gclbench.run.ending import Ending
 
         waiting = list(places)
         while waiting:
             (task,), waiting = ray.wait(waiting, num_returns=1)
             unit = sweep.units[places[task]]
             try:
-                outcome = ray.get(task)
+                ended = ray.get(task)
             except ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, StoreError):
                     raise error.cause from error
-                outcome = give_up(
-                    unit,
-                    sweep.runs_dir,
-                    "failed",
-                    f"{type(error.cause).__name__}: {error.cause}".partition("\n")[0],
-                )
+                first = f"{type(error.cause).__name__}: {error.cause}".partition("\n")[0]
+                ended = give_up(unit, sweep.runs_dir, Ending("failed", first))
             except ray.exceptions.RayError as error:
                 status = "oom" if isinstance(error, ray.exceptions.OutOfMemoryError) else "failed"
                 times = f", {self.retries + 1} times" if self.retries else ""
                 first = str(error).strip().partition("\n")[0]
-                outcome = give_up(
-                    unit,
-                    sweep.runs_dir,
-                    status,
-                    f"its Ray worker died{times}: {type(error).__name__}: {first}",
-                )
-            statuses = ", ".join(sorted({status for _, status in outcome}))
+                reason = f"its Ray worker died{times}: {type(error).__name__}: {first}"
+                ended = give_up(unit, sweep.runs_dir, Ending(status, reason))
+            statuses = ", ".join(sorted(set(ended.values())))
             note(
                 f"{unit.title}: {statuses} ({len(sweep.units) - len(waiting)} of"
                 f" {len(sweep.units)})"
@@ -133,7 +126,7 @@ class Ray(Launcher):
         """
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # Of Ray itself: workers killed for memory are retried without end unless told otherwise.
+        # By default Ray retries workers that were killed for memory without end.
         own: dict[str, Any] = {
             "include_dashboard": False,
             "_system_config": {"task_oom_retries": self.retries},
@@ -147,7 +140,8 @@ class Ray(Launcher):
                 runtime_env={"env_vars": environment()},
                 **({} if self.address else own),
             )
-        except Exception as error:  # Ray raises what it likes here: ConnectionError, RuntimeError, ValueError, TimeoutError
+        except Exception as error:
+            # Ray raises ConnectionError, RuntimeError, ValueError, TimeoutError and others here.
             where = f"launcher.address={self.address}" if self.address else "a local Ray"
             first = str(error).strip().partition("\n")[0]
             # Newer Ray clusters want a token, and say so in a log line of their own only.
@@ -161,7 +155,7 @@ class Ray(Launcher):
                 f"launcher=ray: {where} does not work: {type(error).__name__}: {first}{hint}"
             ) from error
         if ending is not None and threading.current_thread() is threading.main_thread():
-            # Ray's own handler aborts the process, and nobody is told how to go on.
+            # Ray's own handler aborts the process, and no message says how to go on.
             signal.signal(signal.SIGTERM, ending)
         try:
             self._check_room(ray, note)
@@ -186,22 +180,27 @@ class Ray(Launcher):
 def at_work(sweep: Sweep) -> list[Unit]:
     """The units whose runs are being worked on."""
     store = Store(sweep.runs_dir)
-    return [unit for unit in sweep.units if any(present(store, run_id) for run_id in unit.ids)]
+    return [unit for unit in sweep.units if any(running(store, run_id) for run_id in unit.ids)]
 
 
 def record_interrupted(units: list[Unit], runs_dir: str) -> None:
-    """Records the runs of units whose workers Ray ended before they could do so themselves."""
-    from gclbench.launch.unit import INTERRUPTED, give_up
+    """Records the runs of units whose workers Ray ended before they could record them."""
+    from gclbench.launch.attempt import give_up
+    from gclbench.run.ending import INTERRUPTED
 
     store = Store(runs_dir)
     for unit in units:
         if all(store.read(run_id) is None for run_id in unit.ids):
             with contextlib.suppress(StoreError):
-                give_up(unit, runs_dir, "interrupted", INTERRUPTED)
+                give_up(unit, runs_dir, INTERRUPTED)
 
 
 def knock(address: str) -> None:
-    """Raises LaunchError unless something at `HOST:PORT` or `ray://HOST:PORT` accepts a connection."""
+    """Looks whether something at `HOST:PORT` or `ray://HOST:PORT` accepts a connection.
+
+    Raises:
+        LaunchError: when nothing does.
+    """
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise LaunchError(
@@ -218,7 +217,8 @@ def knock(address: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The variables of this process that workers need: what gclbench reads, Python's path, threads."""
+    """The variables of this process that workers need: what gclbench reads, Python's path, the
+    number of threads."""
     chosen = {
         name: value
         for name, value in os.environ.items()
@@ -232,9 +232,10 @@ def environment() -> dict[str, str]:
     return {**chosen, "PYTHONPATH": os.pathsep.join(paths)} if paths else chosen
 
 
-def _perform(plain: dict[str, Any], runs_dir: str, folder: str) -> Outcome:
+def _perform(plain: dict[str, Any], runs_dir: str, folder: str) -> Statuses:
     """In a worker."""
-    from gclbench.launch.unit import Unit, perform
+    from gclbench.launch.attempt import perform
+    from gclbench.run.unit import Unit
 
     # Paths in settings, such as dataset.path, are relative to where the sweep was started.
     with contextlib.suppress(OSError):

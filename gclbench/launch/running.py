@@ -1,6 +1,7 @@
-"""Who is at work: a small file beside the record to come, renewed while its run lasts.
+"""Which runs are being worked on: a small file beside the record to come, renewed while the run
+lasts.
 
-For people; nothing is decided by it.
+It is shown to people. Nothing is decided by it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from gclbench.records import Store
 from gclbench.training.watch import Reporter
@@ -26,14 +26,15 @@ GONE_AFTER = 90.0
 
 
 @dataclass(frozen=True)
-class Presence:
-    """A run that is being worked on.
+class Running:
+    """A unit that is being worked on.
 
     Attributes:
-        title: of its unit. host, pid, begun: where, and what tells the process from a later one of
-            the same id.
+        title: of the unit.
+        host, pid: of the process.
+        begun: when the process was begun; a later one may have the same id.
         started: seconds since the epoch, by that machine's clock.
-        iteration, total, loss: of its training; 0 of 0 before the first.
+        iteration, total, loss: of its training; 0 of 0 before the first iteration.
     """
 
     title: str
@@ -53,42 +54,44 @@ class Presence:
 
 @contextlib.contextmanager
 def announced(store: Store, run_id: str, title: str, report: Reporter | None) -> Iterator[Reporter]:
-    """Within the block the run is seen to be worked on; what is reported is passed on.
+    """Within the block, `gclbench status` shows the run as running.
 
-    A place that cannot be written is no matter.
+    The run goes on where the file cannot be written.
+
+    Args:
+        run_id: of the unit's first run. title: of the unit.
+        report: called with the training's progress too, or None.
+
+    Yields:
+        what the training reports its progress to.
     """
     path = store.path(run_id).with_name("running.json")
     pid = os.getpid()
-    facts: dict[str, Any] = {
-        "title": title,
-        "host": socket.gethostname(),
-        "pid": pid,
-        "begun": begun(pid),
-        "started": time.time(),
-    }
+    now = Running(title, socket.gethostname(), pid, time.time(), begun(pid))
     over = threading.Event()
 
-    def tell() -> None:
+    def write() -> None:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".running.{uuid.uuid4().hex}.tmp")
-            temporary.write_text(json.dumps(facts), encoding="utf-8")
+            temporary.write_text(json.dumps(asdict(now)), encoding="utf-8")
             os.replace(temporary, path)
 
     def renew() -> None:
         while not over.wait(RENEWED_EVERY):
-            tell()
+            write()
 
-    def heard(iteration: int, total: int, loss: float) -> None:
-        facts.update(iteration=iteration, total=total, loss=loss)
+    def progress(iteration: int, total: int, loss: float) -> None:
+        nonlocal now
+        now = replace(now, iteration=iteration, total=total, loss=loss)
         if report is not None:
             report(iteration, total, loss)
 
-    tell()
-    thread = threading.Thread(target=renew, name="gclbench-presence", daemon=True)
+    write()
+    thread = threading.Thread(target=renew, name="gclbench-running", daemon=True)
     thread.start()
     try:
-        yield heard
+        yield progress
     finally:
         over.set()
         thread.join()
@@ -99,13 +102,13 @@ def announced(store: Store, run_id: str, title: str, report: Reporter | None) ->
             path.parent.rmdir()
 
 
-def present(store: Store, run_id: str) -> Presence | None:
-    """Who works on a run, or None."""
+def running(store: Store, run_id: str) -> Running | None:
+    """The unit that works on a run, or None."""
     path = store.path(run_id).with_name("running.json")
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        found = Presence(
-            **{key: value for key, value in facts.items() if key in Presence.__dataclass_fields__}
+        found = Running(
+            **{key: value for key, value in facts.items() if key in Running.__dataclass_fields__}
         )
     except (OSError, ValueError, TypeError):
         return None
@@ -128,15 +131,18 @@ def alive(pid: int) -> bool:
 
 
 def begun(pid: int) -> str:
-    """When a process of this machine was started, in ticks; tells it from a later one of the same
-    id. Empty where nobody tells."""
+    """When a process of this machine was started, in ticks since the machine was; "" where the
+    system does not say."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return ""
 
 
 def fresh(path: Path) -> bool:
-    """Whether a file was written lately, by the clock of its file system: those of machines differ."""
+    """Whether a file was written lately.
+
+    Its file system's clock decides, since the clocks of machines differ.
+    """
     probe = path.parent.parent / f".clock-{uuid.uuid4().hex}"
     try:
         then = path.stat().st_mtime

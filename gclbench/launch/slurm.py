@@ -9,16 +9,14 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import Count, Range
 from gclbench.launch import slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, Launcher, LaunchError, Note, Progress
+from gclbench.launch.sweep import Job, Sweep, UnknownSweep
 from gclbench.records import Store, StoreError, unwritable
-
-if TYPE_CHECKING:
-    from gclbench.launch.sweep import Sweep
 
 _OURS = {"array", "chdir", "error", "job-name", "open-mode", "output", "signal", "wrap"}
 """Options of sbatch that the launcher sets itself."""
@@ -53,7 +51,7 @@ class Slurm(Launcher):
         array_parallelism: jobs that run at the same time at most.
         units_per_job: trainings that a job does one after the other; worth it for short ones.
         requeues: how often a job that ran out of its time is put back.
-        signal_delay: seconds before the end of its time at which a job is told to write a
+        signal_delay: seconds before the end of its time at which Slurm signals a job to write a
             checkpoint.
         folder: for scripts and logs, seen by every node; `<runs_dir>/sweeps/<id>/slurm` when not
             given.
@@ -132,15 +130,15 @@ class Slurm(Launcher):
             options[_option(name)] = True if value.lower() == "true" else value
         return {name: value for name, value in options.items() if str(value).lower() != "false"}
 
-    def submit(self, sweep: Sweep) -> list[dict[str, Any]]:
+    def submit(self, sweep: Sweep) -> list[Job]:
         return self._submit(sweep, list(range(len(sweep.units))))
 
-    def _submit(self, sweep: Sweep, places: list[int]) -> list[dict[str, Any]]:
+    def _submit(self, sweep: Sweep, places: list[int]) -> list[Job]:
         """Hands over the units at `places`."""
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-        from gclbench.launch.slurm_job import Share
+        from gclbench.launch.slurm_job import SlurmJob
 
         folder = (
             Path(self.folder).expanduser() / sweep.id if self.folder else sweep.folder / "slurm"
@@ -158,15 +156,15 @@ class Slurm(Launcher):
         )
         packs = packed(places, self.units_per_job, slurm_queue.largest_array())
         runs_dir = str(Path(sweep.runs_dir).absolute())
-        shares = [
-            Share(
+        scripts = [
+            SlurmJob(
                 tuple(sweep.units[place].plain() for place in pack), runs_dir, self.signal_delay / 2
             )
             for pack in packs
         ]
         try:
             with executor.batch():
-                jobs = [executor.submit(share) for share in shares]
+                jobs = [executor.submit(script) for script in scripts]
         except (FailedJobError, FailedSubmissionError) as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise LaunchError(
@@ -175,7 +173,7 @@ class Slurm(Launcher):
         except OSError as error:
             raise StoreError(error.errno, unwritable(folder, error)) from error
         return [
-            {"id": job.job_id, "units": pack, "log": str(job.paths.stdout)}
+            Job(job.job_id, tuple(pack), str(job.paths.stdout))
             for job, pack in zip(jobs, packs, strict=True)
         ]
 
@@ -186,7 +184,7 @@ class Slurm(Launcher):
         sweep.save()
         note(
             f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs; logs in"
-            f" {Path(sweep.jobs[0]['log']).parent}"
+            f" {Path(sweep.jobs[0].log).parent}"
         )
         try:
             self._wait(sweep, note)
@@ -201,13 +199,13 @@ class Slurm(Launcher):
     def _wait(self, sweep: Sweep, note: Note) -> None:
         alive = list(sweep.jobs)
         tried: Counter[int] = Counter()
-        told, pause = "", _FIRST_LOOK
+        shown, pause = "", _FIRST_LOOK
         silent_since: float | None = None
         while alive:
             time.sleep(pause)
             pause = min(_LAST_LOOK, pause * 1.2)
             try:
-                states = slurm_queue.states(job["id"] for job in alive)
+                states = slurm_queue.states(job.id for job in alive)
             except LaunchError as error:
                 # A controller that restarts is back in minutes; jobs go on without it.
                 if silent_since is None:
@@ -217,39 +215,40 @@ class Slurm(Launcher):
             silent_since = None
             again: list[int] = []
             for job in alive:
-                if states[job["id"]].phase == ENDED:
-                    again += self._closed(sweep, job, states[job["id"]], tried, note)
-            alive = [job for job in alive if states[job["id"]].phase != ENDED]
+                if states[job.id].phase == ENDED:
+                    again += self._closed(sweep, job, states[job.id], tried, note)
+            alive = [job for job in alive if states[job.id].phase != ENDED]
             if again:
                 fresh = self._submit(sweep, again)
                 sweep.jobs = [*sweep.jobs, *fresh]
                 sweep.save()
                 alive += fresh
             now = _summary(alive, states)
-            if now != told:
+            if now != shown:
                 note(now)
-                told = now
+                shown = now
 
     def _closed(
         self,
         sweep: Sweep,
-        job: dict[str, Any],
+        job: Job,
         state: slurm_queue.JobState,
         tried: Counter[int],
         note: Note,
     ) -> list[int]:
         """Looks at what a job that ended has recorded; returns the places of units that another job
         must do."""
-        from gclbench.launch.unit import give_up, missing
+        from gclbench.launch.attempt import give_up, missing
+        from gclbench.run.ending import Ending
 
         store = Store(sweep.runs_dir)
-        left = [place for place in job["units"] if missing(sweep.units[place], store)]
+        left = [place for place in job.units if missing(sweep.units[place], store)]
         if not left:
             return []
         word = state.word or "gone from the queue"
         if state.word.startswith("CANCELLED") or _cancelled(sweep):
             note(
-                f"job {job['id']} was cancelled before {len(left)} of its units were done; the same"
+                f"job {job.id} was cancelled before {len(left)} of its units were done; the same"
                 " command goes on with them"
             )
             return []
@@ -258,21 +257,21 @@ class Slurm(Launcher):
         tried[first] += 1
         if tried[first] < 2:
             note(
-                f"job {job['id']} ended ({word}) during {sweep.units[first].title}; once more in a"
-                f" new job. Log: {job['log']}"
+                f"job {job.id} ended ({word}) during {sweep.units[first].title}; once more in a"
+                f" new job. Log: {job.log}"
             )
             return left
         reason = (
-            f"its Slurm job {job['id']} ended twice during this run, last as {word}; log:"
-            f" {job['log']}"
+            f"its Slurm job {job.id} ended twice during this run, last as {word}; log: {job.log}"
         )
-        give_up(sweep.units[first], sweep.runs_dir, _DEATHS.get(state.word, "failed"), reason)
+        ending = Ending(_DEATHS.get(state.word, "failed"), reason)
+        give_up(sweep.units[first], sweep.runs_dir, ending)
         return left[1:]
 
     def states(self, sweep: Sweep) -> dict[str, str]:
         return {
             job: state.phase
-            for job, state in slurm_queue.states(job["id"] for job in sweep.jobs).items()
+            for job, state in slurm_queue.states(job.id for job in sweep.jobs).items()
         }
 
     def cancel(self, sweep: Sweep) -> list[str]:
@@ -282,9 +281,7 @@ class Slurm(Launcher):
 
 
 def _cancelled(sweep: Sweep) -> bool:
-    """Whether somebody has typed `gclbench cancel`; then saving the sweep must not say otherwise."""
-    from gclbench.launch.sweep import UnknownSweep
-
+    """Whether somebody has typed `gclbench cancel`; a later `save` then keeps it so."""
     with contextlib.suppress(UnknownSweep):
         sweep.cancelled = type(sweep).read(sweep.folder).cancelled
     return sweep.cancelled
@@ -347,8 +344,8 @@ def _option(name: str) -> str:
     return name.lstrip("-").replace("_", "-")
 
 
-def _summary(alive: list[dict[str, Any]], states: dict[str, slurm_queue.JobState]) -> str:
-    phases = Counter(states[job["id"]].phase if job["id"] in states else QUEUED for job in alive)
+def _summary(alive: list[Job], states: dict[str, slurm_queue.JobState]) -> str:
+    phases = Counter(states[job.id].phase if job.id in states else QUEUED for job in alive)
     reasons = sorted(
         {
             state.reason

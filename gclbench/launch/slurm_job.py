@@ -19,36 +19,42 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from gclbench.launch.attempt import PREEMPTED, Statuses, give_up, perform
 from gclbench.launch.pool import ATTEMPTS, died, oom_kills
-from gclbench.launch.unit import PREEMPTED, Outcome, Unit, give_up, perform
 from gclbench.records import StoreError
+from gclbench.run.ending import Ending
+from gclbench.run.unit import Unit
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks at whether the unit's process must be told to stop."""
+"""Seconds between two looks at whether the unit's process must stop."""
 
 KILL_WAIT = 120.0
-"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: nobody
-meant to end it."""
+"""Seconds to wait for the kill that follows SIGTERM, after which the job puts itself back: then no
+kill was meant."""
 
 
 @dataclass(frozen=True)
-class Share:
-    """The units of one job; submitit pickles it, and calls it in the job.
+class SlurmJob:
+    """The units of one Slurm job; submitit pickles it and calls it in the job.
 
     Attributes:
-        units: plain values of each. runs_dir: absolute. patience: seconds that a training has after
-            Slurm's signal to reach its next iteration.
+        units: plain values of each.
+        runs_dir: absolute.
+        patience: seconds that a training has after Slurm's signal to reach its next iteration.
     """
 
     units: tuple[dict[str, Any], ...]
     runs_dir: str
     patience: float
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> Statuses:
         """Does what is missing, in order; what is recorded, by an earlier attempt too, is not done
         again.
+
+        Returns:
+            the status of every run that it came to.
 
         Raises:
             RuntimeError: when records cannot be written, or the job ran out of its time more often
@@ -57,51 +63,47 @@ class Share:
         logging.basicConfig(level=logging.WARNING, format="%(message)s")
         # submitit writes its own lines.
         logging.getLogger("submitit").propagate = False
-        done: Outcome = []
+        done: Statuses = {}
         with noticed(self.patience) as notice:
             for plain in self.units:
                 unit = Unit.from_plain(plain)
-                outcome = self._performed(unit, notice)
-                log.warning(
-                    "%s: %s",
-                    unit.title,
-                    ", ".join(f"{run_id} {status}" for run_id, status in outcome),
-                )
-                done += outcome
-                if any(status == PREEMPTED for _, status in outcome):
+                statuses = self._performed(unit, notice)
+                listed = ", ".join(f"{run_id} {status}" for run_id, status in statuses.items())
+                log.warning("%s: %s", unit.title, listed)
+                done |= statuses
+                if PREEMPTED in statuses.values():
                     try:
                         notice.hand_over()
                     except RuntimeError as error:
                         # submitit puts a job back only so many times.
-                        self._given_up(
-                            unit, "timeout", f"{error} (launcher.requeues, launcher.time)", notice
-                        )
+                        reason = f"{error} (launcher.requeues, launcher.time)"
+                        self._given_up(unit, Ending("timeout", reason), notice)
                         raise
                     break
         return done
 
-    def _performed(self, unit: Unit, notice: Notice) -> Outcome:
-        """The unit's outcome; one whose process dies is tried once more, and then its end is
-        recorded."""
+    def _performed(self, unit: Unit, notice: Notice) -> Statuses:
+        """The statuses of the unit's runs; a unit whose process dies is tried once more, and then
+        its end is recorded."""
         for attempt in range(1, ATTEMPTS + 1):
             killed_before = oom_kills()
-            outcome, code = _in_child(lambda stop: perform(unit, self.runs_dir, stop=stop), notice)
-            if outcome is not None:
-                return outcome
+            statuses, code = _in_child(lambda stop: perform(unit, self.runs_dir, stop=stop), notice)
+            if statuses is not None:
+                return statuses
             if notice.stop.is_set():
                 # Slurm has begun to kill; what it did not let finish is for the next attempt.
-                return [(run_id, PREEMPTED) for run_id in unit.ids]
-            death = died(code, oom_kills() > killed_before)
-            log.warning("%s: %s (attempt %d of %d)", unit.title, death.reason, attempt, ATTEMPTS)
-        return self._given_up(unit, death.status, f"{death.reason}, {ATTEMPTS} times", notice)
+                return dict.fromkeys(unit.ids, PREEMPTED)
+            ending = died(code, oom_kills() > killed_before)
+            log.warning("%s: %s (attempt %d of %d)", unit.title, ending.reason, attempt, ATTEMPTS)
+        return self._given_up(unit, ending.again(ATTEMPTS), notice)
 
-    def _given_up(self, unit: Unit, status: str, reason: str, notice: Notice) -> Outcome:
+    def _given_up(self, unit: Unit, ending: Ending, notice: Notice) -> Statuses:
         # In a process of its own too: composing looks for GPUs, and a process that has done so
-        # cannot fork any more that use them.
-        outcome, code = _in_child(lambda stop: give_up(unit, self.runs_dir, status, reason), notice)
-        if outcome is None:
+        # cannot fork others that use them.
+        statuses, code = _in_child(lambda stop: give_up(unit, self.runs_dir, ending), notice)
+        if statuses is None:
             raise RuntimeError(f"the end of {unit.title} could not be recorded (exit code {code})")
-        return outcome
+        return statuses
 
     def checkpoint(self) -> Any:
         """What the job does when it is started again: the same, since recorded runs are found in
@@ -118,15 +120,16 @@ class Share:
 
 
 def _in_child(
-    work: Callable[[threading.Event], Outcome], notice: Notice
-) -> tuple[Outcome | None, int]:
+    work: Callable[[threading.Event], Statuses], notice: Notice
+) -> tuple[Statuses | None, int]:
     """Does work in a forked process, so that its death takes nothing else with it.
 
     Args:
         work: given the event that is set when the process is to stop.
 
     Returns:
-        the work's outcome, None where the process died; its exit code (negative: of the signal).
+        what the work returned, None where the process died; its exit code (negative: of the
+        signal).
 
     Raises:
         RuntimeError: when records could not be written.
@@ -156,24 +159,23 @@ def _in_child(
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGUSR2)
     _, status = os.waitpid(child, 0)
-    told = json.loads(said) if said else {}
-    if "error" in told:
-        raise RuntimeError(told["error"])
-    outcome = [(run_id, ended) for run_id, ended in told["ended"]] if "ended" in told else None
-    return outcome, os.waitstatus_to_exitcode(status)
+    message = json.loads(said) if said else {}
+    if "error" in message:
+        raise RuntimeError(message["error"])
+    return message.get("ended"), os.waitstatus_to_exitcode(status)
 
 
-def _child(work: Callable[[threading.Event], Outcome], channel: int) -> NoReturn:
+def _child(work: Callable[[threading.Event], Statuses], channel: int) -> NoReturn:
     """The life of the forked process: nothing of the parent's may be run at its end."""
     code = 1
     try:
         with noticed(0.0, requeue=False) as notice:
             try:
-                told: dict[str, Any] = {"ended": work(notice.stop)}
+                message: dict[str, Any] = {"ended": work(notice.stop)}
             except StoreError as error:
-                told = {"error": str(error.args[1])}
+                message = {"error": str(error.args[1])}
         with os.fdopen(channel, "wb") as pipe:
-            pipe.write(json.dumps(told).encode())
+            pipe.write(json.dumps(message).encode())
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -212,7 +214,8 @@ class Notice:
         not run it.
 
         After SIGTERM alone, Slurm itself is about to kill the job, to put it back if it was
-        preempted and not if it was cancelled; an exit of our own would make it a failed job.
+        preempted and not if it was cancelled. If the process exited by itself, Slurm would count
+        the job as failed.
 
         Raises:
             RuntimeError: when the job has been put back as often as it may.

@@ -1,5 +1,5 @@
-"""How far a sweep is: from the records, from who announces to be at work, and from what its
-launcher says of its jobs."""
+"""How far a sweep is: from its records, from the units that say that they are running, and from
+what its launcher says of its jobs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gclbench.launch.attempt import missing
 from gclbench.launch.estimate import Durations
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
-from gclbench.launch.running import Presence, present
+from gclbench.launch.running import Running, running
 from gclbench.launch.sweep import Sweep
-from gclbench.launch.unit import Unit, missing
 from gclbench.records import Record, Store
+from gclbench.run.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -20,16 +21,19 @@ class SweepState:
     """A sweep now.
 
     Attributes:
-        runs: in all. counts: ended runs by status. running: who is at work on which unit.
-        queued, lost: units that wait, and units that nobody works on any more though they have no
-            record.
-        troubles: records that are not ok. left: an estimate, in words. silent: why the launcher
-            could not be asked, or empty.
+        runs: in all.
+        counts: ended runs by status.
+        running: units that are being worked on.
+        queued: units that wait.
+        lost: units without a record that neither run nor wait.
+        troubles: records that are not ok.
+        left: an estimate of the time left, in words.
+        silent: why the launcher did not answer, or "".
     """
 
     runs: int
     counts: Counter[str]
-    running: list[Presence]
+    running: list[Running]
     queued: int
     lost: int
     troubles: list[Record]
@@ -55,14 +59,14 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
     except LaunchError as error:
         states, silent = {}, str(error)
     job_of = {
-        place: states.get(job["id"], ENDED if not silent else QUEUED)
+        place: states.get(job.id, ENDED if not silent else QUEUED)
         for job in sweep.jobs
-        for place in job["units"]
+        for place in job.units
     }
     counts: Counter[str] = Counter()
     own: list[Record] = []
-    running: list[Presence] = []
-    at_work: list[Unit] = []
+    at_work: list[Running] = []
+    busy: list[Unit] = []
     waiting: list[Unit] = []
     lost = 0
     beside = store.ids()
@@ -80,23 +84,23 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
         if not left:
             continue
         seen = next(
-            filter(None, (present(store, run_id) for run_id in unit.ids if run_id in beside)), None
+            filter(None, (running(store, run_id) for run_id in unit.ids if run_id in beside)), None
         )
         if seen is not None:
-            running.append(seen)
-            at_work.append(unit)
+            at_work.append(seen)
+            busy.append(unit)
         elif not sweep.cancelled and job_of.get(place, ENDED) in (QUEUED, RUNNING):
             waiting.append(unit)
         else:
             lost += 1
-    at_once = max(len(running), int(sweep.options.get("workers") or 1))
+    at_once = max(len(at_work), int(sweep.options.get("workers") or 1))
     return SweepState(
         runs=sum(len(unit.ids) for unit in sweep.units),
         counts=counts,
-        running=running,
+        running=at_work,
         queued=len(waiting),
         lost=lost,
         troubles=[record for record in own if not record.ok],
-        left=Durations.of([*records, *own]).left([*waiting, *at_work], at_once),
+        left=Durations.of([*records, *own]).left([*waiting, *busy], at_once),
         silent=silent,
     )

@@ -1,17 +1,21 @@
-"""A sweep that was handed over: a folder beside the records that says which runs, by whom, and
-where they went."""
+"""A sweep: units of work, handed to a launcher.
+
+Where it is saved, a folder beside the records says which runs it holds, who started it, and where
+they went.
+"""
 
 from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gclbench.launch.unit import Unit
 from gclbench.records import StoreError, unwritable, write_atomically
+from gclbench.run.unit import Unit
 
 FOLDER = "sweeps"
 """Under a store's root; no record lies there."""
@@ -21,18 +25,53 @@ class UnknownSweep(LookupError):
     """There is no such sweep; the text lists those that exist."""
 
 
-@dataclass
-class Sweep:
-    """Units of work and the launcher they were given to.
+@dataclass(frozen=True)
+class Job:
+    """What a launcher made of some of a sweep's units: a job of a cluster, or a process.
 
     Attributes:
-        id: name of its folder. runs_dir: the store, as given. units: in order; a job refers to them
-            by place.
+        id: of the job. units: their places in `Sweep.units`.
+        log: path of its log, or "".
+        host, pid, begun: of a process: the machine, the process id, and when it was begun.
+        alive: of a process: the file that it renews, for other machines.
+    """
+
+    id: str
+    units: tuple[int, ...]
+    log: str = ""
+    host: str = ""
+    pid: int = 0
+    begun: str = ""
+    alive: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON-ready values, without those that are not known."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> Job:
+        """The job of `plain` values; keys of a newer version are left out.
+
+        Raises:
+            KeyError: when the id or the units are missing.
+        """
+        known = {field.name for field in fields(cls)}
+        given = {key: value for key, value in values.items() if key in known}
+        return cls(**{**given, "id": str(values["id"]), "units": tuple(values["units"])})
+
+
+@dataclass
+class Sweep:
+    """Units of work and the launcher that they were given to.
+
+    Attributes:
+        id: name of its folder.
+        runs_dir: the store, as given.
+        units: in order; a job refers to them by place.
         launcher: name. options: the launcher's settings as plain values.
-        command: what was typed, for people. recorded: how many runs had been recorded when it was
-            made.
-        jobs: what the launcher must know to find its jobs again, plain values: `{"id": …, "units":
-            [places], …}`.
+        command: what was typed, for people.
+        recorded: how many runs had been recorded when it was planned.
+        jobs: those of the launcher, so that it finds them again.
         created: UTC time, ISO 8601; for people, nothing is decided by it.
     """
 
@@ -42,7 +81,7 @@ class Sweep:
     options: dict[str, Any]
     command: tuple[str, ...] = ()
     recorded: int = 0
-    jobs: list[dict[str, Any]] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
     cancelled: bool = False
     created: str = field(
         default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -65,6 +104,7 @@ class Sweep:
         path = self.folder / "sweep.json"
         values = {key: getattr(self, key) for key in self.__dataclass_fields__ if key != "runs_dir"}
         values["units"] = [unit.plain() for unit in self.units]
+        values["jobs"] = [job.plain() for job in self.jobs]
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(
@@ -89,6 +129,7 @@ class Sweep:
             units = tuple(Unit.from_plain(unit) for unit in values.pop("units"))
             known = {key: value for key, value in values.items() if key in cls.__dataclass_fields__}
             known["command"] = tuple(known.get("command", ()))
+            known["jobs"] = [Job.from_plain(job) for job in known.get("jobs", ())]
             return cls(runs_dir=str(folder.parent.parent), units=units, **known)
         except FileNotFoundError as error:
             raise UnknownSweep(f"there is no sweep in {folder}: it holds no sweep.json") from error

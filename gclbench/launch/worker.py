@@ -1,9 +1,9 @@
-"""A worker process: reads units from its standard input, one JSON line each, and tells what becomes
-of them on a pipe.
+"""A worker process: it reads units from its standard input, one JSON line each, and writes what
+becomes of them to a pipe.
 
 Started by `gclbench.launch.pool`; messages are JSON lines: `{"ready": true}`, `{"progress": [done,
-all, loss]}`, `{"ended": [[id, status], …]}`, `{"store": text}` when records cannot be written,
-`{"error": text}` for a defect of ours.
+all, loss]}`, `{"ended": {id: status, …}}`, `{"store": text}` when records cannot be written,
+`{"error": text}` for a defect of gclbench.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-import logging
 import os
 import signal
 import sys
 import time
 import traceback
-import warnings
 from types import FrameType
 from typing import Any
+
+from gclbench.machine import messages
 
 SECONDS_BETWEEN_REPORTS = 0.5
 PR_SET_PDEATHSIG = 1
@@ -32,10 +32,7 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
     signal.signal(signal.SIGTERM, _interrupt)
     _end_with(parent)
-    logging.basicConfig(
-        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
-    )
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    messages.set_up()
     with (
         os.fdopen(channel, "w", encoding="utf-8", buffering=1) as pipe,
         contextlib.suppress(BrokenPipeError),
@@ -45,8 +42,9 @@ def main(argv: list[str]) -> int:
 
 
 def _serve(runs_dir: str, pipe: Any) -> int:
-    from gclbench.launch.unit import Unit, perform
+    from gclbench.launch.attempt import perform
     from gclbench.records import StoreError
+    from gclbench.run.unit import Unit
 
     def tell(**message: Any) -> None:
         pipe.write(json.dumps(message) + "\n")

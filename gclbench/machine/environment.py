@@ -5,12 +5,15 @@ Imports torch only where it must ask it.
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 LIBRARIES = (
@@ -27,7 +30,10 @@ LIBRARIES = (
 @functools.cache
 def versions() -> dict[str, str]:
     """Versions of gclbench, Python and the libraries that numbers depend on, the platform and the
-    git commit."""
+    git commit.
+
+    That of torch is `torch.__version__`, which names the build: `2.13.0+cpu`, `2.13.0+cu130`.
+    """
     found = {
         "gclbench": version(),
         "python": platform.python_version(),
@@ -38,8 +44,41 @@ def versions() -> dict[str, str]:
             found[library] = importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError:
             found[library] = "not installed"
+    found["torch"] = _torch_build() or found["torch"]
     found["commit"] = _commit()
     return found
+
+
+def _torch_build() -> str | None:
+    """`torch.__version__`, read from torch's source where torch is not imported yet; None where it
+    cannot be found.
+
+    The installed distribution's version lacks the build for wheels from PyPI.
+    """
+    loaded = sys.modules.get("torch")
+    if loaded is not None:
+        return str(loaded.__version__)
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return None
+    try:
+        source = Path(spec.origin).with_name("version.py").read_text(encoding="utf-8")
+        for node in ast.parse(source).body:
+            match node:
+                case ast.Assign(
+                    targets=[ast.Name(id="__version__")], value=ast.Constant(value=str(found))
+                ):
+                    return found
+    except (OSError, ValueError, SyntaxError):
+        pass
+    return None
+
+
+def threads() -> int:
+    """Threads that torch computes with in this process."""
+    import torch
+
+    return torch.get_num_threads()
 
 
 def version() -> str:

@@ -109,7 +109,7 @@ def _too_small(what: str, folder: Path, but: str) -> DiskTooSmall:
 
 
 def create_unnamed(rows: int, columns: int, folder: Path, what: str) -> Tensor:
-    """Like `create`, but the file has no name any more: its space is free again when the tensor is."""
+    """Like `create`, with a file without a name: its space is free again when the tensor is."""
     tensor, path = create(rows, columns, folder, what)
     path.unlink()
     return tensor

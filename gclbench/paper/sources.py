@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gclbench.paper.aggregate import Group, group_records
-from gclbench.records import Findings, Record, Store, differ
+from gclbench.records import Record, Store, StoreWarnings, differ
 
 DEFAULT_STORES = ("results", "runs")
 
@@ -73,22 +73,22 @@ def collect(folders: Iterable[str] | None = None) -> Collection:
                 )
     kept: dict[str, Record] = {}
     origin: dict[str, str] = {}
-    findings = Findings()
+    warnings = StoreWarnings()
     with _no_garbage():
         for name in names:
-            for record in Store(name).scan(findings):
+            for record in Store(name).scan(warnings):
                 earlier = kept.get(record.id)
                 if earlier is not None and differ(earlier, record):
                     text = (
                         f"run {record.id} differs between {origin[record.id]} and {name}; the newer"
                         " one that is ok is used"
                     )
-                    findings.add(BETWEEN, text)
+                    warnings.add(BETWEEN, text)
                 if earlier is None or (record.ok, record.created) > (earlier.ok, earlier.created):
                     kept[record.id], origin[record.id] = record, name
-        findings.sum_up(", ".join(names))
+        warnings.sum_up(", ".join(names))
     return Collection(
-        tuple(kept[key] for key in sorted(kept)), origin, tuple(names), tuple(findings.texts)
+        tuple(kept[key] for key in sorted(kept)), origin, tuple(names), tuple(warnings.texts)
     )
 
 

@@ -12,12 +12,12 @@ from gclbench.records.packed import pack
 from gclbench.records.record import Record, RunSpec, digest, flatten
 from gclbench.records.schema import SCHEMA, STATUSES
 from gclbench.records.store import Store, StoreError, differ, unwritable
-from gclbench.records.store_warnings import Findings
+from gclbench.records.store_warnings import StoreWarnings
 
 __all__ = [
     "SCHEMA",
     "STATUSES",
-    "Findings",
+    "StoreWarnings",
     "Record",
     "RunSpec",
     "Store",

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whoever else writes them."""
+"""Files that are there whole or not at all, with any number of writers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links answer."""
 
 ABANDONED_AFTER = 3600.0
-"""Seconds after which a temporary file is nobody's any more: its writer was killed in the
+"""Seconds after which a temporary file counts as abandoned: its writer was killed in the
 middle."""
 
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
@@ -35,12 +35,12 @@ def write_atomically(path: Path, content: Content) -> None:
 
 
 def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> bool:
-    """Writes a file unless what is there stays; two writers at the same moment cannot make one lose
-    what should stay.
+    """Writes a file unless the one that is there is to be kept, also when two writers write at the
+    same moment.
 
-    What is there and would not stay is taken aside and judged again before it is replaced, so that
-    nobody can put something else in its place between the judgement and the writing; for that
-    moment there is no file. Without hard links a writer that comes within it may be overwritten.
+    A file that is not to be kept is moved aside and judged again before it is replaced, so that no
+    other file can come between the judgement and the writing. For that moment there is no file.
+    Without hard links, a writer that comes in that moment may be overwritten.
 
     Args:
         stays: whether the file at a path is to be kept.

@@ -1,4 +1,4 @@
-"""The files of a store: which there are, and what is in them, whatever somebody put there."""
+"""The files of a store: which there are and what is in them, damaged ones included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from gclbench.records.store_warnings import UNREADABLE, Findings
+from gclbench.records.store_warnings import UNREADABLE, StoreWarnings
 
 RECORD = "record.json"
 PACKED = ".jsonl"
@@ -17,17 +17,17 @@ OF_OTHERS = frozenset({"mlruns"})
 """Folders of other tools that may lie in a store; no record is in them."""
 
 
-def lines(root: Path, findings: Findings) -> Iterator[tuple[str, bytes]]:
+def lines(root: Path, warnings: StoreWarnings) -> Iterator[tuple[str, bytes]]:
     """(where it is, content) of every record under a folder, one file per run first, then the lines
     of packed files."""
-    single, packed = _paths(root, findings)
+    single, packed = _paths(root, warnings)
     for path in sorted(single):
-        found = _read(path, findings)
+        found = _read(path, warnings)
         if found is not None:
             yield path, found
     for path in sorted(packed):
         # JSON strings may hold other line ends of Unicode as they are: only \n ends a record.
-        for number, line in enumerate((_read(path, findings) or b"").split(b"\n"), start=1):
+        for number, line in enumerate((_read(path, warnings) or b"").split(b"\n"), start=1):
             if line.strip():
                 yield f"{path} line {number}", line
 
@@ -36,8 +36,7 @@ def content(path: str | os.PathLike[str]) -> bytes:
     """What a regular file holds.
 
     Raises:
-        OSError: when it cannot be read, is no file, or is something to read from without end, such
-            as a pipe.
+        OSError: when it cannot be read, is not a file, or has no end, such as a pipe.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
@@ -54,24 +53,24 @@ def content(path: str | os.PathLike[str]) -> bytes:
         os.close(descriptor)
 
 
-def _read(path: str, findings: Findings) -> bytes | None:
+def _read(path: str, warnings: StoreWarnings) -> bytes | None:
     """The content, or None where there is none to read: a warning names it, unless it has just
     gone."""
     try:
         return content(path)
     except FileNotFoundError:
         if Path(path).is_symlink():
-            findings.add(
+            warnings.add(
                 UNREADABLE, f"{path} cannot be read: it is a link to nothing; it is left out"
             )
     except OSError as error:
-        findings.add(
+        warnings.add(
             UNREADABLE, f"{path} cannot be read: {error.strerror or error}; it is left out"
         )
     return None
 
 
-def _paths(root: Path, findings: Findings) -> tuple[list[str], list[str]]:
+def _paths(root: Path, warnings: StoreWarnings) -> tuple[list[str], list[str]]:
     """Files of single records and packed files under a folder; links to folders are followed, in
     circles only once."""
     single: list[str] = []
@@ -92,7 +91,7 @@ def _paths(root: Path, findings: Findings) -> tuple[list[str], list[str]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            findings.add(
+            warnings.add(
                 UNREADABLE,
                 f"{folder} cannot be listed: {error.strerror or error}; what is in it is left out",
             )

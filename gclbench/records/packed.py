@@ -18,7 +18,7 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
     Records of the same files that are already there are kept unless replaced by one of the same id.
 
     Raises:
-        ValueError: when a line that is already there is no record; nothing of that file is changed.
+        ValueError: when a line that is already there is not a record; the file stays as it is.
         OSError: when a file cannot be written.
     """
     groups: dict[Path, dict[str, Record]] = {}

@@ -117,7 +117,7 @@ class Record:
         """Reads a record of this or an older schema.
 
         Raises:
-            ValueError: when the text is no record; the message says what is wrong.
+            ValueError: when the text is not a record; the message says what is wrong.
         """
         data = parsed(text)
         return cls(**{key: value for key, value in data.items() if key in _FIELDS})

@@ -63,7 +63,7 @@ def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _settings(record: Record) -> dict[str, Any]:
-    """The spec without names and seed, which have columns of their own, and the hash of the split."""
+    """The spec and the hash of the split, without names and seed, which have their own columns."""
     flat = flatten({key: value for key, value in record.spec.items() if key != "seed"})
     names = {f"{kind}.name" for kind in KINDS}
     # A spec of another version may hold what is called like a column.

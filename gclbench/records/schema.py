@@ -1,8 +1,7 @@
-"""What a text must be to be a record: JSON whose fields have gclbench's types, told exactly where
-it is not.
+"""The schema of records: which fields there are, and of which types.
 
-Whoever reads records afterwards relies on it: names are names, seeds count from 0, settings and
-seconds are finite.
+An error says exactly what is wrong with a text. Code that reads records relies on the schema: names
+are names, seeds count from 0, settings and seconds are finite.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def parsed(text: str) -> dict[str, Any]:
     as they are.
 
     Raises:
-        ValueError: when the text is no record; the message says what is wrong.
+        ValueError: when the text is not a record; the message says what is wrong.
     """
     data = _decoded(text)
     if not isinstance(data, dict):
@@ -124,7 +123,7 @@ def _decoded(text: str) -> Any:
         raise ValueError(
             "not valid JSON (a number of too many digits, or nested too deeply)"
         ) from error
-    # A bracket that is opened right after one was closed is no deeper: the bound is loose, and
+    # A bracket that is opened right after one was closed adds no depth. The bound is loose, and
     # cheaper than a walk.
     if text.count("[") + text.count("{") - text.count("], [") > DEEPEST and _depth(data) > DEEPEST:
         raise ValueError(f"nested more than {DEEPEST} levels deep, so not a gclbench record")
@@ -217,7 +216,7 @@ def _expect(data: dict[str, Any], key: str, right: bool, what: str) -> None:
 
 
 def _is_name(value: Any) -> bool:
-    """Whether it can be a component's name or an id: one printable word that a file can be called."""
+    """Whether it can be a component's name or an id: a printable word that can name a file."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= 100

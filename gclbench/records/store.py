@@ -14,7 +14,7 @@ from gclbench.records.atomic import write_atomically, write_unless
 from gclbench.records.files import content, lines
 from gclbench.records.record import Record, finite
 from gclbench.records.schema import SCHEMA
-from gclbench.records.store_warnings import DIFFERENT, NEWER, UNREADABLE, Findings
+from gclbench.records.store_warnings import DIFFERENT, NEWER, UNREADABLE, StoreWarnings
 
 log = logging.getLogger(__name__)
 
@@ -130,31 +130,31 @@ class Store:
             log.warning("%s is not a readable record: %s; it is treated as missing", path, error)
             return None
 
-    def scan(self, findings: Findings | None = None) -> Iterator[Record]:
+    def scan(self, warnings: StoreWarnings | None = None) -> Iterator[Record]:
         """Every readable record, in order of id; what is not readable is named in a warning and
         left out.
 
         Of two records with one id the one that is ok, else the newer, is kept; different contents
-        are named in a warning. Of many warnings of a kind the first five are told, and then their
+        are named in a warning. Of many warnings of a kind the first five are logged, and then their
         number.
 
         Args:
-            findings: takes every warning, for whoever shows them elsewhere than in the log.
+            warnings: takes every warning, so that it can be shown elsewhere than in the log.
         """
-        findings = Findings() if findings is None else findings
+        warnings = StoreWarnings() if warnings is None else warnings
         found: dict[str, Record] = {}
-        for source, line in lines(self.root, findings):
+        for source, line in lines(self.root, warnings):
             try:
                 record = Record.from_json(line.decode())
             except UnicodeDecodeError as error:
-                findings.add(
+                warnings.add(
                     UNREADABLE,
                     f"{source} is not a readable record: not UTF-8 at byte {error.start}; it is"
                     " left out",
                 )
                 continue
             except ValueError as error:
-                findings.add(
+                warnings.add(
                     UNREADABLE, f"{source} is not a readable record: {error}; it is left out"
                 )
                 continue
@@ -163,7 +163,7 @@ class Store:
                     f"{source} was written by a newer gclbench (schema {record.schema}, here"
                     f" {SCHEMA}); fields unknown here are left out"
                 )
-                findings.add(NEWER, text)
+                warnings.add(NEWER, text)
             earlier = found.get(record.id)
             if earlier is None:
                 found[record.id] = record
@@ -173,9 +173,9 @@ class Store:
                     f"{source} holds another record of run {record.id} with different content; the"
                     " newer one that is ok is used"
                 )
-                findings.add(DIFFERENT, text)
+                warnings.add(DIFFERENT, text)
             found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
-        findings.sum_up(str(self.root))
+        warnings.sum_up(str(self.root))
         for run_id in sorted(found):
             yield found[run_id]
 
@@ -204,12 +204,12 @@ def _of_another_user(path: Path) -> bool:
 
 
 def encoded(text: str) -> bytes:
-    """UTF-8; what it cannot hold (bytes of a path that are no text) becomes a JSON escape."""
+    """UTF-8; what it cannot hold (bytes of a path that are not text) becomes a JSON escape."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def unwritable(path: Path, error: OSError) -> str:
-    """What to tell a user whose file could not be written."""
+    """The sentence for a user whose file could not be written."""
     causes = {
         errno.ENOSPC: "the disk is full; free some space",
         errno.EDQUOT: "the quota is used up; free some space",

@@ -1,12 +1,12 @@
-"""What is wrong with a store: every warning kept, the first few of a kind told, the others counted."""
+"""Warnings about a store: all are kept, the first few of a kind are logged, the others counted."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
 
-TOLD = 5
-"""Warnings of a kind that are told one by one."""
+LOGGED = 5
+"""Warnings of a kind that are logged one by one."""
 
 UNREADABLE = "files or lines are no readable records; they are left out"
 NEWER = "records were written by a newer gclbench; fields unknown here are left out"
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Findings:
+class StoreWarnings:
     """Warnings about one store or several.
 
     Attributes:
-        texts: all of them, in order, whether told or not.
+        texts: all of them, in order, logged or not.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -31,14 +31,14 @@ class Findings:
         text = " ".join(text.split())
         self.texts.append(text)
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        if self._counts[kind] <= TOLD:
+        if self._counts[kind] <= LOGGED:
             log.warning("%s", text)
 
     def sum_up(self, where: str) -> None:
-        """Logs how many there were of each kind that was not told in full, and counts anew."""
+        """Logs how many there were of each kind that was not logged in full, and counts anew."""
         for kind, count in self._counts.items():
-            if count > TOLD:
+            if count > LOGGED:
                 log.warning(
-                    "%s: %d more like these: in all %d %s", where, count - TOLD, count, kind
+                    "%s: %d more like these: in all %d %s", where, count - LOGGED, count, kind
                 )
         self._counts.clear()

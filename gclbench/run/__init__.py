@@ -1,1 +1,1 @@
-"""One run: load, hide, filter, fit, evaluate, record."""
+"""One unit of runs: split, hide, filter and fit once, then evaluate and record each run."""

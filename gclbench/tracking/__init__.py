@@ -1,10 +1,10 @@
-"""Runs told to a tracker, such as TensorBoard or MLflow, besides their records.
+"""Runs shown in a tracker, such as TensorBoard or MLflow, besides their records.
 
 Off by default: `tracking=NAME`.
 
-A tracker is a display. Nothing is read from it, it is no part of a run's identity, and whatever
-goes wrong in it, or takes too long,
-is told once and costs the run nothing: it is called from a thread of its own.
+A tracker is a display. Nothing is read from it, and a run's identity does not depend on it. It is
+called from a thread of its own: what goes wrong in it, or takes too long, is logged once and does
+not hold up the run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Run:
-    """What a tracker is told of a run before it begins.
+    """What a tracker gets of a run before it begins.
 
     Attributes:
         id: of the run. name: for people, `dmat_i-cora-clustering-0`. settings: of its spec, flat:
@@ -151,8 +151,8 @@ class Tracking:
             )
             self._thread.start()
 
-    def hearing(self, report: Reporter | None) -> Reporter | None:
-        """A reporter that tells the trackers and passes everything on to `report`."""
+    def reporter(self, report: Reporter | None) -> Reporter | None:
+        """A reporter that shows progress in the trackers and passes it on to `report`."""
         if self._thread is None:
             return report
 
@@ -165,7 +165,7 @@ class Tracking:
         return heard
 
     def end(self, records: Iterable[Record], otherwise: str) -> None:
-        """Tells how the runs ended, and waits a while for the trackers to take it.
+        """Shows how the runs ended, and waits a while for the trackers.
 
         Args:
             records: of the runs that have one. otherwise: status of the others.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.run import runner
+from gclbench.run import datasets
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("GCLBENCH_MIRROR", raising=False)
     monkeypatch.setenv("GCLBENCH_OFFLINE", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     return folder
 
 

@@ -133,7 +133,6 @@ def test_two_components_of_one_name_are_named_without_a_traceback(
 
 
 # --- real processes
-# ------------------------------------------------------------------------------------------
 
 WITHOUT_TORCH = """
 import sys
@@ -142,7 +141,8 @@ try:
     code = main(sys.argv[1:])
 except SystemExit as ended:
     code = ended.code
-heavy = [name for name in ("torch", "torch_geometric", "sklearn", "pandas", "hydra") if name in sys.modules]
+names = ("torch", "torch_geometric", "sklearn", "pandas", "hydra")
+heavy = [name for name in names if name in sys.modules]
 print("imported:", heavy, file=sys.stderr)
 sys.exit(code)
 """

@@ -1,81 +1,21 @@
-"""The run command, end to end on small real data: records, skipping, repeating, exit codes,
-interrupts."""
+"""The run command, end to end on small real data: records, skipping, repeating."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
-import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pytest
-from torch import Tensor
-from torch_geometric.data import Data
+from ending_method import SMALL, records
 
 from gclbench.cli import main
-from gclbench.component.settings import OneOf
-from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
-from gclbench.records import Store
-from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
-SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6")
 QUICK = ("dataset=digits", "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
-
-
-@dataclass(frozen=True)
-class Ending:
-    """A method that ends as it is told; `interrupt` from its second fit on."""
-
-    version: ClassVar[str] = "1"
-    needs_labels: ClassVar[bool] = False
-    fits: ClassVar[Any] = itertools.count()
-
-    how: Annotated[
-        str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt", "tensor")
-    ] = "ok"
-
-    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        match self.how:
-            case "diverge":
-                watch(1, 2, math.inf)
-            case "memory":
-                raise MemoryError
-            case "raise":
-                raise RuntimeError("it broke")
-            case "slow":
-                watch(1, 2, 0.0)
-            case "unsupported":
-                raise Unsupported("not for this graph")
-            case "tensor":
-                return graph.x
-            case "interrupt":
-                if next(type(self).fits):
-                    raise KeyboardInterrupt
-        return Embedding(graph.x)
-
-
-@pytest.fixture(autouse=True)
-def ending(register_method: Callable[[str, type], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    register_method("ending", Ending)
-    monkeypatch.setattr(Ending, "fits", itertools.count())
-
-
-def records(folder: str = "runs") -> list[Any]:
-    return list(Store(folder).scan())
-
-
-# --- the whole way
-# -------------------------------------------------------------------------------------------
 
 
 def test_a_run_is_recorded_printed_and_not_repeated(
@@ -213,232 +153,14 @@ def test_a_users_own_graph(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     np.savez("my graph.npz", x=np.random.default_rng(0).normal(size=(30, 4)), edge_index=edges)
     assert main(["dataset=custom", "dataset.path='my graph.npz'", "method=kmeans"]) == 1
     assert {record.name("task"): record.status for record in records()} == {
-        "classification": "unsupported", "clustering": "unsupported", "link_prediction": "ok",
-    }  # fmt: skip
+        "classification": "unsupported",
+        "clustering": "unsupported",
+        "link_prediction": "ok",
+    }
     assert (
         "unsupported ×1: kmeans · custom · classification · seed 0: classification needs labels"
         in capsys.readouterr().out
     )
-
-
-# --- endings
-# -------------------------------------------------------------------------------------------------
-
-
-def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    how = "diverge,memory,raise,slow,unsupported,ok"
-    assert (
-        main(
-            [
-                "-m",
-                *SMALL,
-                "method=ending",
-                f"method.how={how}",
-                "task=clustering",
-                "time_limit=1e-6",
-            ]
-        )
-        == 1
-    )
-    statuses = {record.spec["method"]["how"]: record.status for record in records()}
-    assert statuses == {
-        "diverge": "diverged", "memory": "oom", "raise": "failed", "slow": "timeout", "unsupported": "unsupported", "ok": "ok",
-    }  # fmt: skip
-    out = capsys.readouterr().out
-    assert "failed ×1: ending" in out and "RuntimeError: it broke" in out and "Traceback" not in out
-
-
-def test_a_method_that_returns_something_else_is_told_what_to_return(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main([*SMALL, "method=ending", "method.how=tensor", "task=clustering"]) == 1
-    (record,) = records()
-    told = (
-        "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback:"
-        " gclbench show " + record.id
-    )
-    assert told in capsys.readouterr().out
-
-
-def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["-m", *SMALL, "method=ending", "method.how=raise,memory", "task=clustering"]
-    assert main(command) == 1
-    created = {
-        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
-        for record in records()
-    }
-    assert main(command) == 1
-    after = {
-        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
-        for record in records()
-    }
-    assert after["oom"] == created["oom"] and after["failed"] > created["failed"]
-
-
-def test_an_interrupt_exits_130_and_keeps_earlier_records(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    command = [*SMALL, "method=ending", "method.how=interrupt", "task=clustering", "seeds=3"]
-    assert main(command) == 130
-    assert sorted((record.seed, record.status) for record in records()) == [
-        (0, "ok"),
-        (1, "interrupted"),
-    ]
-    err = capsys.readouterr().err
-    assert (
-        "interrupted; what was recorded stays, the same command goes on from there" in err
-        and "Traceback" not in err
-    )
-
-
-def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["-m", "dataset=cora,sbm", "method=kmeans", "task=clustering"]) == 1
-    err = capsys.readouterr().err
-    assert (
-        "gclbench: dataset 'cora'" in err
-        and "GCLBENCH_OFFLINE is set" in err
-        and "Traceback" not in err
-    )
-    assert [record.name("dataset") for record in records()] == ["sbm"]
-
-
-def test_a_missing_file_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dataset=custom", "dataset.path=nowhere.npz"]) == 1
-    assert (
-        capsys.readouterr().err
-        == "gclbench: there is no file nowhere.npz; give one with dataset.path=FILE.npz\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "place,cause",
-    [
-        ("taken", "a file stands where a folder is needed"),
-        ("taken/deeper", "a part of the path is a file, not a folder"),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_told_before_training(
-    here: Path,
-    place: str,
-    cause: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (here / "taken").write_text("a file")
-    monkeypatch.setattr(Ending, "fit", lambda *arguments: pytest.fail("trained"))
-    assert main([*SMALL, "method=ending", f"runs_dir={place}"]) == 1
-    err = capsys.readouterr().err
-    assert (
-        err
-        == f"gclbench: cannot write {place}: {cause}; choose another folder (runs_dir=FOLDER sets"
-        " where records go)\n"
-    )
-
-
-def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = Ending.fit
-
-    def fit(self: Ending, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        if rng.seed == 1:
-            shutil.move("runs", "kept")
-            Path("runs").write_text("a file")
-        return plain(self, graph, labels, rng, watch)
-
-    monkeypatch.setattr(Ending, "fit", fit)
-    assert main([*SMALL, "method=ending", "task=clustering", "seeds=3"]) == 1
-    assert "cannot write runs/" in capsys.readouterr().err
-    assert [record.seed for record in records("kept")] == [0]
-
-
-def test_wrong_commands_exit_2_and_write_nothing(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for command in (
-        ["methd=dmt"],
-        ["method=nope"],
-        ["-m", "method.tau=0,1"],
-        ["seeds=0"],
-        ["method=dmt", "nonsense"],
-        ["=3"],
-    ):
-        assert main(command) == 2, command
-        err = capsys.readouterr().err
-        assert err.startswith("gclbench: ") and "Traceback" not in err
-    assert list(here.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "words,told",
-    [
-        (
-            ["method=dmt", "--frobnicate"],
-            (
-                "there is no option '--frobnicate'; settings are KEY=VALUE, as in dataset=cora"
-                " method.lr=1e-3"
-            ),
-        ),
-        (
-            ["--dataset", "cora"],
-            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
-        ),
-        (
-            ["--runs-dir=there"],
-            "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there",
-        ),
-        (["--seed", "3"], "there is no option '--seed'; settings are KEY=VALUE: seeds=[3]"),
-        (["--dryrun"], "there is no option '--dryrun'; did you mean --dry-run?"),
-        (
-            ["sweep", "table=dmat/1", "--dataset", "cora"],
-            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
-        ),
-        (
-            ["sweep", "-m", "table=dmat/1"],
-            "-m is for runs; here every key takes several values, as in method=A,B",
-        ),
-        (
-            ["table", "dmat/1", "dataset=cora,acm"],
-            "'dataset=cora,acm' is an option here: --dataset cora acm",
-        ),
-        (["table", "dmat", "1"], "'1' is one word too many; an ID is one word, such as dmat/1"),
-        (
-            ["table", "dmat/1", "--dataste", "cora"],
-            "there is no option '--dataste'; did you mean --dataset?",
-        ),
-        (
-            ["table", "--runs", "there", "dmat/1"],
-            "the ID comes first: gclbench table dmat/1 --runs there",
-        ),
-        (
-            ["figure", "--dataset", "cora"],
-            "the ID comes first: gclbench figure dmat/2 --dataset cora",
-        ),
-        (
-            ["export", "method=grace"],
-            "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`",
-        ),
-    ],
-)
-def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(words)
-    verb = f" {words[0]}" if words[0] in ("sweep", "table", "figure", "export") else ""
-    assert ended.value.code == 2
-    assert (
-        capsys.readouterr().err
-        == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
-    )
-
-
-# --- real processes
-# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

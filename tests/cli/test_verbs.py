@@ -26,9 +26,13 @@ def stored(
     run_id: str | None = None,
 ) -> Record:
     spec = {
-        "dataset": {"name": "digits"}, "filter": {"name": "none"}, "method": {"name": method}, "negatives": {"name": "uniform"},
-        "task": {"name": "clustering"}, "seed": seed,
-    }  # fmt: skip
+        "dataset": {"name": "digits"},
+        "filter": {"name": "none"},
+        "method": {"name": method},
+        "negatives": {"name": "uniform"},
+        "task": {"name": "clustering"},
+        "seed": seed,
+    }
     record = Record(
         run_id or f"{seed:02d}abcdef01234567"[:16],
         spec,
@@ -40,7 +44,7 @@ def stored(
     return record
 
 
-# --- list ----------------------------------------------------------------------------------------------------
+# --- list
 
 
 def test_list_shows_every_component_of_every_kind(capsys: Output) -> None:
@@ -84,7 +88,7 @@ def test_an_unknown_kind(word: str, guess: str, capsys: Output) -> None:
     )
 
 
-# --- show ----------------------------------------------------------------------------------------------------
+# --- show
 
 
 def test_show_a_dataset(capsys: Output) -> None:
@@ -174,7 +178,6 @@ def test_show_takes_one_run(capsys: Output) -> None:
 
 
 # --- status
-# --------------------------------------------------------------------------------------------------
 
 
 def test_status_counts_by_method_dataset_and_task_and_names_troubles(capsys: Output) -> None:
@@ -210,7 +213,7 @@ def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
     assert "1 runs, 0 not ok" in capsys.readouterr().out
 
 
-# --- data ----------------------------------------------------------------------------------------------------
+# --- data
 
 
 @pytest.mark.parametrize("action", ["fetch", "verify", "path"])
@@ -267,7 +270,6 @@ def test_data_fetch_and_verify_real_files(
 
 
 # --- doctor
-# --------------------------------------------------------------------------------------------------
 
 
 def test_doctor_says_what_is_there(capsys: Output, tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
         experiment = load(overrides(method, dataset, f"task=[{tasks}]"))
         assert experiment.settings["method"]["name"] == method
         assert experiment.settings["dataset"]["name"] == dataset
-        assert isinstance(experiment.components["method"], METHODS.load(method))
-        assert set(experiment.components["tasks"]) == set(TASKS.names())
+        assert isinstance(experiment.components.method, METHODS.load(method))
+        assert set(experiment.components.tasks) == set(TASKS.names())
 
 
 @pytest.mark.parametrize("name", FILTERS.names())
@@ -60,7 +60,7 @@ def test_a_filter_composes_with_any_method(name: str) -> None:
 
 def test_one_task_leaves_the_others_out() -> None:
     for task in TASKS.names():
-        assert list(load([f"task={task}"]).components["tasks"]) == [task]
+        assert list(load([f"task={task}"]).components.tasks) == [task]
 
 
 def test_values_that_identify_a_run_are_plain_and_as_typed() -> None:
@@ -140,10 +140,10 @@ def test_a_bare_command_is_dmat_i_on_digits_with_seed_0() -> None:
 
 def test_components_hold_the_values_of_the_settings() -> None:
     experiment = load(["dataset=cora", "method.epochs=7"])
-    assert {"name": "dmat_i", **values_of(experiment.components["method"])} == experiment.settings[
+    assert {"name": "dmat_i", **values_of(experiment.components.method)} == experiment.settings[
         "method"
     ]
-    assert experiment.components["method"].epochs == 7
+    assert experiment.components.method.epochs == 7
 
 
 def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> None:
@@ -250,7 +250,7 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_component_without_yaml_takes_its_classs_defaults(outside: None) -> None:
     assert load(["method=outside"]).settings["method"] == {"name": "outside", "width": 3}
-    assert load(["method=outside", "method.width=5"]).components["method"].width == 5
+    assert load(["method=outside", "method.width=5"]).components.method.width == 5
     assert errors_of("method=outside", "method.widht=5")[0].startswith(
         "'method.widht' does not exist. Did you mean 'method.width'?"
     )
@@ -270,9 +270,9 @@ def test_any_kind_may_come_without_yaml(monkeypatch: pytest.MonkeyPatch) -> None
         choice = "task=[clustering,outside]" if kind == "task" else f"{kind}=outside"
         experiment = load([choice, f"{where}.strength=0.25"])
         component = (
-            experiment.components["tasks"]["outside"]
+            experiment.components.tasks["outside"]
             if kind == "task"
-            else experiment.components[kind]
+            else getattr(experiment.components, kind)
         )
         assert component == Outside(0.25)
 

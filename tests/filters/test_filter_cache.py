@@ -85,6 +85,15 @@ def test_what_makes_the_key(graph, tmp_path):
     assert len(list(tmp_path.glob("*.npy"))) == 5
 
 
+def test_what_a_gpu_has_computed_is_not_the_cpus(graph, tmp_path):
+    """Their sums differ in the last bits, and a run must not depend on which came first."""
+    doubling = Doubling()
+    cached(doubling, SETTINGS, graph, tmp_path, "cuda:0")
+    assert cached(doubling, SETTINGS, graph, tmp_path, "cuda:1")[1]
+    assert not cached(doubling, SETTINGS, graph, tmp_path, "cpu")[1]
+    assert cached(doubling, SETTINGS, graph, tmp_path)[1]
+
+
 def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-2] ^= 0x10
@@ -267,7 +276,7 @@ def test_a_mapped_result_becomes_the_entry_without_a_copy(graph, tmp_path):
     first.x[0, 0] = 77.0
     assert float(np.load(features)[0, 0]) == 77.0, "it is the very file"
     first.x[0, 0] = 0.0
-    second, hit = cached(mapping, SETTINGS, graph, tmp_path)
+    second, hit = cached(mapping, SETTINGS, graph, tmp_path, "cuda:1")
     assert hit
     assert torch.equal(second.x, graph.x * 2)
 

@@ -19,7 +19,7 @@ from gclbench.cli import main
 from gclbench.launch import pool
 from gclbench.launch.pool import died, environments
 from gclbench.records import Record, Store
-from gclbench.run import runner
+from gclbench.run import datasets
 
 SMALL = (
     "dataset=sbm",
@@ -40,7 +40,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     return folder
 
 

@@ -13,19 +13,19 @@ import pytest
 
 from gclbench.config.validation import load
 from gclbench.data.mirror import DataUnavailable
-from gclbench.launch.plan import Batch, expand, repeatable
-from gclbench.launch.unit import specification
+from gclbench.launch.plan import Plan, expand, repeatable
+from gclbench.launch.specification import specification
 from gclbench.records import Record, Store
 
 HASH = "ab" * 32
 """Of every dataset here: planning needs no more of it."""
 
 
-def planned(store: Path, *overrides: str, dataset_hash: str = HASH) -> Batch:
+def planned(store: Path, *overrides: str, dataset_hash: str = HASH) -> Plan:
     return expand([load(list(overrides))], Store(store), lambda dataset: dataset_hash)
 
 
-def names(result: Batch) -> list[list[str]]:
+def names(result: Plan) -> list[list[str]]:
     return [list(unit.tasks) for unit in result.units]
 
 
@@ -34,7 +34,7 @@ def record(run_id: str, status: str = "ok", **more: Any) -> Record:
     return Record(run_id, {**kinds, "seed": 0}, status, **more)
 
 
-def test_tasks_that_hide_nothing_are_one_job_per_seed_and_link_prediction_its_own(
+def test_tasks_that_hide_nothing_are_one_unit_per_seed_and_link_prediction_its_own(
     tmp_path: Path,
 ) -> None:
     result = planned(tmp_path, "seeds=2")
@@ -64,8 +64,8 @@ def test_a_run_that_several_commands_name_is_taken_once(tmp_path: Path) -> None:
         load(["task=clustering", "seeds=2"]),
         load(["task=clustering", "method.tau=1", "seeds=3"]),
     ]
-    batch = expand(experiments, Store(tmp_path), lambda dataset: HASH)
-    assert [unit.seed for unit in batch.units] == [0, 1, 2] and len(batch.ids) == 3
+    plan = expand(experiments, Store(tmp_path), lambda dataset: HASH)
+    assert [unit.seed for unit in plan.units] == [0, 1, 2] and len(plan.ids) == 3
 
 
 def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
@@ -77,9 +77,9 @@ def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
         return HASH
 
     experiments = [load(["dataset=cora"]), load(["dataset=cora", "method=kmeans"]), load([])]
-    batch = expand(experiments, Store(tmp_path), content_hash)
-    assert batch.unavailable == ["dataset 'cora' is not there"]
-    assert {unit.dataset for unit in batch.units} == {"digits"} and len(batch.ids) == 3
+    plan = expand(experiments, Store(tmp_path), content_hash)
+    assert plan.unavailable == ["dataset 'cora' is not there"]
+    assert {unit.dataset for unit in plan.units} == {"digits"} and len(plan.ids) == 3
 
 
 def test_a_datasets_hash_is_asked_for_once(tmp_path: Path) -> None:
@@ -203,10 +203,17 @@ def test_whatever_moves_numbers_moves_the_id(tmp_path: Path, override: str) -> N
 @pytest.mark.parametrize(
     "override",
     [
-        "runs_dir=elsewhere", "device=cpu", "time_limit=10", "memory_limit=50", "checkpoint_every=null", "rerun=all",
-        "launcher.workers=3", "method.tau=1", "method=dmat_i",
+        "runs_dir=elsewhere",
+        "device=cpu",
+        "time_limit=10",
+        "memory_limit=50",
+        "checkpoint_every=null",
+        "rerun=all",
+        "launcher.workers=3",
+        "method.tau=1",
+        "method=dmat_i",
     ],
-)  # fmt: skip
+)
 def test_what_moves_no_number_leaves_the_id(tmp_path: Path, override: str) -> None:
     assert identity(tmp_path, override) == identity(tmp_path)
 
@@ -232,9 +239,17 @@ def test_the_methods_version_is_part_of_the_id(
 
 def test_the_recorded_command_is_that_run_and_no_other(tmp_path: Path) -> None:
     command = (
-        "method.lr=0.5", "task.clustering.n_init=3", "task.classification.max_iter=7", "++task.link_prediction.val_fraction=0.2",
-        "method.architecture=[16,8]", "seeds=2", "runs_dir=some where", "launcher.workers=2", "memory_limit=50", "checkpoint_every=9",
-    )  # fmt: skip
+        "method.lr=0.5",
+        "task.clustering.n_init=3",
+        "task.classification.max_iter=7",
+        "++task.link_prediction.val_fraction=0.2",
+        "method.architecture=[16,8]",
+        "seeds=2",
+        "runs_dir=some where",
+        "launcher.workers=2",
+        "memory_limit=50",
+        "checkpoint_every=9",
+    )
     result = planned(tmp_path, *command)
     texts = {
         run_id: unit.command(task)

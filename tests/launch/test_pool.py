@@ -11,7 +11,7 @@ import pytest
 
 from gclbench.launch import pool
 from gclbench.launch.pool import Pool
-from gclbench.launch.unit import Unit
+from gclbench.run.unit import Unit
 
 UNIT = Unit("dmat", "cora", (), 0, ("clustering",), ("0" * 16,), "0" * 64, ("",))
 

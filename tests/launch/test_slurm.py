@@ -243,8 +243,12 @@ def test_states_of_jobs(commands: Commands, tmp_path: Path) -> None:
     )
     found = slurm_queue.states(["12_0", "12_1", "12_2", "12_3", "13"])
     assert [(job, state.phase) for job, state in found.items()] == [
-        ("12_0", RUNNING), ("12_1", QUEUED), ("12_2", ENDED), ("12_3", ENDED), ("13", RUNNING),
-    ]  # fmt: skip
+        ("12_0", RUNNING),
+        ("12_1", QUEUED),
+        ("12_2", ENDED),
+        ("12_3", ENDED),
+        ("13", RUNNING),
+    ]
     assert (
         found["12_2"].word == "OUT_OF_MEMORY"
         and found["12_1"].reason == "Resources"

@@ -14,16 +14,18 @@ from typing import Any
 import pytest
 
 from gclbench.launch import slurm_job
-from gclbench.launch.slurm_job import Notice, Share, noticed
-from gclbench.launch.unit import PREEMPTED, Outcome, Unit
+from gclbench.launch.attempt import PREEMPTED, Statuses
+from gclbench.launch.slurm_job import Notice, SlurmJob, noticed
 from gclbench.records import StoreError
+from gclbench.run.ending import Ending
+from gclbench.run.unit import Unit
 
 UNITS = tuple(
     Unit("dmat", "cora", (), seed, ("clustering",), (f"run{seed}",), "0" * 64, ("",)).plain()
     for seed in range(3)
 )
 
-Perform = Callable[..., Outcome]
+Perform = Callable[..., Statuses]
 
 
 @pytest.fixture
@@ -50,8 +52,8 @@ def requeued() -> Iterator[list[int]]:
     signal.signal(signal.SIGUSR2, before)
 
 
-def ok(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
-    return [(run_id, "ok") for run_id in unit.ids]
+def ok(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
+    return dict.fromkeys(unit.ids, "ok")
 
 
 def count(folder: str, name: str) -> int:
@@ -64,43 +66,43 @@ def count(folder: str, name: str) -> int:
 
 def test_all_units_in_order(performs: Callable[[Perform], None], tmp_path: Path) -> None:
     performs(ok)
-    assert Share(UNITS, str(tmp_path), 1.0)() == [("run0", "ok"), ("run1", "ok"), ("run2", "ok")]
+    assert SlurmJob(UNITS, str(tmp_path), 1.0)() == {"run0": "ok", "run1": "ok", "run2": "ok"}
 
 
 def test_a_unit_whose_process_dies_is_tried_again_and_takes_nothing_with_it(
     performs: Callable[[Perform], None], tmp_path: Path
 ) -> None:
-    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
+    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
         if unit.seed == 1 and count(runs_dir, "attempts") == 1:
             os.kill(os.getpid(), signal.SIGKILL)
         return ok(unit, runs_dir, stop)
 
     performs(perform)
-    assert Share(UNITS, str(tmp_path), 1.0)() == [("run0", "ok"), ("run1", "ok"), ("run2", "ok")]
+    assert SlurmJob(UNITS, str(tmp_path), 1.0)() == {"run0": "ok", "run1": "ok", "run2": "ok"}
     assert count(str(tmp_path), "attempts") == 3
 
 
 def test_a_unit_whose_process_always_dies_is_recorded_and_the_others_go_on(
     performs: Callable[[Perform], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
+    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
         if unit.seed == 1:
             count(runs_dir, "attempts")
             os.kill(os.getpid(), signal.SIGKILL)
         return ok(unit, runs_dir, stop)
 
-    def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
-        (Path(runs_dir) / "reason").write_text(f"{status}: {reason}")
-        return [(run_id, status) for run_id in unit.ids]
+    def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
+        (Path(runs_dir) / "reason").write_text(f"{ending.status}: {ending.reason}")
+        return dict.fromkeys(unit.ids, ending.status)
 
     performs(perform)
     monkeypatch.setattr(slurm_job, "give_up", give_up)
     monkeypatch.setattr(slurm_job, "oom_kills", lambda: 0)
-    assert Share(UNITS, str(tmp_path), 1.0)() == [
-        ("run0", "ok"),
-        ("run1", "failed"),
-        ("run2", "ok"),
-    ]
+    assert SlurmJob(UNITS, str(tmp_path), 1.0)() == {
+        "run0": "ok",
+        "run1": "failed",
+        "run2": "ok",
+    }
     assert (tmp_path / "attempts").read_text() == "xx"
     assert (
         tmp_path / "reason"
@@ -110,23 +112,23 @@ def test_a_unit_whose_process_always_dies_is_recorded_and_the_others_go_on(
 def test_a_store_that_cannot_be_written_ends_the_job(
     performs: Callable[[Perform], None], tmp_path: Path
 ) -> None:
-    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
+    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
         raise StoreError(28, "cannot write /there: the disk is full")
 
     performs(perform)
     with pytest.raises(RuntimeError, match="cannot write /there: the disk is full"):
-        Share(UNITS, str(tmp_path), 1.0)()
+        SlurmJob(UNITS, str(tmp_path), 1.0)()
 
 
-def told_to_stop(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
+def told_to_stop(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
     """A training: goes on until it is told to stop, then writes its checkpoint."""
     if unit.seed == 0:
         return ok(unit, runs_dir, stop)
     (Path(runs_dir) / "training").touch()
     if not stop.wait(20):
-        return [(unit.ids[0], "failed")]
+        return {unit.ids[0]: "failed"}
     (Path(runs_dir) / "checkpoint").touch()
-    return [(unit.ids[0], PREEMPTED)]
+    return {unit.ids[0]: PREEMPTED}
 
 
 def signal_when_training(folder: Path, number: int) -> threading.Thread:
@@ -146,7 +148,7 @@ def test_slurms_signal_lets_the_training_write_its_checkpoint_and_then_puts_the_
     performs(told_to_stop)
     thread = signal_when_training(tmp_path, signal.SIGUSR2)
     with pytest.raises(SystemExit):
-        Share(UNITS, str(tmp_path), 30.0)()
+        SlurmJob(UNITS, str(tmp_path), 30.0)()
     thread.join()
     assert requeued == [signal.SIGUSR2] and (tmp_path / "checkpoint").exists()
 
@@ -161,7 +163,7 @@ def test_sigterm_writes_the_checkpoint_and_waits_for_the_kill_before_it_puts_the
     performs(told_to_stop)
     thread = signal_when_training(tmp_path, signal.SIGTERM)
     with pytest.raises(SystemExit):
-        Share(UNITS, str(tmp_path), 30.0)()
+        SlurmJob(UNITS, str(tmp_path), 30.0)()
     thread.join()
     assert requeued == [signal.SIGUSR2] and (tmp_path / "checkpoint").exists()
 
@@ -169,17 +171,17 @@ def test_sigterm_writes_the_checkpoint_and_waits_for_the_kill_before_it_puts_the
 def test_a_process_killed_after_the_signal_is_left_for_the_next_attempt(
     performs: Callable[[Perform], None], tmp_path: Path, requeued: list[int]
 ) -> None:
-    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Outcome:
+    def perform(unit: Unit, runs_dir: str, stop: threading.Event) -> Statuses:
         count(runs_dir, "attempts")
         (Path(runs_dir) / "training").touch()
         stop.wait(20)
         os.kill(os.getpid(), signal.SIGKILL)
-        return []
+        return {}
 
     performs(perform)
     thread = signal_when_training(tmp_path, signal.SIGUSR2)
     with pytest.raises(SystemExit):
-        Share(UNITS[1:], str(tmp_path), 30.0)()
+        SlurmJob(UNITS[1:], str(tmp_path), 30.0)()
     thread.join()
     assert requeued == [signal.SIGUSR2] and (tmp_path / "attempts").read_text() == "x"
 
@@ -197,9 +199,9 @@ def test_a_training_that_does_not_come_to_an_iteration_is_put_back_all_the_same(
 def test_a_job_that_may_not_go_back_again_records_a_timeout(
     performs: Callable[[Perform], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> Outcome:
-        (Path(runs_dir) / "reason").write_text(f"{status}: {reason}")
-        return []
+    def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
+        (Path(runs_dir) / "reason").write_text(f"{ending.status}: {ending.reason}")
+        return {}
 
     def refused(self: Notice) -> None:
         raise RuntimeError("Job not requeued because: timed-out too many times.")
@@ -209,7 +211,7 @@ def test_a_job_that_may_not_go_back_again_records_a_timeout(
     monkeypatch.setattr(Notice, "hand_over", refused)
     thread = signal_when_training(tmp_path, signal.SIGUSR2)
     with pytest.raises(RuntimeError, match="too many times"):
-        Share(UNITS, str(tmp_path), 30.0)()
+        SlurmJob(UNITS, str(tmp_path), 30.0)()
     thread.join()
     assert (
         (tmp_path / "reason")
@@ -232,9 +234,9 @@ def test_a_left_over_of_a_killed_checkpoint_does_not_stop_the_next(
     monkeypatch.setenv("SUBMITIT_EXECUTOR", "slurm")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SUBMITIT_FOLDER", str(tmp_path))
-    share = Share(UNITS, "/runs", 45.0)
+    job = SlurmJob(UNITS, "/runs", 45.0)
     left = tmp_path / "7_submitted.pkl.save_tmp"
     left.touch()
-    again = share.checkpoint()
-    assert isinstance(again, submitit.helpers.DelayedSubmission) and again.function == share
+    again = job.checkpoint()
+    assert isinstance(again, submitit.helpers.DelayedSubmission) and again.function == job
     assert not left.exists()

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gclbench.launch import slurm, slurm_queue, unit
+from gclbench.launch import attempt, slurm, slurm_queue
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.slurm import Slurm
 from gclbench.launch.slurm_queue import JobState
-from gclbench.launch.sweep import Sweep
-from gclbench.launch.unit import Unit
+from gclbench.launch.sweep import Job, Sweep
+from gclbench.run.ending import Ending
+from gclbench.run.unit import Unit
 
 
 class Cluster:
@@ -45,12 +46,12 @@ class Cluster:
             found[job] = JobState(word, "Resources" if word == "PENDING" else "")
         return found
 
-    def submit(self, launcher: Slurm, sweep: Sweep, places: list[int]) -> list[dict[str, Any]]:
+    def submit(self, launcher: Slurm, sweep: Sweep, places: list[int]) -> list[Job]:
         self.handed_over.append(places)
         packs = slurm.packed(places, launcher.units_per_job, 1000)
         master = len(self.handed_over)
         return [
-            {"id": f"{master}_{index}", "units": pack, "log": f"/logs/{master}_{index}"}
+            Job(f"{master}_{index}", tuple(pack), f"/logs/{master}_{index}")
             for index, pack in enumerate(packs)
         ]
 
@@ -64,15 +65,15 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
         Slurm, "_submit", lambda self, sweep, places: cluster.submit(self, sweep, places)
     )
     monkeypatch.setattr(
-        unit, "missing", lambda unit, store: () if unit.seed in cluster.recorded else (0,)
+        attempt, "missing", lambda unit, store: () if unit.seed in cluster.recorded else (0,)
     )
 
-    def give_up(unit: Unit, runs_dir: str, status: str, reason: str) -> list[tuple[str, str]]:
+    def give_up(unit: Unit, runs_dir: str, ending: Ending) -> dict[str, str]:
         cluster.recorded.add(unit.seed)
-        cluster.given_up.append((unit.seed, status, reason))
-        return []
+        cluster.given_up.append((unit.seed, ending.status, ending.reason))
+        return {}
 
-    monkeypatch.setattr(unit, "give_up", give_up)
+    monkeypatch.setattr(attempt, "give_up", give_up)
     return cluster
 
 
@@ -107,7 +108,7 @@ def test_a_sweep_without_trouble(cluster: Cluster, run: Callable[..., Sweep]) ->
         "Slurm: 0 jobs running, 0 queued",
     ]
     # Another process finds the jobs by the sweep's file.
-    assert [job["id"] for job in Sweep.read(sweep.folder).jobs] == ["1_0", "1_1"]
+    assert [job.id for job in Sweep.read(sweep.folder).jobs] == ["1_0", "1_1"]
 
 
 def test_what_a_dead_job_left_is_done_once_more_and_then_recorded(
@@ -132,7 +133,7 @@ def test_what_a_dead_job_left_is_done_once_more_and_then_recorded(
         "job 1_0 ended (FAILED) during dmat · cora · seed 1 · clustering; once more" in note
         for note in cluster.notes
     )
-    assert [job["id"] for job in Sweep.read(sweep.folder).jobs] == ["1_0", "2_0", "3_0"]
+    assert [job.id for job in Sweep.read(sweep.folder).jobs] == ["1_0", "2_0", "3_0"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_a_controller_that_is_away_for_a_while_ends_nothing(
 
 def test_held_jobs_are_named_with_what_lets_them_go(cluster: Cluster) -> None:
     text = slurm._summary(
-        [{"id": "1_0"}], {"1_0": JobState("PENDING", "launch failed requeued held")}
+        [Job("1_0", (0,))], {"1_0": JobState("PENDING", "launch failed requeued held")}
     )
     assert (
         text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +15,8 @@ import pytest
 from gclbench.launch import background
 from gclbench.launch.ray import Ray
 from gclbench.launch.state import SweepState, state_of
-from gclbench.launch.sweep import Sweep
-from gclbench.launch.unit import Unit
+from gclbench.launch.sweep import Job, Sweep
+from gclbench.run.unit import Unit
 
 UNITS = tuple(
     Unit("dmat", "cora", (), seed, ("clustering",), (f"{seed:016x}",), "0" * 64, ("",))
@@ -44,14 +45,14 @@ def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(
     Ray().run(sweep, None, lambda text: None)  # type: ignore[arg-type]
     assert [(state.queued, state.lost, state.over) for state in seen] == [(3, 0, False)]
     (job,) = Sweep.read(sweep.folder).jobs
-    assert job["pid"] == os.getpid() and background.state(job) == "running"
-    assert background.state({**job, "begun": "1"}) == "ended", (
+    assert job.pid == os.getpid() and background.state(job) == "running"
+    assert background.state(replace(job, begun="1")) == "ended", (
         "another process of that number is not it"
     )
 
 
 def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:
-    job = {"id": "elsewhere:7", "units": [0, 1, 2]}
+    job = Job("elsewhere:7", (0, 1, 2))
     sweep = Sweep(str(tmp_path), UNITS, "ray", {}, jobs=[job])
     sweep.save()
     background.attend(sweep)

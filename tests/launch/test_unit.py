@@ -13,11 +13,14 @@ import pytest
 import torch
 
 from gclbench.config.validation import load
+from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
 from gclbench.launch.plan import expand
-from gclbench.launch.running import announced, present
-from gclbench.launch.unit import PREEMPTED, Unit, give_up, missing, perform
+from gclbench.launch.running import announced, running
+from gclbench.launch.specification import specification
 from gclbench.records import Record, Store
-from gclbench.run import runner
+from gclbench.run import datasets
+from gclbench.run.ending import Ending
+from gclbench.run.unit import Unit
 
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8", "device=cpu")
 QUICK = (
@@ -35,9 +38,9 @@ TWO_TASKS = "task=[clustering,classification]"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     yield tmp_path
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
 
 
 def units(*overrides: str) -> list[Unit]:
@@ -86,10 +89,10 @@ def test_it_travels_as_json() -> None:
 
 def test_it_is_done_once() -> None:
     (unit,) = units()
-    assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
+    assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
     before = written(unit)
     assert missing(unit, Store("runs")) == ()
-    assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
+    assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
     assert written(unit) == before
     assert sorted(path.name for path in Path("runs").iterdir()) == sorted(unit.ids), (
         "no other file stays"
@@ -129,10 +132,10 @@ def test_a_repetition_that_was_asked_for_is_done_once_too() -> None:
 
 def test_an_interrupted_run_is_missing_whoever_recorded_it() -> None:
     (unit,) = units()
-    give_up(unit, "runs", "interrupted", "somebody pressed Ctrl-C")
+    give_up(unit, "runs", Ending("interrupted", "somebody pressed Ctrl-C"))
     assert [record_of(unit, place).status for place in (0, 1)] == ["interrupted"] * 2
     assert missing(unit, Store("runs")) == (0, 1)
-    assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
+    assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
 
 
 def test_told_to_stop_it_leaves_a_checkpoint_and_goes_on_to_the_same_numbers() -> None:
@@ -142,17 +145,15 @@ def test_told_to_stop_it_leaves_a_checkpoint_and_goes_on_to_the_same_numbers() -
     for run_id in unit.ids:
         Store("runs").path(run_id).unlink()
     stopper = Stopper(after=7)
-    assert perform(unit, "runs", stopper, stopper.flag) == [
-        (run_id, PREEMPTED) for run_id in unit.ids
-    ]
+    assert perform(unit, "runs", stopper, stopper.flag) == dict.fromkeys(unit.ids, PREEMPTED)
     assert not any(Store("runs").path(run_id).exists() for run_id in unit.ids)
     checkpoint = Store("runs").path(unit.ids[0]).with_name("checkpoint.pt")
     assert checkpoint.exists()
-    assert perform(unit, "runs", None, stopper.flag) == [
-        (run_id, PREEMPTED) for run_id in unit.ids
-    ], "still told to stop"
+    assert perform(unit, "runs", None, stopper.flag) == dict.fromkeys(unit.ids, PREEMPTED), (
+        "still told to stop"
+    )
     torch.manual_seed(5)
-    assert perform(unit, "runs") == [(run_id, "ok") for run_id in unit.ids]
+    assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
     resumed = [record_of(unit, place) for place in (0, 1)]
     assert [record.metrics for record in resumed] == [record.metrics for record in whole]
     assert [record.fit for record in resumed] == [{**record.fit, "resumed": 1} for record in whole]
@@ -181,9 +182,9 @@ def test_seconds_of_earlier_attempts_count(monkeypatch: pytest.MonkeyPatch) -> N
 def test_without_checkpoints_a_stopped_run_starts_anew() -> None:
     (unit,) = units("task=clustering", "checkpoint_every=null")
     stopper = Stopper(after=7)
-    assert perform(unit, "runs", stopper, stopper.flag) == [(unit.ids[0], PREEMPTED)]
+    assert perform(unit, "runs", stopper, stopper.flag) == {unit.ids[0]: PREEMPTED}
     assert not list(Path("runs").iterdir()), "nor does it leave a folder"
-    assert perform(unit, "runs") == [(unit.ids[0], "ok")]
+    assert perform(unit, "runs") == {unit.ids[0]: "ok"}
     assert "resumed" not in record_of(unit).fit
 
 
@@ -207,7 +208,7 @@ def test_between_two_evaluations_the_checkpoint_is_handed_on(
     assert not Store("runs").path(unit.ids[0]).with_name("checkpoint.pt").exists()
     (left,) = units()
     assert left.tasks == ("classification",)
-    assert perform(left, "runs") == [(unit.ids[1], "ok")]
+    assert perform(left, "runs") == {unit.ids[1]: "ok"}
     assert (
         record_of(unit, 1).fit["resumed"] == 1
         and record_of(unit, 1).fit["loss"] == record_of(unit, 0).fit["loss"]
@@ -234,11 +235,9 @@ def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
     (unit,) = units("task=clustering")
     other = replace(unit, dataset_hash="ab" * 32)
     experiment = load([*QUICK, "task=clustering"])
-    from gclbench.launch.unit import specification
-
     spec = specification(experiment, "clustering", 0, "ab" * 32)
     other = replace(other, ids=(spec.id,))
-    assert perform(other, "runs") == [(spec.id, "failed")]
+    assert perform(other, "runs") == {spec.id: "failed"}
     reason = record_of(other).reason
     assert (
         reason.startswith("dataset 'sbm' has content ")
@@ -251,7 +250,7 @@ def test_changed_code_or_configs_are_told_and_nothing_is_recorded(
 ) -> None:
     (unit,) = units("task=clustering")
     with caplog.at_level(logging.ERROR):
-        assert perform(replace(unit, ids=("0" * 16,)), "runs") == [("0" * 16, "failed")]
+        assert perform(replace(unit, ids=("0" * 16,)), "runs") == {"0" * 16: "failed"}
     assert (
         f"clustering is run {unit.ids[0]} here and was {'0' * 16} when the sweep was handed over"
         in caplog.text
@@ -275,10 +274,10 @@ def test_giving_up_records_what_is_known_and_keeps_what_is_done() -> None:
     perform(
         replace(unit, tasks=unit.tasks[:1], ids=unit.ids[:1], replaces=unit.replaces[:1]), "runs"
     )
-    assert give_up(unit, "runs", "oom", "its worker was killed") == [
-        (unit.ids[0], "ok"),
-        (unit.ids[1], "oom"),
-    ]
+    assert give_up(unit, "runs", Ending("oom", "its worker was killed")) == {
+        unit.ids[0]: "ok",
+        unit.ids[1]: "oom",
+    }
     record = record_of(unit, 1)
     assert (record.reason, record.limits, record.metrics) == (
         "its worker was killed",
@@ -293,9 +292,9 @@ def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(
 ) -> None:
     (unit,) = units("task=clustering")
     with caplog.at_level(logging.ERROR):
-        assert give_up(replace(unit, ids=("0" * 16,)), "runs", "oom", "its worker was killed") == [
-            ("0" * 16, "oom")
-        ]
+        assert give_up(
+            replace(unit, ids=("0" * 16,)), "runs", Ending("oom", "its worker was killed")
+        ) == {"0" * 16: "oom"}
     assert (
         "its worker was killed; oom is not recorded: clustering is run" in caplog.text
         and not Path("runs").exists()
@@ -312,11 +311,11 @@ def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:
     (unit,) = units("task=clustering")
     seen = []
     perform(
-        unit, "runs", lambda done, total, loss: seen.append(present(Store("runs"), unit.ids[0]))
+        unit, "runs", lambda done, total, loss: seen.append(running(Store("runs"), unit.ids[0]))
     )
-    found = [presence for presence in seen if presence is not None]
+    found = [unit for unit in seen if unit is not None]
     assert found and found[-1].title == unit.title == "dmat_i · sbm · seed 0 · clustering"
-    assert present(Store("runs"), unit.ids[0]) is None
+    assert running(Store("runs"), unit.ids[0]) is None
 
 
 def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> None:
@@ -325,6 +324,6 @@ def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> No
     with announced(store, run_id, "a run", None):
         path = store.path(run_id).with_name("running.json")
         facts = json.loads(path.read_text())
-        assert present(store, run_id) is not None
+        assert running(store, run_id) is not None
         path.write_text(json.dumps({**facts, "begun": "1"}))
-        assert present(store, run_id) is None
+        assert running(store, run_id) is None

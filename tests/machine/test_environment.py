@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import platform
 import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from gclbench.machine import environment
 from gclbench.machine.environment import LIBRARIES, PeakMemory, device_name, version, versions
@@ -52,9 +55,40 @@ def test_versions_of_everything_that_numbers_depend_on(fresh, source_tree):
     assert set(found) == {"gclbench", "python", "platform", "commit", *LIBRARIES}
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
-    assert found["torch"] == importlib.metadata.version("torch")
+    assert found["torch"] == torch.__version__
     assert found["commit"] == "0123456789ab"
     assert all(isinstance(value, str) and value for value in found.values())
+
+
+def test_torchs_version_names_its_build_without_importing_it():
+    """A quick command must not wait for torch."""
+    code = (
+        "import sys; from gclbench.machine.environment import versions;"
+        "print(versions()['torch']); assert 'torch' not in sys.modules;"
+        "import torch; print(torch.__version__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    read, imported = done.stdout.split()
+    assert read == imported
+
+
+@pytest.mark.parametrize(
+    "source,found",
+    [
+        ("__version__ = '2.13.0+cu130'\ncuda = '13.0'\n", "2.13.0+cu130"),
+        ("from x import y\n", None),
+        ("((", None),
+    ],
+)
+def test_the_build_is_read_from_torchs_source(tmp_path, monkeypatch, source, found):
+    """A wheel of PyPI says 2.13.0 in its metadata, whatever it was built for."""
+    monkeypatch.delitem(sys.modules, "torch")
+    spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+    assert environment._torch_build() is None, "no such file"
+    (tmp_path / "version.py").write_text(source, encoding="utf-8")
+    assert environment._torch_build() == found
 
 
 @pytest.mark.parametrize(

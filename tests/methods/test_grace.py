@@ -164,7 +164,7 @@ def test_the_loss_falls() -> None:
     ],
 )
 def test_settings_of_the_official_code(dataset: str, expected: dict[str, object]) -> None:
-    method = load(["method=grace", f"dataset={dataset}"]).components["method"]
+    method = load(["method=grace", f"dataset={dataset}"]).components.method
     assert {name: getattr(method, name) for name in expected} == expected
 
 

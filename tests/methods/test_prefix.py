@@ -30,7 +30,7 @@ def test_a_shorter_training_is_the_beginning_of_a_longer_one(overrides: list[str
 
     def trained(epochs: int, stop: int) -> tuple[list[float], list[torch.Tensor]]:
         experiment = load([*SMALL, *overrides, f"method.epochs={epochs}", "filter=none"])
-        graph = experiment.components["dataset"].load()
+        graph = experiment.components.dataset.load()
         losses: list[float] = []
         kept: list[torch.Tensor] = []
 
@@ -54,10 +54,8 @@ def test_a_shorter_training_is_the_beginning_of_a_longer_one(overrides: list[str
 
         seen = without_labels(with_features(graph, graph.x))
         labels = torch.full((graph.num_nodes,), -1)
-        negatives = experiment.components["negatives"]
-        experiment.components["method"].fit(
-            seen, labels, Streams(0), Stopping(), negatives=negatives
-        )
+        negatives = experiment.components.negatives
+        experiment.components.method.fit(seen, labels, Streams(0), Stopping(), negatives=negatives)
         return losses, kept
 
     short, short_state = trained(3, 3)

@@ -421,7 +421,7 @@ def test_every_command_composes_and_makes_records_that_the_figure_takes() -> Non
             assert words[0] == "gclbench"
             for overrides in sweep([word for word in words[1:] if word != "-m"]):
                 experiment = load([word for word in overrides if not word.startswith("seeds=")])
-                for name, task in experiment.components["tasks"].items():
+                for name, task in experiment.components.tasks.items():
                     made = (
                         (hard() if name == "contrast" else mapped())
                         if name in ("contrast", "tsne")

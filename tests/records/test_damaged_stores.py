@@ -22,14 +22,38 @@ from gclbench.paper.run_summary import closing_table
 from gclbench.paper.sources import collect
 from gclbench.paper.tables import TABLES
 from gclbench.records import Record, Store, StoreError, pack, rows
-from gclbench.records.store_warnings import TOLD
+from gclbench.records.store_warnings import LOGGED
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATIONS = int(os.environ.get("GCLBENCH_MUTATIONS", "200"))
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 3.5, 10**400, 1e308, float("nan"), float("inf"), "", "x", "nan", "\ud800", "a/b\\c", "../..", "line\nline", "\x00",
-    "<b>", [], {}, [[]], [1, "a", None], {"name": 3}, {"name": "x", "y": [None]}, {"": ""}, {"a": {"b": {"c": [1]}}},
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    3.5,
+    10**400,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "nan",
+    "\ud800",
+    "a/b\\c",
+    "../..",
+    "line\nline",
+    "\x00",
+    "<b>",
+    [],
+    {},
+    [[]],
+    [1, "a", None],
+    {"name": 3},
+    {"name": "x", "y": [None]},
+    {"": ""},
+    {"a": {"b": {"c": [1]}}},
+)
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +266,10 @@ def test_many_damaged_files_are_counted(good: Path, caplog: Any) -> None:
     with caplog.at_level(logging.WARNING):
         collection = collect([str(good)])
     told = [record.getMessage() for record in caplog.records]
-    assert len(told) == TOLD + 1 and len(collection.warnings) == 1000
-    assert "log.jsonl line 5 is not" in told[TOLD - 1]
+    assert len(told) == LOGGED + 1 and len(collection.warnings) == 1000
+    assert "log.jsonl line 5 is not" in told[LOGGED - 1]
     assert (
-        told[TOLD]
+        told[LOGGED]
         == f"{good}: 995 more like these: in all 1000 files or lines are no readable records; they"
         " are left out"
     )

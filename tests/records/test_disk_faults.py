@@ -14,7 +14,7 @@ import pytest
 
 from gclbench.cli import main
 from gclbench.records import Store
-from gclbench.run import runner
+from gclbench.run import datasets
 
 SMALL = (
     "dataset=sbm",
@@ -40,9 +40,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
     yield folder
-    runner.load.cache_clear()
+    datasets.load.cache_clear()
 
 
 @pytest.fixture
@@ -196,7 +196,6 @@ def test_the_cache_of_filtered_features_costs_the_cache_only(
 
 
 # --- a disk that is really full
-# ------------------------------------------------------------------------------
 
 
 @pytest.fixture

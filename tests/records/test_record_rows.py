@@ -84,9 +84,21 @@ def test_columns_are_in_documented_order() -> None:
 def test_csv_says_what_the_records_say() -> None:
     found = {row["id"]: row for row in table(as_csv(several()))}
     first, full, odd, strange = (found[item.id] for item in several())
-    assert (first["dataset"], first["filter"], first["method"], first["negatives"], first["task"], first["seed"]) == (
-        "cora", "gnnbp", "dmat_i", "uniform", "clustering", "3",
-    )  # fmt: skip
+    assert (
+        first["dataset"],
+        first["filter"],
+        first["method"],
+        first["negatives"],
+        first["task"],
+        first["seed"],
+    ) == (
+        "cora",
+        "gnnbp",
+        "dmat_i",
+        "uniform",
+        "clustering",
+        "3",
+    )
     assert (first["metric.acc"], first["metric.nmi"], first["metric.auc"]) == (
         "0.5",
         "0.25",
@@ -143,9 +155,19 @@ def test_parquet_is_read_back() -> None:
     read = parquet.read_table(io.BytesIO(content))
     assert read.column_names == rows(several())[0]
     kinds = {name: str(read.schema.field(name).type) for name in read.column_names}
-    assert (kinds["seed"], kinds["metric.acc"], kinds["seconds.fit"], kinds["memory.rss_peak"], kinds["method.lr"]) == (
-        "int64", "double", "double", "int64", "double",
-    )  # fmt: skip
+    assert (
+        kinds["seed"],
+        kinds["metric.acc"],
+        kinds["seconds.fit"],
+        kinds["memory.rss_peak"],
+        kinds["method.lr"],
+    ) == (
+        "int64",
+        "double",
+        "double",
+        "int64",
+        "double",
+    )
     assert (kinds["method.bias"], kinds["method.mode"], kinds["method.architecture"]) == (
         "bool",
         "string",
@@ -170,7 +192,6 @@ def test_parquet_is_read_back() -> None:
 
 
 # --- the verb
-# ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ def files(folder: Path) -> list[str]:
 
 
 # --- which record stays
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_of_two_endings_that_are_not_ok_and_of_two_that_are_the_later_written_is
 def test_an_ok_record_that_arrives_while_a_worse_one_is_written_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool, moment: int
 ) -> None:
-    """The other node's record comes just before the first or the second try to put this one there."""
+    """The other node's record comes just before the first or the second try to write this one."""
     store = Store(tmp_path)
     if there:
         store.write(record(status="oom", metrics={}))
@@ -165,7 +164,6 @@ def test_a_damaged_record_is_replaced_by_any(tmp_path: Path) -> None:
 
 
 # --- two users
-# -----------------------------------------------------------------------------------------------
 
 
 def as_stranger(action: Callable[[], object]) -> int:
@@ -238,7 +236,6 @@ def test_without_it_another_users_record_stands_for_mine(shared: Path) -> None:
 
 
 # --- many processes
-# ------------------------------------------------------------------------------------------
 
 
 def write_many(root: Path, writer: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Records on disk: written whole or not at all, and what a damaged or shared store does to readers."""
+"""Records on disk: written whole or not at all, and how readers take a damaged or shared store."""
 
 from __future__ import annotations
 

@@ -318,8 +318,8 @@ def test_no_label_is_shown_to_a_method_and_nothing_is_hidden() -> None:
 
 def test_is_asked_for_by_name() -> None:
     assert TASKS.load("contrast") is ContrastAnalysis
-    assert "contrast" not in load([]).components["tasks"], "opt-in"
+    assert "contrast" not in load([]).components.tasks, "opt-in"
     tasks = load(
         ["task=contrast", "method=grace", "dataset=cora", "task.contrast.tuple_size=64"]
-    ).components["tasks"]
+    ).components.tasks
     assert tasks == {"contrast": ContrastAnalysis(tuple_size=64)}

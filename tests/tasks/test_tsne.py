@@ -14,7 +14,7 @@ from sklearn.metrics import silhouette_score
 from gclbench.config.validation import load
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
-from gclbench.launch.local import execute
+from gclbench.launch.execution import execute
 from gclbench.records import Store
 from gclbench.tasks.tsne import TsneMap
 from gclbench.training.streams import Streams

@@ -42,8 +42,14 @@ def test_tensorboard_shows_what_the_record_says(tmp_path: Path) -> None:
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(sys.argv[1]); events.Reload()
-scalars = {name: [[event.step, event.value] for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
-texts = {name: events.Tensors(name)[0].tensor_proto.string_val[0].decode() for name in events.Tags()["tensors"]}
+scalars = {
+    name: [[event.step, event.value] for event in events.Scalars(name)]
+    for name in events.Tags()["scalars"]
+}
+texts = {
+    name: events.Tensors(name)[0].tensor_proto.string_val[0].decode()
+    for name in events.Tags()["tensors"]
+}
 print(json.dumps({"scalars": scalars, "texts": texts}))
 """
     done = subprocess.run(

@@ -14,9 +14,10 @@ import pytest
 from gclbench import tracking
 from gclbench.cli import main
 from gclbench.config.validation import ConfigErrors, load
+from gclbench.launch.attempt import perform
 from gclbench.launch.plan import expand
-from gclbench.launch.unit import Unit, perform
 from gclbench.records import Record, RunSpec, Store
+from gclbench.run.unit import Unit
 from gclbench.tracking import TRACKERS, Tracker, Tracking
 
 SPEC = RunSpec(
@@ -96,7 +97,7 @@ def test_without_a_tracker_nothing_is_between(tmp_path: Path) -> None:
     def report(*_: object) -> None:
         pass
 
-    assert off.hearing(report) is report and off.hearing(None) is None
+    assert off.reporter(report) is report and off.reporter(None) is None
     off.end([], "interrupted")
     assert threading.active_count() == threads
 
@@ -104,7 +105,7 @@ def test_without_a_tracker_nothing_is_between(tmp_path: Path) -> None:
 def test_what_a_tracker_hears(tmp_path: Path) -> None:
     passed_on: list[tuple[int, int, float]] = []
     one = Tracking("heard", tmp_path, [SPEC])
-    report = one.hearing(lambda *told: passed_on.append(told))
+    report = one.reporter(lambda *told: passed_on.append(told))
     assert report is not None
     for iteration in range(1, 1001):
         report(iteration, 1000, 1 / iteration)
@@ -159,7 +160,7 @@ def test_a_tracker_that_fails_is_told_once(
 ) -> None:
     monkeypatch.setattr(Heard, "breaks_in", place)
     one = Tracking("heard", tmp_path, [SPEC, replace(SPEC, seed=4)])
-    report = one.hearing(None)
+    report = one.reporter(None)
     assert report is not None
     with caplog.at_level(logging.WARNING):
         for iteration in range(1, 51):
@@ -179,7 +180,7 @@ def test_a_tracker_that_hangs_is_left_behind(tmp_path: Path, monkeypatch: Any, c
     with caplog.at_level(logging.WARNING):
         Tracking("heard", tmp_path, [SPEC]).end([], "interrupted")
     assert "tracking=heard has not answered for 0.05 s and is off from here on" in caplog.text
-    assert Tracking("heard", tmp_path, [SPEC]).hearing(None) is None, (
+    assert Tracking("heard", tmp_path, [SPEC]).reporter(None) is None, (
         "the next run does not wait for it again"
     )
     gate.set()

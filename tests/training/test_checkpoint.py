@@ -38,9 +38,9 @@ class Stopper:
 
 def train(method: str, *settings: str, watch: Watch) -> Embedding:
     experiment = load([*SMALL, f"method={method}", "filter=none", "device=cpu", *settings])
-    graph = experiment.components["dataset"].load()
+    graph = experiment.components.dataset.load()
     labels = graph.y if method in ("dmt", "dmat") else torch.full((graph.num_nodes,), -1)
-    return experiment.components["method"].fit(without_labels(graph), labels, Streams(3), watch)
+    return experiment.components.method.fit(without_labels(graph), labels, Streams(3), watch)
 
 
 def stopped(path: Path, method: str, *settings: str, after: int, key: str = "k") -> Watch:

@@ -1,0 +1,248 @@
+"""An attempt at a unit, in whichever process: what is missing of it is run and recorded."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from gclbench.launch.specification import specification
+from gclbench.records import Record, RunSpec, Store, digest
+from gclbench.run.ending import INTERRUPTED, Ending
+from gclbench.run.unit import Unit
+
+if TYPE_CHECKING:
+    # Imported where they are needed: what only reads a sweep waits for neither torch nor Hydra.
+    import threading
+
+    from gclbench.config.validation import Experiment
+    from gclbench.run.datasets import Loaded
+    from gclbench.training.watch import Reporter
+
+log = logging.getLogger(__name__)
+
+PREEMPTED = "preempted"
+"""The status that `perform` returns for a run that it left for a later attempt. Such a run has no
+record."""
+
+Statuses = dict[str, str]
+"""Run id to status, for each run of a unit: one of `records.STATUSES`, or `PREEMPTED`."""
+
+
+def fingerprint(record: Record | None) -> str:
+    """16 hexadecimal digits that differ between two records of one run; empty for None."""
+    return "" if record is None else digest(record.to_json())[:16]
+
+
+def missing(unit: Unit, store: Store) -> tuple[int, ...]:
+    """Places in `unit.ids` of the runs that are still to be done.
+
+    These are runs that were interrupted, and runs that have not been recorded since the sweep was
+    planned.
+    """
+    places = []
+    for place, (run_id, replaced) in enumerate(zip(unit.ids, unit.replaces, strict=True)):
+        record = store.read(run_id)
+        if record is None or record.status == "interrupted" or fingerprint(record) == replaced:
+            places.append(place)
+    return tuple(places)
+
+
+def perform(
+    unit: Unit, runs_dir: str, report: Reporter | None = None, stop: threading.Event | None = None
+) -> Statuses:
+    """Runs what is missing of a unit and records it.
+
+    Args:
+        report: called with the training's progress.
+        stop: once it is set, the training writes a checkpoint at its next iteration and ends. The
+            runs that are missing then are `PREEMPTED`, and a later call goes on from the
+            checkpoint.
+
+    Returns:
+        the status of every run of the unit, those recorded earlier included.
+
+    Raises:
+        KeyboardInterrupt: after the runs were recorded as interrupted.
+        StoreError: when a record cannot be written.
+    """
+    from gclbench.config.validation import ConfigErrors
+
+    store = Store(runs_dir)
+    places = missing(unit, store)
+    left = {unit.ids[place] for place in places}
+    statuses = {
+        run_id: PREEMPTED if run_id in left else _status(store, run_id) for run_id in unit.ids
+    }
+    if places and not (stop is not None and stop.is_set()):
+        try:
+            experiment, specs = _composed(unit, places)
+        except ConfigErrors as error:
+            for text in error.errors:
+                log.error("%s: %s", unit.title, text)
+            return {**statuses, **dict.fromkeys(left, "failed")}
+        try:
+            for record in _run(unit, experiment, specs, store, report, stop):
+                statuses[record.id] = record.status
+        except KeyboardInterrupt:
+            # The runner records the runs it was at. This is for a signal before or after them.
+            for spec in specs.values():
+                if store.read(spec.id) is None:
+                    _ended(unit, spec, INTERRUPTED, store)
+            raise
+    return statuses
+
+
+def _run(
+    unit: Unit,
+    experiment: Experiment,
+    specs: dict[int, RunSpec],
+    store: Store,
+    report: Reporter | None,
+    stop: threading.Event | None,
+) -> list[Record]:
+    """Loads the dataset and runs what is missing; the records that were written."""
+    import torch
+
+    from gclbench.config.validation import find_device
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.launch.running import announced
+    from gclbench.run import runner
+    from gclbench.tracking import Tracking
+    from gclbench.training.watch import Preempted
+
+    names = {unit.tasks[place]: spec for place, spec in specs.items()}
+    wrong: list[str] = []
+    device = find_device(unit.device, wrong)
+    try:
+        loaded = _loaded(unit, experiment)
+    except (DataUnavailable, GraphError) as error:
+        wrong.append(str(error))
+    if wrong:
+        ending = Ending("failed", "; ".join(wrong))
+        return [_ended(unit, spec, ending, store) for spec in specs.values()]
+    if unit.threads is not None:
+        torch.set_num_threads(unit.threads)
+    left = replace(unit.only(specs), device=device)
+    tracking = Tracking(unit.tracking, store.root, names.values())
+    records: list[Record] = []
+    otherwise = "interrupted"
+    try:
+        with announced(store, left.ids[0], unit.title, tracking.reporter(report)) as heard:
+            records = runner.run(left, names, experiment.components, loaded, store, heard, stop)
+    except Preempted as preempted:
+        records, otherwise = preempted.records, PREEMPTED
+    except KeyboardInterrupt:
+        records = [record for spec in names.values() if (record := store.read(spec.id)) is not None]
+        raise
+    finally:
+        tracking.end(records, otherwise)
+    return records
+
+
+def _status(store: Store, run_id: str) -> str:
+    record = store.read(run_id)
+    return PREEMPTED if record is None else record.status
+
+
+def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
+    """Records the missing runs of a unit whose process is gone.
+
+    Args:
+        ending: what is known of how it ended.
+
+    Returns:
+        the status of every run of the unit.
+    """
+    from gclbench.config.validation import ConfigErrors
+
+    store = Store(runs_dir)
+    places = missing(unit, store)
+    if places:
+        try:
+            _, specs = _composed(unit, places)
+        except ConfigErrors as error:
+            # Without a specification there is no record. The sweep's other units go on.
+            for text in error.errors:
+                known = f"{ending.reason}; {ending.status} is not recorded"
+                log.error("%s: %s: %s", unit.title, known, text)
+            places, specs = (), {}
+        for place in places:
+            _ended(unit, specs[place], ending, store)
+    records = ((run_id, store.read(run_id)) for run_id in unit.ids)
+    return {run_id: (record or ending).status for run_id, record in records}
+
+
+@functools.lru_cache(maxsize=64)
+def _experiment(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
+    from gclbench.config.validation import load
+
+    return load([*overrides, f"task=[{','.join(tasks)}]"])
+
+
+def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int, RunSpec]]:
+    """The experiment, and the specs of the runs at `places`.
+
+    Raises:
+        ConfigErrors: when it cannot be composed here, or comes to other runs than where the sweep
+            was planned.
+    """
+    from gclbench.config.validation import ConfigErrors
+
+    experiment = _experiment(unit.overrides, unit.tasks)
+    specs = {
+        place: specification(experiment, unit.tasks[place], unit.seed, unit.dataset_hash)
+        for place in places
+    }
+    for place, spec in specs.items():
+        if spec.id != unit.ids[place]:
+            raise ConfigErrors(
+                [
+                    f"{unit.tasks[place]} is run {spec.id} here and was {unit.ids[place]} when the"
+                    " sweep was handed over: gclbench or its configs have changed since; hand the"
+                    " sweep over again"
+                ]
+            )
+    return experiment, specs
+
+
+def _loaded(unit: Unit, experiment: Experiment) -> Loaded:
+    """The dataset.
+
+    Raises:
+        DataUnavailable, GraphError: when it cannot be had, or is another one than where the sweep
+            was planned.
+    """
+    from gclbench.graph import GraphError
+    from gclbench.run import datasets
+
+    loaded = datasets.load(experiment.components.dataset)
+    if loaded.graph.content_hash != unit.dataset_hash:
+        raise GraphError(
+            f"dataset '{unit.dataset}' has content {loaded.graph.content_hash[:16]} here, and had"
+            f" {unit.dataset_hash[:16]} when the sweep was handed over; make the files the same"
+            " (`gclbench data verify`), or hand the sweep over again"
+        )
+    return loaded
+
+
+def _ended(unit: Unit, spec: RunSpec, ending: Ending, store: Store) -> Record:
+    """Writes the record of a run that did not come to its end by itself."""
+    from gclbench.machine.environment import versions
+
+    record = Record(
+        id=spec.id,
+        spec=asdict(spec),
+        status=ending.status,
+        reason=ending.reason,
+        device=unit.device,
+        environment=versions(),
+        command=unit.command(unit.tasks[unit.ids.index(spec.id)]),
+        limits=unit.limits,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    )
+    store.write(record)
+    return record

@@ -1,0 +1,93 @@
+"""From a plan to its records: the launcher runs what is not recorded yet."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gclbench.component.settings import values_of
+from gclbench.launch.launcher import Note, Progress
+from gclbench.launch.plan import Plan, content_hash, expand
+from gclbench.launch.sweep import Sweep
+from gclbench.records import Record, Store
+from gclbench.training.watch import Reporter
+
+if TYPE_CHECKING:
+    from gclbench.config.validation import Experiment
+
+
+def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
+    """The units of a plan and the launcher that is to run them.
+
+    Args:
+        experiment: names the launcher and the store.
+        typed: the words that the user typed after `gclbench`.
+    """
+    return Sweep(
+        runs_dir=experiment.runs_dir,
+        units=tuple(plan.units),
+        launcher=experiment.launcher_name,
+        options=values_of(experiment.launcher),
+        command=("gclbench", *typed),
+        recorded=len(plan.done),
+    )
+
+
+def carry_out(
+    experiment: Experiment, plan: Plan, typed: Sequence[str], progress: Progress, note: Note
+) -> None:
+    """Has the launcher run a plan's units; returns when all have ended.
+
+    Raises:
+        KeyboardInterrupt: on Ctrl-C; what was recorded stays.
+        LaunchError, StoreError: when the sweep cannot go on.
+    """
+    sweep = sweep_of(experiment, plan, typed)
+    if experiment.launcher.remote:
+        sweep.save()
+    experiment.launcher.run(sweep, progress, note)
+
+
+@contextlib.contextmanager
+def unseen(title: str) -> Iterator[Reporter]:
+    """Shows no progress."""
+    yield lambda done, total, loss: None
+
+
+def unheard(text: str) -> None:
+    """Shows no note."""
+
+
+def execute(
+    experiment: Experiment, progress: Progress = unseen, note: Note = unheard
+) -> list[Record]:
+    """Runs what is not recorded yet, and returns the record of every run, in order.
+
+    `gclbench.run` is this with a table as its result.
+
+    Raises:
+        LaunchError, StoreError: before anything starts, when runs cannot go where the launcher
+            takes them, or records could not be written.
+        DataUnavailable, GraphError: when the dataset cannot be had.
+        KeyboardInterrupt: on Ctrl-C; what was recorded stays.
+    """
+    experiment.launcher.check()
+    store = Store(experiment.runs_dir)
+    store.ensure_writable()
+    content_hash(experiment.components.dataset)
+    plan = expand([experiment], store)
+    if plan.done:
+        note(recorded(plan, store))
+    if plan.units:
+        carry_out(experiment, plan, (*experiment.overrides,), progress, note)
+    found = (store.read(run_id) for run_id in plan.ids)
+    return [record for record in found if record is not None]
+
+
+def recorded(plan: Plan, store: Store) -> str:
+    """How many of a plan's runs are recorded already, as a line for the user."""
+    return (
+        f"{len(plan.done)} of {len(plan.ids)} runs are recorded in {store.root};"
+        " rerun=all repeats them"
+    )

@@ -1,0 +1,21 @@
+"""What a process says on standard error besides its own lines."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+
+IN_BETA = "Sparse CSR tensor support is in beta"
+"""PyTorch says so once per process, of matrices that gclbench's own tests cover."""
+
+
+def set_up() -> None:
+    """Warnings of the log go to standard error, one line each; what users cannot act on does not.
+
+    For a process of gclbench's own. A library call leaves the caller's logging as it is.
+    """
+    logging.basicConfig(
+        level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
+    )
+    warnings.filterwarnings("ignore", message=IN_BETA)

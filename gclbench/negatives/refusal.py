@@ -1,0 +1,23 @@
+"""Why a method takes no strategy for negatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def refusal(method: Any, method_name: str, strategy_name: str) -> str | None:
+    """Why a method takes no such strategy, as a sentence.
+
+    Args:
+        method: its settings, which may decide (MVGRL's objective).
+
+    Returns:
+        None where it does take one, or where only the plain negatives are asked for.
+    """
+    if strategy_name == "uniform" or getattr(method, "takes_negatives", False):
+        return None
+    reason = getattr(method, "no_negatives", "it contrasts no pairs of nodes")
+    return (
+        f"method={method_name} has no negatives for negatives={strategy_name} to weight: {reason}; "
+        "try it with method=grace or method=dmat_i"
+    )

@@ -1,0 +1,63 @@
+"""The datasets of a process: loaded once for the runs that share them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+KEPT_BYTES = 1 << 30
+"""Datasets stay in memory up to this size together; the last one always stays."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset's graph and the seconds that loading it took."""
+
+    graph: Data
+    seconds: float
+
+
+class Datasets:
+    """Loads datasets and keeps the latest ones, since the runs of a sweep share them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Loaded] = {}
+
+    def __call__(self, dataset: Any) -> Loaded:
+        """The dataset's graph.
+
+        Raises:
+            DataUnavailable, GraphError: when it cannot be loaded.
+        """
+        loaded = self._kept.pop(dataset, None)
+        if loaded is None:
+            started = time.perf_counter()
+            graph = dataset.load()
+            loaded = Loaded(graph, time.perf_counter() - started)
+        self._kept[dataset] = loaded
+        while len(self._kept) > 1 and self._bytes() > KEPT_BYTES:
+            self._kept.pop(next(iter(self._kept)))
+        return loaded
+
+    def cache_clear(self) -> None:
+        """Forgets all of them."""
+        self._kept.clear()
+
+    def _bytes(self) -> int:
+        return sum(_bytes(kept.graph) for kept in self._kept.values())
+
+
+def _bytes(graph: Data) -> int:
+    return sum(
+        value.numel() * value.element_size()
+        for _, value in graph
+        if isinstance(value, torch.Tensor)
+    )
+
+
+load = Datasets()
+"""The datasets of this process."""

@@ -1,0 +1,64 @@
+"""How a run ends: the status of its record, and why."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, replace
+
+from gclbench.component.components import Components
+from gclbench.training.divergence import steadier
+from gclbench.training.watch import Diverged, TimeLimit
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended.
+
+    Attributes:
+        status: one of `records.STATUSES`.
+        reason: one line on why the status is not ok.
+        traceback: of a failed run.
+    """
+
+    status: str
+    reason: str = ""
+    traceback: str = ""
+
+    def again(self, times: int) -> Ending:
+        """The same ending, of a run that ended so several times."""
+        return replace(self, reason=f"{self.reason}, {times} times")
+
+    @classmethod
+    def of(cls, error: BaseException, components: Components, stepped: bool) -> Ending:
+        """The ending that an exception is.
+
+        Args:
+            components: what the run is made of; their settings may keep a loss finite.
+            stepped: whether the training had made a step before.
+        """
+        # Imported here: what only names an ending does not wait for torch.
+        from gclbench.graph import Unsupported
+
+        if isinstance(error, Unsupported):
+            return cls("unsupported", error.reason)
+        if isinstance(error, Diverged):
+            advice = steadier(components.method, components.negatives, stepped)
+            return cls("diverged", f"{error}{advice}")
+        if isinstance(error, TimeLimit):
+            return cls("timeout", str(error))
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        if _is_out_of_memory(error):
+            return cls("oom", text)
+        return cls("failed", text, traceback.format_exc())
+
+
+OK = Ending("ok")
+INTERRUPTED = Ending("interrupted", "the run was interrupted; the same command repeats it")
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    import torch
+
+    return isinstance(
+        error, (MemoryError, torch.OutOfMemoryError)
+    ) or "can't allocate memory" in str(error)

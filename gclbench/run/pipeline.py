@@ -1,0 +1,140 @@
+"""The phases of a run that its unit's tasks share: split, hide, filter, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gclbench.component.components import Components
+from gclbench.component.settings import defaults, values_of
+from gclbench.data.mirror import cache_folder
+from gclbench.data.splits import Split
+from gclbench.embedding import Embedding
+from gclbench.filters.cache import cached, uncached
+from gclbench.graph import Unsupported, with_features, without_labels
+from gclbench.machine import environment
+from gclbench.negatives.refusal import refusal
+from gclbench.records import RunSpec
+from gclbench.run.clock import Clock
+from gclbench.run.datasets import Loaded
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Diverged, Watch
+
+
+class Pipeline:
+    """The phases of one unit, each timed, and what the record says of them.
+
+    Args:
+        spec: of the unit's first run; its runs differ by their tasks only.
+        device: `cpu`, `cuda` or `cuda:1`.
+
+    Attributes:
+        graph: the dataset as loaded.
+        filter_report: what the filter's solver did, once it has run.
+        fit_report: what the training found besides its losses, once it has ended.
+    """
+
+    def __init__(
+        self, components: Components, spec: RunSpec, loaded: Loaded, watch: Watch, device: str
+    ):
+        self.graph = loaded.graph
+        self.rng = Streams(spec.seed)
+        self.watch = watch
+        self.memory = environment.PeakMemory(device)
+        self.clock = Clock(loaded.seconds)
+        self.filter_report: dict[str, Any] = {}
+        self.fit_report: dict[str, Any] = {}
+        self._components = components
+        self._spec = spec
+        self._device = device
+
+    def split(self, task: Any) -> Split | None:
+        """What the task holds out; None where it holds out nothing."""
+        with self.clock.phase("split"):
+            return task.split(self.graph, self.rng)
+
+    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor]:
+        """The graph that a training may see, and the labels (N,), −1 where they are unknown.
+
+        Raises:
+            Unsupported: when the method takes no strategy for negatives and one was chosen.
+        """
+        method = self._components.method
+        with self.clock.phase("hide"):
+            reason = refusal(method, self._spec.method["name"], self._spec.negatives["name"])
+            if reason is not None:
+                raise Unsupported(reason)
+            visible = task.hide(self.graph, split)
+            if method.needs_labels:
+                return visible, task.labels(self.graph, split)
+            # Only a method that declares that it needs labels sees those that a task reveals.
+            return visible, torch.full((self.graph.items,), -1, dtype=torch.long)
+
+    def filter(self, task: Any, visible: Data) -> Data:
+        """The visible graph with filtered features and no labels, on the device."""
+        component, folder = self._components.filter, cache_folder() / "filtered"
+        with self.clock.phase("filter"):
+            if task.hides or self._spec.filter["name"] == "none":
+                # A graph with held-out edges is another one for every seed. Its features would
+                # fill the disk and never be read again.
+                filtered, hit = uncached(component, visible, folder, self._device), False
+            else:
+                parameters = {
+                    **self._spec.filter,
+                    **_of_this_machine(component, self._spec.filter),
+                    "version": component.version,
+                }
+                filtered, hit = cached(component, parameters, visible, folder, self._device)
+        self.filter_report = {**filtered.report, "cached": hit}
+        return without_labels(with_features(visible, filtered.x)).to(self._device)
+
+    def fit(self, seen: Data, labels: Tensor) -> Embedding:
+        """The method's embedding.
+
+        Raises:
+            TypeError: when the method returns something else.
+            Diverged: when the embedding is not finite.
+        """
+        method, negatives = self._components.method, self._components.negatives
+        taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
+        with self.clock.phase("fit"):
+            found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
+            if self._device.startswith("cuda"):
+                torch.cuda.synchronize(self._device)
+        if not isinstance(found, Embedding):
+            raise TypeError(
+                f"{type(method).__qualname__}.fit must return Embedding(z), and returned"
+                f" {type(found).__name__}"
+            )
+        if not bool(torch.isfinite(found.z).all()):
+            raise Diverged("the embedding holds NaN or infinite values")
+        if self.watch.reached:
+            contrast = found.contrast
+            cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
+            self.fit_report = {**cosine, **found.findings, "remarks": list(found.remarks)}
+        return found
+
+    def evaluate(
+        self, task: Any, embedding: Embedding, split: Split | None
+    ) -> tuple[dict[str, float], dict[str, Any]]:
+        """(metrics, what the task keeps for a figure) of an embedding."""
+        with self.clock.phase("evaluate"):
+            metrics = task.evaluate(embedding, self.graph, split, self.rng)
+            keeps = getattr(task, "data", None)
+            data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
+        return metrics, data
+
+
+def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings outside a run's identity that differ from their defaults, such as
+    `filter.storage`. Results agree within a tolerance, and their last bits differ."""
+    usual = defaults(type(component))
+    return {
+        name: value
+        for name, value in values_of(component).items()
+        if name not in identity and value != usual[name]
+    }

@@ -1,0 +1,95 @@
+"""The records of a unit's runs, written as the runs end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from gclbench.data.splits import Split
+from gclbench.machine import environment
+from gclbench.records import Record, RunSpec, Store, StoreError
+from gclbench.run.ending import INTERRUPTED, OK, Ending
+from gclbench.run.pipeline import Pipeline
+from gclbench.run.unit import Unit
+
+
+@dataclass
+class Result:
+    """What one run came to.
+
+    Attributes:
+        metrics: name to value, fractions.
+        data: what the task keeps for a figure.
+        split: what the task held out.
+        ending: how the run ended.
+    """
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    split: Split | None = None
+    ending: Ending = OK
+
+
+class Recorder:
+    """Writes the record of each run of a unit.
+
+    Args:
+        specs: by task, of the runs to be done.
+
+    Attributes:
+        records: those that were written.
+    """
+
+    def __init__(self, unit: Unit, specs: Mapping[str, RunSpec], pipeline: Pipeline, store: Store):
+        self.records: list[Record] = []
+        self._unit = unit
+        self._specs = specs
+        self._pipeline = pipeline
+        self._store = store
+
+    def write(self, task: str, result: Result) -> None:
+        """Records a run.
+
+        Raises:
+            StoreError: when the record cannot be written.
+        """
+        self.records.append(self._record(task, result))
+        self._store.write(self.records[-1])
+
+    def interrupt(self) -> None:
+        """Records the runs that have no record as interrupted, if the store can be written."""
+        with contextlib.suppress(StoreError):
+            for task in list(self._specs)[len(self.records) :]:
+                self.write(task, Result(ending=INTERRUPTED))
+
+    def _record(self, task: str, result: Result) -> Record:
+        spec, pipeline, ending, split = (
+            self._specs[task],
+            self._pipeline,
+            result.ending,
+            result.split,
+        )
+        return Record(
+            id=spec.id,
+            spec=asdict(spec),
+            status=ending.status,
+            metrics=result.metrics,
+            reason=ending.reason,
+            traceback=ending.traceback,
+            seconds=pipeline.clock.taken(pipeline.watch.earlier_seconds),
+            shared=["load", "filter", "fit"] if len(self._specs) > 1 else ["load"],
+            memory=pipeline.memory.read(),
+            device=environment.device_name(self._unit.device),
+            environment={**environment.versions(), "threads": str(environment.threads())},
+            filter_report=pipeline.filter_report,
+            split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
+            fit={**pipeline.watch.summary(), **pipeline.fit_report},
+            repairs=list(pipeline.graph.repairs),
+            limits=self._unit.limits,
+            data=result.data,
+            command=self._unit.command(task),
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        )

@@ -1,0 +1,137 @@
+"""Sweeps before they start: dry runs, and wrong sweeps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from small_sweeps import KMEANS, SMALL, records
+
+from gclbench.cli import main
+from gclbench.records import Store
+
+Printed = pytest.CaptureFixture[str]
+
+
+def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Printed) -> None:
+    assert main(["-m", *KMEANS, "filter=none,gnnbp", "seeds=2", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        *(
+            f"kmeans · sbm · seed {seed} · clustering  (filter={name})"
+            for name in ("none", "gnnbp")
+            for seed in (0, 1)
+        ),
+        "4 runs: 0 are recorded in runs, 4 are to be done in 4 units",
+        "time, one after the other: unknown: nothing like these runs is recorded",
+    ]
+    assert list(here.iterdir()) == []
+    assert main([*KMEANS, "seeds=2"]) == 0
+    capsys.readouterr()
+    assert main([*KMEANS, "seeds=5", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "5 runs: 2 are recorded in runs, 3 are to be done in 3 units" in out
+    assert re.search(r"time, one after the other: about \d+ s", out)
+    assert len(records()) == 2
+
+
+def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed) -> None:
+    command = [
+        "-m",
+        *SMALL,
+        "method=bgrl,grace",
+        "negatives=uniform,imix",
+        "method.epochs=1",
+        "task=clustering",
+        "seeds=2",
+    ]
+    assert main([*command, "--dry-run"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
+    assert len(told) == 1 and told[0].startswith(
+        "2 of them will be recorded as unsupported: method=bgrl has no negatives for negatives=imix"
+    )
+    assert main(command) == 1
+    reasons = {record.status: record.reason for record in Store("runs").scan()}
+    assert reasons["unsupported"] in told[0], "what was foretold is what is recorded"
+    capsys.readouterr()
+    assert main([*command, "--dry-run"]) == 0
+    assert "unsupported" not in capsys.readouterr().out, "nothing is left that would be refused"
+
+
+def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
+    assert main(["--dry-run", "methd=kmeans"]) == 2
+    assert "Did you mean 'method'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command,told",
+    [
+        (
+            ["launcher.wrokers=2"],
+            "'launcher.wrokers' does not exist. Did you mean 'launcher.workers'?",
+        ),
+        (["launcher.workers=0"], "launcher.workers=0 is out of range: it must be ≥ 1"),
+        (
+            ["launcher=slrm"],
+            "there is no launcher 'slrm'. Did you mean 'slurm'? Known launchers: local, ray, slurm",
+        ),
+        (
+            ["launcher=local", "launcher.partition=gpu"],
+            (
+                "'launcher.partition' does not exist. Did you mean launcher=slurm, with that"
+                " setting? Known: launcher.threads, "
+            ),
+        ),
+        (
+            ["-m", "launcher=local,slurm"],
+            "'launcher=local,slurm' names several values, and a sweep has one launcher",
+        ),
+        (
+            ["-m", "launcher.workers=1,2"],
+            "'launcher.workers=1,2' names several values, and a sweep has one launcher.workers",
+        ),
+        (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
+        (
+            ["-m", "dataset=glob(zzz*)"],
+            "'dataset=glob(zzz*)' stands for no value at all, so there is nothing to run",
+        ),
+        (["memory_limit=-1"], "memory_limit=-1 must be a positive number of GiB, or null"),
+        (
+            ["checkpoint_every=often"],
+            "checkpoint_every=often must be a positive number of seconds, or null",
+        ),
+    ],
+)
+def test_a_wrong_sweep_is_told_before_anything_starts(
+    here: Path, capsys: Printed, command: list[str], told: str
+) -> None:
+    swept = {word.partition("=")[0] for word in command}
+    assert (
+        main([*(word for word in KMEANS[:-3] if word.partition("=")[0] not in swept), *command])
+        == 2
+    )
+    assert told in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+def test_all_errors_of_a_partly_wrong_sweep_are_told_at_once(here: Path, capsys: Printed) -> None:
+    command = [
+        "-m",
+        *SMALL,
+        "method=kmeans,dmat_i,nope",
+        "method.epochs=1,-3",
+        "launcher.workers=-2",
+        "seeds=0",
+    ]
+    assert main(command) == 2
+    err = capsys.readouterr().err
+    for told in (
+        "there is no method 'nope'",
+        "'method.epochs' does not exist",
+        "method.epochs=-3 is out of range",
+        "launcher.workers=-2 is out of range",
+        "seeds=0 must be",
+    ):
+        assert err.count(told) == 1, told
+    assert list(here.iterdir()) == []

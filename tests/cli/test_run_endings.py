@@ -1,0 +1,160 @@
+"""Exit codes and messages of the run command, whatever happens to its runs."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ending_method import SMALL, Ending, records
+from torch import Tensor
+from torch_geometric.data import Data
+
+from gclbench.cli import main
+from gclbench.embedding import Embedding
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+
+@pytest.fixture(autouse=True)
+def ending(register_method: Callable[[str, type], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    register_method("ending", Ending)
+    monkeypatch.setattr(Ending, "fits", itertools.count())
+
+
+def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    how = "diverge,memory,raise,slow,unsupported,ok"
+    assert (
+        main(
+            [
+                "-m",
+                *SMALL,
+                "method=ending",
+                f"method.how={how}",
+                "task=clustering",
+                "time_limit=1e-6",
+            ]
+        )
+        == 1
+    )
+    statuses = {record.spec["method"]["how"]: record.status for record in records()}
+    assert statuses == {
+        "diverge": "diverged",
+        "memory": "oom",
+        "raise": "failed",
+        "slow": "timeout",
+        "unsupported": "unsupported",
+        "ok": "ok",
+    }
+    out = capsys.readouterr().out
+    assert "failed ×1: ending" in out and "RuntimeError: it broke" in out and "Traceback" not in out
+
+
+def test_a_method_that_returns_something_else_is_told_what_to_return(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*SMALL, "method=ending", "method.how=tensor", "task=clustering"]) == 1
+    (record,) = records()
+    told = (
+        "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback:"
+        " gclbench show " + record.id
+    )
+    assert told in capsys.readouterr().out
+
+
+def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["-m", *SMALL, "method=ending", "method.how=raise,memory", "task=clustering"]
+    assert main(command) == 1
+    created = {
+        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
+        for record in records()
+    }
+    assert main(command) == 1
+    after = {
+        record.status: Path("runs", record.id, "record.json").stat().st_mtime_ns
+        for record in records()
+    }
+    assert after["oom"] == created["oom"] and after["failed"] > created["failed"]
+
+
+def test_an_interrupt_exits_130_and_keeps_earlier_records(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*SMALL, "method=ending", "method.how=interrupt", "task=clustering", "seeds=3"]
+    assert main(command) == 130
+    assert sorted((record.seed, record.status) for record in records()) == [
+        (0, "ok"),
+        (1, "interrupted"),
+    ]
+    err = capsys.readouterr().err
+    assert (
+        "interrupted; what was recorded stays, the same command goes on from there" in err
+        and "Traceback" not in err
+    )
+
+
+def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["-m", "dataset=cora,sbm", "method=kmeans", "task=clustering"]) == 1
+    err = capsys.readouterr().err
+    assert (
+        "gclbench: dataset 'cora'" in err
+        and "GCLBENCH_OFFLINE is set" in err
+        and "Traceback" not in err
+    )
+    assert [record.name("dataset") for record in records()] == ["sbm"]
+
+
+def test_a_missing_file_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dataset=custom", "dataset.path=nowhere.npz"]) == 1
+    assert (
+        capsys.readouterr().err
+        == "gclbench: there is no file nowhere.npz; give one with dataset.path=FILE.npz\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "place,cause",
+    [
+        ("taken", "a file stands where a folder is needed"),
+        ("taken/deeper", "a part of the path is a file, not a folder"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_before_training(
+    here: Path,
+    place: str,
+    cause: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (here / "taken").write_text("a file")
+    monkeypatch.setattr(Ending, "fit", lambda *arguments: pytest.fail("trained"))
+    assert main([*SMALL, "method=ending", f"runs_dir={place}"]) == 1
+    err = capsys.readouterr().err
+    assert (
+        err
+        == f"gclbench: cannot write {place}: {cause}; choose another folder (runs_dir=FOLDER sets"
+        " where records go)\n"
+    )
+
+
+def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Ending.fit
+
+    def fit(self: Ending, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        if rng.seed == 1:
+            shutil.move("runs", "kept")
+            Path("runs").write_text("a file")
+        return plain(self, graph, labels, rng, watch)
+
+    monkeypatch.setattr(Ending, "fit", fit)
+    assert main([*SMALL, "method=ending", "task=clustering", "seeds=3"]) == 1
+    assert "cannot write runs/" in capsys.readouterr().err
+    assert [record.seed for record in records("kept")] == [0]

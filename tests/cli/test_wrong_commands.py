@@ -1,0 +1,90 @@
+"""Wrong commands: what is said, and that nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclbench.cli import main
+
+
+def test_wrong_commands_exit_2_and_write_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (
+        ["methd=dmt"],
+        ["method=nope"],
+        ["-m", "method.tau=0,1"],
+        ["seeds=0"],
+        ["method=dmt", "nonsense"],
+        ["=3"],
+    ):
+        assert main(command) == 2, command
+        err = capsys.readouterr().err
+        assert err.startswith("gclbench: ") and "Traceback" not in err
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words,told",
+    [
+        (
+            ["method=dmt", "--frobnicate"],
+            (
+                "there is no option '--frobnicate'; settings are KEY=VALUE, as in dataset=cora"
+                " method.lr=1e-3"
+            ),
+        ),
+        (
+            ["--dataset", "cora"],
+            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
+        ),
+        (
+            ["--runs-dir=there"],
+            "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there",
+        ),
+        (["--seed", "3"], "there is no option '--seed'; settings are KEY=VALUE: seeds=[3]"),
+        (["--dryrun"], "there is no option '--dryrun'; did you mean --dry-run?"),
+        (
+            ["sweep", "table=dmat/1", "--dataset", "cora"],
+            "there is no option '--dataset'; settings are KEY=VALUE: dataset=cora",
+        ),
+        (
+            ["sweep", "-m", "table=dmat/1"],
+            "-m is for runs; here every key takes several values, as in method=A,B",
+        ),
+        (
+            ["table", "dmat/1", "dataset=cora,acm"],
+            "'dataset=cora,acm' is an option here: --dataset cora acm",
+        ),
+        (["table", "dmat", "1"], "'1' is one word too many; an ID is one word, such as dmat/1"),
+        (
+            ["table", "dmat/1", "--dataste", "cora"],
+            "there is no option '--dataste'; did you mean --dataset?",
+        ),
+        (
+            ["table", "--runs", "there", "dmat/1"],
+            "the ID comes first: gclbench table dmat/1 --runs there",
+        ),
+        (
+            ["figure", "--dataset", "cora"],
+            "the ID comes first: gclbench figure dmat/2 --dataset cora",
+        ),
+        (
+            ["export", "method=grace"],
+            "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`",
+        ),
+    ],
+)
+def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    verb = f" {words[0]}" if words[0] in ("sweep", "table", "figure", "export") else ""
+    assert ended.value.code == 2
+    assert (
+        capsys.readouterr().err
+        == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
+    )

@@ -1,0 +1,138 @@
+"""What is recorded of a run, and that it is the same whatever runs beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from small_runs import SMALL, Spy, run, write_graph
+
+from gclbench.config.validation import load
+from gclbench.embedding import Contrast
+from gclbench.launch.execution import execute
+from gclbench.launch.specification import specification
+from gclbench.records import Record, Store
+
+
+def test_a_record_says_how_it_came_to_be(here: Path) -> None:
+    write_graph(here / "graph.npz")
+    records = run(
+        "method=dmat_i",
+        "method.epochs=2",
+        "dataset=custom",
+        "dataset.path=graph.npz",
+        "task=[classification,clustering]",
+        "seeds=[4]",
+    )
+    record = records["classification"]
+    assert record.ok and record.seed == 4
+    assert set(record.seconds) == {"load", "split", "hide", "filter", "fit", "evaluate"}
+    assert all(value >= 0 for value in record.seconds.values())
+    assert record.memory["rss_peak"] > 1e7
+    assert record.environment["torch"] == torch.__version__ and record.device
+    assert record.fit["iterations"] == 2 and math.isfinite(record.fit["loss"])
+    assert record.filter_report["solver"]
+    assert record.repairs and "one direction" in " ".join(record.repairs)
+    assert record.command.endswith("task=classification 'seeds=[4]'")
+    assert (
+        set(record.split) == {"protocol", "hash"} and record.split["protocol"] == "random_10_10_80"
+    )
+    assert records["clustering"].split == {}, (
+        "clustering has no split; that of another task must not be recorded with it"
+    )
+
+
+def test_what_the_loss_compares_is_measured_after_a_training_of_pairs_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Contrast, "mean_cosine", lambda self: 0.25)
+    trained = run("method=grace", "method.epochs=1", "task=[clustering,link_prediction]")
+    assert [record.fit["mean_cosine"] for record in trained.values()] == [0.25, 0.25]
+    for others in (
+        ["method=grace", "method.epochs=0"],
+        ["method=kmeans"],
+        ["method=dgi", "method.epochs=1"],
+    ):
+        assert "mean_cosine" not in run(*others, "task=clustering")["clustering"].fit
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_record_says_with_how_many_threads_it_ran(threads: int) -> None:
+    """Which are no part of what it is."""
+    torch.set_num_threads(threads)
+    record = run("method=kmeans", "task=clustering", "rerun=all")["clustering"]
+    assert record.environment["threads"] == str(threads)
+    assert (
+        record.id
+        == specification(
+            load([*SMALL, "method=kmeans", "task=clustering"]),
+            "clustering",
+            0,
+            record.spec["dataset_hash"],
+        ).id
+    )
+    stored = Store("runs").read(record.id)
+    assert stored is not None and stored.environment == record.environment
+
+
+def test_a_record_from_before_threads_were_recorded_is_read() -> None:
+    record = run("method=kmeans", "task=clustering")["clustering"]
+    environment = {key: value for key, value in record.environment.items() if key != "threads"}
+    older = replace(record, environment=environment)
+    assert Record.from_json(older.to_json()) == older
+
+
+def test_features_in_another_storage_are_not_those_of_the_usual_one(here: Path) -> None:
+    """They agree within the tolerance, and a run must not depend on which came first."""
+    command = ("method=spy", "filter=gnnbp", "filter.alpha=0.5", "filter.tol=0.05")
+    task = ("task=clustering", "rerun=all")
+    run(*command, "filter.storage=bfloat16", *task)
+    short = Spy.seen[-1][0].x
+    first = run(*command, *task)["clustering"]
+    assert first.filter_report["cached"] is False
+    assert not torch.equal(Spy.seen[-1][0].x, short)
+    for storage in ("bfloat16", "float32"):
+        again = run(*command, f"filter.storage={storage}", *task)["clustering"]
+        assert again.filter_report["cached"] is True and again.id == first.id
+
+
+def test_a_split_is_not_recorded_with_another_task() -> None:
+    records = run("method=unruly", "method.ending=error", "task=[classification,clustering]")
+    assert records["classification"].split["protocol"] == "random_10_10_80"
+    assert records["clustering"].split == {}
+
+
+def test_runs_are_bit_identical_and_do_not_depend_on_other_seeds_or_tasks() -> None:
+    command = (
+        "method=dmat_i",
+        "method.epochs=3",
+        "method.batch_size=32",
+        "task=[clustering,classification]",
+    )
+    together = execute(load([*SMALL, *command, "seeds=3"]))
+    alone = execute(load([*SMALL, *command, "seeds=[2]", "rerun=all"]))
+    single = execute(load([*SMALL, *command[:3], "task=classification", "seeds=[2]", "rerun=all"]))
+    by_id = {record.id: record.metrics for record in together}
+    assert [record.metrics for record in alone] == [by_id[record.id] for record in alone]
+    assert single[0].metrics == by_id[single[0].id]
+    assert (
+        len({str(record.metrics) for record in together if record.name("task") == "clustering"}) > 1
+    ), "seeds must differ"
+
+
+def test_the_graph_is_loaded_once_for_the_runs_that_share_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from gclbench.data.sbm import SBM
+
+    loads = []
+    plain = SBM.load
+    monkeypatch.setattr(SBM, "load", lambda self: loads.append(self) or plain(self))
+    run("method=unruly", "task=clustering", "seeds=2")
+    run("method=kmeans", "task=clustering")
+    assert len(loads) == 1
+    run("method=kmeans", "task=clustering", "dataset.seed=1")
+    assert len(loads) == 2
