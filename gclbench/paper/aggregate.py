@@ -58,9 +58,12 @@ class Cell:
             for reason, count in self.statuses.items()
         )
 
-    def show(self, factor: float = 100) -> str:
-        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not
-        run`; as they are with factor 1."""
+    def show(self, factor: float = 1) -> str:
+        """`70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10` or `not run`.
+
+        Args:
+            factor: what values are multiplied by: 100 for fractions in percent.
+        """
         absent = self.show_absent()
         if self.mean is None:
             return absent or NOT_RUN
@@ -84,7 +87,7 @@ class Fact(Cell):
         """The number."""
         return self.number
 
-    def show(self, factor: float = 100) -> str:
+    def show(self, factor: float = 1) -> str:
         """The text; `not counted` without one."""
         return self.text or NOT_COUNTED
 

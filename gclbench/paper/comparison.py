@@ -219,7 +219,7 @@ def _entry(
         heading=column.label,
         records=group.records if group else (),
         command=definition.command(dataset, column),
-        factor=measure.factor,
+        described=measure.described,
         faithful=faithful,
         comparable=measure.comparable,
     )
@@ -303,7 +303,7 @@ def _tested(entries: list[Entry]) -> list[Entry]:
         ours, theirs = entry.ours, entry.printed
         sign = ""
         if ours.mean is not None and theirs is not None and theirs.mean is not None:
-            sign = mark(entry.metric, ours.mean, theirs.mean, theirs.std, p_value)
+            sign = mark(entry.shown, ours.mean, theirs.mean, theirs.std, p_value)
         marked.append(replace(entry, p_value=p_value, mark=sign))
     return marked
 

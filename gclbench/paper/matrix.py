@@ -65,11 +65,10 @@ class Grid(Measure):
 MEASURES = (
     Grid("accuracy", name="accuracy (10/10/80), %", task="classification"),
     Grid("nmi", name="NMI of k-means, %", task="clustering"),
-    Grid("seconds", fit_seconds, 1, name="seconds of training", task="classification"),
+    Grid("seconds", fit_seconds, name="seconds of training", task="classification"),
     Grid(
         "memory",
         peak_memory,
-        1,
         name="peak memory of the process (on a GPU: allocated there), GiB",
         task="classification",
     ),
@@ -98,7 +97,7 @@ class Field:
         if not self.cells:
             return Cell().show()
         return "; ".join(
-            f"{cell.show(self.measure.factor)}{f' [{what}]' if what else ''}"
+            f"{cell.show(self.measure.shown.factor)}{f' [{what}]' if what else ''}"
             for what, cell in self.cells
         )
 

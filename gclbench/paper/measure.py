@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.metrics import Metric, find_metric
 from gclbench.records import Record
 
 GIB = 1 << 30
@@ -20,8 +21,8 @@ class Measure:
     Attributes:
         metric: its name, and that of the record's metric where `value` is None. value: reads the
             number of a run that is ok; None for no value.
-        factor: shown times this. printed_as: what the printed values are filed under, when that is
-            not `metric`.
+        described: its unit and direction, for a metric that the catalogue does not have.
+        printed_as: what the printed values are filed under, when that is not `metric`.
         relative_to: label of the column of the same dataset that the number is divided by; "" for
             none.
         comparable: ours minus the printed number says something. setting: key of a run's settings
@@ -30,11 +31,16 @@ class Measure:
 
     metric: str
     value: Reading | None = None
-    factor: float = 100
+    described: Metric | None = None
     printed_as: str = ""
     relative_to: str = ""
     setting: str = ""
     comparable: bool = True
+
+    @property
+    def shown(self) -> Metric:
+        """Its unit and direction: the table's own description, else the catalogue's."""
+        return self.described or find_metric(self.metric)
 
     def read(self, record: Record) -> float | None:
         """The number of one run, None where it has none."""

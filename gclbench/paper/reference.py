@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gclbench.paper.metrics import find_metric
+
 CSV = Path(__file__).with_name("reference.csv")
 
 PAPERS = {"000": "dmat", "001": "mmix_iclr", "002": "mmix", "003": "nml"}
@@ -251,7 +253,8 @@ def _value(row: dict[str, str]) -> PrintedValue:
     paper, task = PAPERS[row["paper"]], TASKS.get(row["task"], slug(row["task"]))
     dataset, variant = _dataset(paper, row["dataset"])
     method, method_variant = _method(row["method"])
-    scale = _scale(row, task)
+    metric = _metric(row["metric"], dataset)
+    scale = _scale(row, metric)
     factor = 0.01 if scale == "percent" else 1.0
     return PrintedValue(
         paper=paper,
@@ -260,7 +263,7 @@ def _value(row: dict[str, str]) -> PrintedValue:
         dataset=dataset,
         method=method,
         variant=method_variant or variant,
-        metric=_metric(row["metric"], dataset),
+        metric=metric,
         protocol=_protocol(paper, task, dataset),
         mean=_number(row["mean"], factor),
         std=_number(row["std"], factor),
@@ -309,11 +312,10 @@ def _protocol(paper: str, task: str, dataset: str) -> str | None:
     return "public" if paper != "dmat" and dataset in CITATION_GRAPHS else "random_10_10_80"
 
 
-def _scale(row: dict[str, str], task: str) -> str:
-    if row["metric"] == "seconds":
-        return "seconds"
-    if "not a percentage" in row["note"] or task in ("hyper_parameter", "dataset_statistics"):
-        return "none"
+def _scale(row: dict[str, str], metric: str) -> str:
+    shown = find_metric(metric)
+    if not shown.is_fraction or "not a percentage" in row["note"]:
+        return "seconds" if shown.shown_as == "seconds" else "none"
     return "fraction" if "printed as a fraction" in row["note"] else "percent"
 
 

@@ -243,7 +243,7 @@ def test_matrix(record) -> None:
     runs = matrix_runs(record)
     found, used = matrix.fields(Collection(tuple(runs)), ["cora"])
     shown = {
-        (item.measure.metric, item.base, item.strategy, item.measure.factor): item.show()
+        (item.measure.metric, item.base, item.strategy, item.measure.shown.factor): item.show()
         for item in found
         if item.measure.metric in ("accuracy", "nmi")
     }

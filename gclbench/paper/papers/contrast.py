@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gclbench.paper.columns import Column, is_
-from gclbench.paper.measure import Measure
 from gclbench.paper.papers.contrastive_columns import AUGCL, CITATION, NML, NML_ABLATIONS, PROGCL
 from gclbench.paper.papers.mmix import (
     BINARY_MIX,
@@ -113,7 +112,6 @@ STRATEGY_TABLES = (
         metrics=("mix_self", "mix_same_class", "mix_entropy"),
         columns=MIXTURES[1:],
         where=(),
-        measures={"mix_entropy": Measure("mix_entropy", factor=1)},
         compared=False,
         remarks=(
             SAME_LENGTH,

@@ -206,10 +206,8 @@ TIMES = Definition(
     ),
     metrics=("seconds", "ratio"),
     measures={
-        "seconds": Measure("seconds", training_seconds, factor=1, comparable=False),
-        "ratio": Measure(
-            "ratio", training_seconds, factor=1, printed_as="seconds", relative_to="dmat_i"
-        ),
+        "seconds": Measure("seconds", training_seconds, comparable=False),
+        "ratio": Measure("ratio", training_seconds, printed_as="seconds", relative_to="dmat_i"),
     },
     columns=tuple(
         replace(column, footnote="") for column in (SDCN, PROGCL, AGC, SSGC, AGE, DGI, GCA, DMAT_I)
@@ -252,7 +250,7 @@ TAU0 = Definition(
     ),
     metrics=("tau0_q1", "tau0_median", "tau0_q3"),
     measures={
-        name: Measure(name, factor=1, printed_as=name.removeprefix("tau0_"))
+        name: Measure(name, printed_as=name.removeprefix("tau0_"))
         for name in ("tau0_q1", "tau0_median", "tau0_q3")
     },
     columns=(replace(DMAT_I, footnote=""),),
@@ -286,7 +284,6 @@ COUNTS = Definition(
         "coauthor_phy",
     ),
     metrics=("nodes", "classes", "features", "edges"),
-    measures={name: Measure(name, factor=1) for name in ("nodes", "classes", "features", "edges")},
     columns=(Column("as loaded", (), ""),),
     source="catalog",
     compared=False,
@@ -301,7 +298,7 @@ HYPER_PARAMETERS = Definition(
     printed_task="hyper_parameter",
     datasets=DMAT_DATASETS,
     metrics=tuple(SETTINGS),
-    measures={name: Measure(name, factor=1, setting=key) for name, key in SETTINGS.items()},
+    measures={name: Measure(name, setting=key) for name, key in SETTINGS.items()},
     columns=(replace(DMAT_I, footnote=""),),
     where=(is_("task.clusters", None),),
     source="settings",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gclbench.paper.columns import RAW, TRAINED, Column, is_
-from gclbench.paper.measure import Measure
 from gclbench.paper.papers.contrastive_columns import (
     CITATION,
     GRACE,
@@ -60,7 +59,6 @@ KDD_TABLES = (
         printed_task="dataset_statistics",
         datasets=("citeseer", "cora", "pubmed", "dblp_citation"),
         metrics=("nodes", "edges", "classes"),
-        measures={name: Measure(name, factor=1) for name in ("nodes", "edges", "classes")},
         columns=(Column("as loaded", (), ""),),
         source="catalog",
         compared=False,

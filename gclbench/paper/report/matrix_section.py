@@ -94,6 +94,6 @@ def _cell(field: matrix.Field) -> Markup:
         return element("td", element("i", "–", title="not run"))
     mean = field.cells[0][1].mean
     # Settings that differ stand below each other, never averaged.
-    lines_ = [(cell.show(field.measure.factor), what) for what, cell in field.cells]
+    lines_ = [(cell.show(field.measure.shown.factor), what) for what, cell in field.cells]
     shown = [element("div", value, told_apart(what) if what else None) for value, what in lines_]
     return element("td", shown, data_value=None if mean is None else f"{mean:.6g}")
