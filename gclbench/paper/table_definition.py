@@ -10,8 +10,9 @@ from typing import Any
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
+from gclbench.paper.discovery import papers
 from gclbench.paper.measure import Measure
-from gclbench.paper.reference import ASSUMED_RUNS, PrintedValue, printed
+from gclbench.paper.reference import PrintedValue, printed
 from gclbench.records import flatten
 
 
@@ -56,7 +57,7 @@ class Definition:
     @property
     def runs_assumed(self) -> bool:
         """The paper does not say over how many runs its spreads are, and ten are assumed."""
-        return (self.paper, self.number) in ASSUMED_RUNS
+        return self.number in papers()[self.paper].runs_assumed
 
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""

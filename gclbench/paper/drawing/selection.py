@@ -7,10 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Condition, dataset_departures
-from gclbench.paper.figures.panels import Series
+from gclbench.paper.drawing.panels import Series
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.sources import Collection
 from gclbench.records import digest
+
+SHORTER_RUNS = (
+    "Every point is a run of its own: a seed's streams do not depend on the number of epochs, so a"
+    " run with fewer epochs is the longer one stopped early."
+)
+"""Of figures over epochs."""
 
 
 def groups_of(
