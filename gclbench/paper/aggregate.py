@@ -70,6 +70,29 @@ class Cell:
         spread = "" if self.std is None else f" ± {factor * self.std:.2f}"
         return f"{factor * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
 
+    def apart(self) -> tuple[tuple[str, Cell], ...]:
+        """(what tells a setting from the others, its cell); one without a word for a plain cell."""
+        return (("", self),)
+
+
+@dataclass(frozen=True)
+class SideBySide(Cell):
+    """Several settings in one place, never averaged.
+
+    Attributes:
+        settings: as `apart` gives them.
+    """
+
+    settings: tuple[tuple[str, Cell], ...] = ()
+
+    def apart(self) -> tuple[tuple[str, Cell], ...]:
+        """The settings."""
+        return self.settings
+
+    def show(self, factor: float = 1) -> str:
+        """`69.58 (1) [negatives.diversity=False]; 64.33 (1) [negatives.diversity=True]`."""
+        return "; ".join(f"{cell.show(factor)} [{what}]" for what, cell in self.settings)
+
 
 @dataclass(frozen=True)
 class Fact(Cell):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gclbench.paper import matrix
 from gclbench.paper.columns import Column
 from gclbench.paper.discovery import papers
-from gclbench.paper.matrix import ID as MATRIX
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.unknown_id import unknown_id
 
@@ -36,9 +36,11 @@ def find_table(name: str) -> Definition:
     """
     if name in TABLES:
         return TABLES[name]
+    if name == matrix.ID:
+        return matrix.table()
     if name in NOT_BUILT:
         raise UnknownTable(f"table {name} is not built: {NOT_BUILT[name]}")
-    raise UnknownTable(unknown_id("table", name, [*TABLES, MATRIX]))
+    raise UnknownTable(unknown_id("table", name, [*TABLES, matrix.ID]))
 
 
 def column_of(settings: Mapping[str, Any], definition: Definition) -> Column | None:
