@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gclbench.paper import figures, matrix, report, summary
 from gclbench.paper.comparison import compare
+from gclbench.paper.metrics import find_metric
 from gclbench.paper.render import as_csv, latex, markdown
 from gclbench.paper.sources import Collection, collect
 from gclbench.paper.tables import TABLES
@@ -24,9 +25,8 @@ RECORDS = "results/records"
 MADE = (Path("results/tables"), Path("results/figures"))
 """Folders that hold nothing else."""
 
-MATRIX_DATASETS = ("cora",)
 README_DATASETS = ("acm", "dblp", "cora", "citeseer")
-README_METRICS = {"acc": "ACC", "nmi": "NMI", "ari": "ARI"}
+README_METRICS = ("acc", "nmi", "ari")
 README_FIGURE = "dmat/5"
 MARKERS = ("<!-- table -->\n", "<!-- /table -->")
 
@@ -35,12 +35,10 @@ def made(records: Collection) -> dict[Path, bytes]:
     """Path (from the repository's root) to content of every generated file."""
     files: dict[Path, str | bytes] = {}
     comparisons = [compare(definition, records) for definition in TABLES.values()]
-    for comparison in comparisons:
+    for comparison in (*comparisons, compare(matrix.table(), records)):
         stem = MADE[0] / comparison.definition.id.replace("/", "-")
         for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
             files[stem.with_suffix(suffix)] = write(comparison)
-    files[MADE[0] / "matrix.md"] = matrix.markdown(records, MATRIX_DATASETS)
-    files[MADE[0] / "matrix.csv"] = matrix.as_csv(records, MATRIX_DATASETS)
     files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))
     files |= {MADE[1] / name: content for name, content in figures.files(records).items()}
     files[Path("results/report.html")] = report.page(records)
@@ -58,7 +56,9 @@ def readme_block(records: Collection) -> str:
     blocks = {block.dataset: block for block in compare(TABLES["dmat/1"], records).blocks}
     lines = [
         "| dataset | "
-        + " | ".join(f"{title}: ours (n) | paper" for title in README_METRICS.values())
+        + " | ".join(
+            f"{find_metric(metric).heading}: ours (n) | paper" for metric in README_METRICS
+        )
         + " |",
         "| --- |" + " --- | --- |" * len(README_METRICS),
     ]

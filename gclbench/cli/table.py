@@ -216,6 +216,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
     from gclbench.component.registry import DATASETS, UnknownName
     from gclbench.paper import matrix
+    from gclbench.paper.comparison import compare
     from gclbench.paper.sources import collect
 
     for name in options.dataset:
@@ -228,19 +229,13 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
             "table matrix is always whole: of --dataset, --metric, --method and --only it takes"
             " --dataset"
         )
-    collection, datasets = collect(options.runs), options.dataset or ["cora"]
+    definition = matrix.table(options.dataset or matrix.DATASETS_SHOWN)
+    comparison = compare(definition, collect(options.runs))
     if options.command or options.missing:
-        lines = matrix.commands(collection, datasets, seeds, all_cells=options.command) or [
-            "# nothing is missing"
-        ]
-        file.write("".join(f"{line}\n" for line in lines))
+        lines = matrix.commands(comparison, seeds, all_cells=options.command)
+        file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
         return
-    if chosen in ("latex", "html"):
-        raise ValueError(
-            f"table matrix is written as markdown or csv, not as {chosen}; `gclbench report` has it"
-            " in HTML"
-        )
-    file.write((matrix.as_csv if chosen == "csv" else matrix.markdown)(collection, datasets))
+    _write(comparison, chosen, "", file)
 
 
 def _commands(comparison: Comparison) -> list[str]:

@@ -58,14 +58,40 @@ class Cell:
             for reason, count in self.statuses.items()
         )
 
-    def show(self, factor: float = 100) -> str:
-        """In percent: `70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10`, `not
-        run`; as they are with factor 1."""
+    def show(self, factor: float = 1) -> str:
+        """`70.57 ± 1.28 (10)`, `70.57 (1)`, `70.57 ± 1.28 (8; OOM ×2)`, `OOM ×10` or `not run`.
+
+        Args:
+            factor: what values are multiplied by: 100 for fractions in percent.
+        """
         absent = self.show_absent()
         if self.mean is None:
             return absent or NOT_RUN
         spread = "" if self.std is None else f" ± {factor * self.std:.2f}"
         return f"{factor * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
+
+    def apart(self) -> tuple[tuple[str, Cell], ...]:
+        """(what tells a setting from the others, its cell); one without a word for a plain cell."""
+        return (("", self),)
+
+
+@dataclass(frozen=True)
+class SideBySide(Cell):
+    """Several settings in one place, never averaged.
+
+    Attributes:
+        settings: as `apart` gives them.
+    """
+
+    settings: tuple[tuple[str, Cell], ...] = ()
+
+    def apart(self) -> tuple[tuple[str, Cell], ...]:
+        """The settings."""
+        return self.settings
+
+    def show(self, factor: float = 1) -> str:
+        """`69.58 (1) [negatives.diversity=False]; 64.33 (1) [negatives.diversity=True]`."""
+        return "; ".join(f"{cell.show(factor)} [{what}]" for what, cell in self.settings)
 
 
 @dataclass(frozen=True)
@@ -84,7 +110,7 @@ class Fact(Cell):
         """The number."""
         return self.number
 
-    def show(self, factor: float = 100) -> str:
+    def show(self, factor: float = 1) -> str:
         """The text; `not counted` without one."""
         return self.text or NOT_COUNTED
 

@@ -84,9 +84,9 @@ class Column:
     Attributes:
         label: heading. where: conditions on the spec, all of which hold.
         method, variant: whose printed values stand beside ours; no method for a control of ours.
-        tuned: the method's hyper-parameters are printed per dataset (000 Table 8), so that a
-            setting can be held against them. Settings of other columns are held against those
-            shipped here, which are the papers' or their official codes'.
+        tuned: name of the paper that prints the method's hyper-parameters per dataset; settings
+            are compared with these. Those of other columns are compared with the settings shipped
+            here, which are the papers' or their official codes'.
         footnote: on the printed values, where they are in the table.
     """
 
@@ -94,7 +94,7 @@ class Column:
     where: tuple[Condition, ...]
     method: str | None = None
     variant: str = ""
-    tuned: bool = False
+    tuned: str = ""
     footnote: str = ""
 
     @property
@@ -126,7 +126,7 @@ class Column:
         `method.epochs=3 (shipped: 200)`.
         """
         fixed = {condition.key for condition in self.where if not condition.excluded}
-        printed = printed_settings(str(flat["dataset.name"])) if self.tuned else {}
+        printed = printed_settings(self.tuned, str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
         expected |= {

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gclbench.paper.aggregate import Cell, Fact, Group, differences
+from gclbench.paper.aggregate import Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import PLAIN, Column, typed
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
+from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
 from gclbench.paper.reference import PrintedValue, preference, printed
 from gclbench.paper.significance import WITHIN, holm, mark, welch
@@ -37,62 +38,31 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
     """Fills a table.
 
     Settings of one column and dataset that are recorded more than once are never mixed: those at
-    the paper's settings are shown where there are some, else all, each as a column of its own named
-    by what differs; the notes say what is not shown.
+    the paper's settings are shown where there are some, else all. Each becomes a column of its own
+    named by what differs; in a table of bases × strategies they stand side by side in one cell. The
+    notes say what is not shown.
     """
     groups: dict[str, list[Group]] = {}
     for recorded in collection.groups:
         if definition.matches(recorded.flat):
             groups.setdefault(recorded.name("dataset"), []).append(recorded)
     blocks: list[tuple[str, list[str], list[Entry]]] = []
-    used: dict[str, Record] = {}
     notes: list[str] = []
     for dataset in definition.datasets:
         here = groups.get(dataset, [])
-        labels: list[str] = []
+        labels: dict[str, None] = {}
         entries: list[Entry] = []
         for column in definition.columns:
-            departures = {
-                group.key: column.departures(group.flat)
-                for group in here
-                if column.matches(group.flat)
-            }
-            shown, hidden = _choose(
-                column, [group for group in here if group.key in departures], departures
-            )
-            cells: list[tuple[str, Group | None]] = [*shown] or [(column.label, None)]
-            for label, group in cells:
-                departs = (
-                    departures[group.key]
-                    if group is not None and definition.source == "runs"
-                    else []
-                )
-                labels.append(label)
-                entries += [
-                    _entry(definition, dataset, column, label, metric, group, not departs)
-                    for metric in definition.metrics
-                ]
-                used.update(
-                    {record.id: record for record in group.records} if group is not None else {}
-                )
-                notes += (
-                    [
-                        f"{dataset}: {label} was not run at the paper's settings:"
-                        f" {', '.join(departs)}."
-                    ]
-                    if departs
-                    else []
-                )
-            notes += _hidden(
-                dataset,
-                column,
-                [(", ".join(departures[group.key]), len(group.records)) for group in hidden],
-            )
+            for metrics in definition.same_runs():
+                found, said = _cells(definition, dataset, column, metrics, here)
+                entries += found
+                notes += said
+                labels |= dict.fromkeys(entry.column for entry in found)
         # Of a table of results; that of times, say, leaves controls out on purpose.
         notes += _outside(dataset, definition, here) if definition.compared else []
         if definition.source == "catalog" and remark_on(definition.id, dataset):
             notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
-        blocks.append((dataset, labels, _relative(definition, entries)))
+        blocks.append((dataset, [*labels], _relative(definition, entries)))
     whole = [entry for _, _, entries in blocks for entry in entries]
     pairs = 0
     if definition.compared:
@@ -108,6 +78,7 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         )
         for dataset, labels, entries in blocks
     )
+    used = {record.id: record for entry in whole for record in entry.records}
     tests = sum(entry.p_value is not None for entry in whole)
     return Comparison(
         definition,
@@ -116,25 +87,74 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         tuple(used.values()),
         collection,
         tests,
-        tuple(notes),
+        tuple(dict.fromkeys(notes)),
         pairs,
     )
 
 
+def _cells(
+    definition: Definition,
+    dataset: str,
+    column: Column,
+    metrics: Sequence[str],
+    groups: Iterable[Group],
+) -> tuple[list[Entry], list[str]]:
+    """The cells of a column in rows that are read from the same runs, and notes on them."""
+    measure = definition.measure(metrics[0])
+    departures = {
+        group.key: _departures(column, measure, group)
+        for group in groups
+        if measure.matches(group.flat) and column.matches(group.flat)
+    }
+    fitting = [group for group in groups if group.key in departures]
+    shown, hidden = _choose(fitting, departures)
+    cells: list[tuple[str, list[Group]]] = [(column.label, shown)]
+    if len(shown) > 1 and not definition.crossed:
+        cells = [(f"{column.label} [{what}]", [group]) for what, group in _told_apart(shown)]
+    entries, notes = [], []
+    for label, members in cells:
+        departs = list(dict.fromkeys(text for group in members for text in departures[group.key]))
+        if definition.source != "runs":
+            departs = []
+        entries += [
+            _entry(definition, dataset, column, label, metric, members, not departs)
+            for metric in metrics
+        ]
+        if departs:
+            name, whose = label, "the paper's"
+            if measure.base is not None:
+                name, whose = f"{measure.base.label} with {label} ({measure.task})", "the shipped"
+            notes.append(
+                f"{dataset}: {name} was not run at {whose} settings: {', '.join(departs)}."
+            )
+    if not definition.crossed:
+        left_out = [(", ".join(departures[group.key]), len(group.records)) for group in hidden]
+        notes += _hidden(dataset, column, left_out)
+    return entries, notes
+
+
+def _departures(column: Column, measure: Measure, group: Group) -> list[str]:
+    """How settings differ from those that a column stands for; of a base method × strategy, those
+    of the strategy are not looked at."""
+    if measure.base is None:
+        return column.departures(group.flat)
+    found = measure.base.departures(group.flat)
+    return [text for text in found if not text.startswith("negatives.")]
+
+
+def _told_apart(groups: Sequence[Group]) -> list[tuple[str, Group]]:
+    """Settings by what differs between them."""
+    pairs = zip(differences(groups), groups, strict=True)
+    return sorted(pairs, key=lambda pair: pair[0])
+
+
 def _choose(
-    column: Column, groups: list[Group], departures: Mapping[str, list[str]]
-) -> tuple[list[tuple[str, Group]], list[Group]]:
-    """(the settings to show under their headings, the settings left out)."""
+    groups: list[Group], departures: Mapping[str, list[str]]
+) -> tuple[list[Group], list[Group]]:
+    """(the settings to show, the settings left out)."""
     faithful = [group for group in groups if not departures[group.key]]
     shown = faithful or groups
-    hidden = [group for group in groups if group not in shown]
-    if len(shown) == 1:
-        return [(column.label, shown[0])], hidden
-    told_apart = [
-        (f"{column.label} [{what}]", group)
-        for what, group in zip(differences(shown), shown, strict=True)
-    ]
-    return sorted(told_apart, key=lambda pair: pair[0]), hidden
+    return shown, [group for group in groups if group not in shown]
 
 
 def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:
@@ -198,15 +218,20 @@ def _entry(
     column: Column,
     label: str,
     metric: str,
-    group: Group | None,
+    groups: Sequence[Group],
     faithful: bool,
 ) -> Entry:
     measure = definition.measure(metric)
+    group = groups[0] if groups else None
     ours: Cell
     if definition.source == "catalog":
         ours = counted(dataset, metric)
     elif definition.source == "settings":
         ours = _setting(measure.setting, column, dataset, group)
+    elif len(groups) > 1:
+        ours = SideBySide(
+            settings=tuple((what, measure.cell(each)) for what, each in _told_apart(groups))
+        )
     else:
         ours = measure.cell(group)
     return Entry(
@@ -217,9 +242,9 @@ def _entry(
         definition.printed(dataset, column, metric),
         method=column.method_name,
         heading=column.label,
-        records=group.records if group else (),
+        records=tuple(record for each in groups for record in each.records),
         command=definition.command(dataset, column),
-        factor=measure.factor,
+        described=measure.shown,
         faithful=faithful,
         comparable=measure.comparable,
     )
@@ -303,7 +328,7 @@ def _tested(entries: list[Entry]) -> list[Entry]:
         ours, theirs = entry.ours, entry.printed
         sign = ""
         if ours.mean is not None and theirs is not None and theirs.mean is not None:
-            sign = mark(entry.metric, ours.mean, theirs.mean, theirs.std, p_value)
+            sign = mark(entry.shown, ours.mean, theirs.mean, theirs.std, p_value)
         marked.append(replace(entry, p_value=p_value, mark=sign))
     return marked
 

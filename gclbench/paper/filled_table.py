@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gclbench.paper.aggregate import Cell, Fact
+from gclbench.paper.metrics import Metric, find_metric
 from gclbench.paper.reference import PrintedValue
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
@@ -32,8 +33,7 @@ class Entry:
         mark: of `significance.mark`, or "".
         records: the runs behind the cell, whatever their status. command: what makes the cell, as
             typed, runs or not; "" where nothing can.
-        factor: what the number is shown times: 100 for a fraction in percent, 1 for what is shown
-            as it is.
+        described: the metric's unit and direction, where the catalogue does not have it.
         faithful: at the paper's settings, as far as they are known. comparable: the two numbers can
             be subtracted.
         rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next
@@ -51,10 +51,20 @@ class Entry:
     heading: str = ""
     records: tuple[Record, ...] = ()
     command: str = ""
-    factor: float = 100
+    described: Metric | None = None
     faithful: bool = True
     comparable: bool = True
     rank: int | None = None
+
+    @property
+    def shown(self) -> Metric:
+        """The metric's unit and direction."""
+        return self.described or find_metric(self.metric)
+
+    @property
+    def factor(self) -> float:
+        """What the number is multiplied by before it is shown."""
+        return self.shown.factor
 
     @property
     def difference(self) -> float | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.columns import Column, Condition
+from gclbench.paper.metrics import Metric, find_metric
 from gclbench.records import Record
 
 GIB = 1 << 30
@@ -20,21 +23,46 @@ class Measure:
     Attributes:
         metric: its name, and that of the record's metric where `value` is None. value: reads the
             number of a run that is ok; None for no value.
-        factor: shown times this. printed_as: what the printed values are filed under, when that is
-            not `metric`.
+        described: its unit and direction, for a metric that the catalogue does not have.
+        printed_as: what the printed values are filed under, when that is not `metric`.
         relative_to: label of the column of the same dataset that the number is divided by; "" for
             none.
         comparable: ours minus the printed number says something. setting: key of a run's settings
             (`method.lr`) that is shown in place of a result.
+        task, where: which runs it is read from, beyond what the table asks for; "" for the table's
+            task. base: the row's base method, in a table of bases × strategies. heading: of the
+            grid of such a table.
     """
 
     metric: str
     value: Reading | None = None
-    factor: float = 100
+    described: Metric | None = None
     printed_as: str = ""
     relative_to: str = ""
     setting: str = ""
     comparable: bool = True
+    task: str = ""
+    where: tuple[Condition, ...] = ()
+    base: Column | None = None
+    heading: str = ""
+
+    @property
+    def shown(self) -> Metric:
+        """Its unit and direction: the table's own description, else the catalogue's."""
+        return self.described or find_metric(self.metric)
+
+    @property
+    def runs(self) -> tuple[object, ...]:
+        """Equal for measures that are read from the same runs."""
+        return (self.task, self.where, self.base)
+
+    def matches(self, flat: Mapping[str, Any]) -> bool:
+        """Whether the number can be read from runs of these flattened settings."""
+        return (
+            self.task in ("", flat["task.name"])
+            and all(condition.holds(flat) for condition in self.where)
+            and (self.base is None or self.base.matches(flat))
+        )
 
     def read(self, record: Record) -> float | None:
         """The number of one run, None where it has none."""

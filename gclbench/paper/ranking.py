@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
-from gclbench.paper.aggregate import Cell
 from gclbench.paper.filled_table import Entry
-from gclbench.paper.significance import LEVEL, LOWER_IS_BETTER, holm
+from gclbench.paper.significance import LEVEL, holm
 
 ROUNDING = 1e-12
 """Differences that vary by less are the same in every seed."""
@@ -57,8 +56,8 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     seeds tell less: what cannot be told from the leader may be worse than a third); nor has a row,
     from the first cell on, whose best mean cannot be tested against any other.
 
-    Cells that are not at the paper's settings take no part, nor do columns of which a dataset has a
-    whole sweep of settings.
+    Cells that are not at the paper's settings take no part. Neither do columns of which a dataset
+    has a whole sweep of settings, nor metrics of which no direction is better.
     """
     settings = Counter(
         (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values
@@ -67,7 +66,8 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     rows: dict[tuple[str, str], list[int]] = {}
     for place, entry in enumerate(entries):
         key = (entry.dataset, entry.metric, entry.heading)
-        if entry.ours.values and entry.faithful and key not in crowded:
+        directed = entry.shown.better != "neither"
+        if entry.ours.values and entry.faithful and directed and key not in crowded:
             rows.setdefault((entry.dataset, entry.metric), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
     tested = holm(
@@ -76,17 +76,17 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
     beats = {_in_order(entries, pair) for pair, value in p_values.items() if value < LEVEL}
     ranks: dict[int, int] = {}
-    for (_, metric), places in rows.items():
-        ordered = sorted(places, key=lambda place: (_loss(metric, entries[place].ours), place))
+    for places in rows.values():
+        ordered = sorted(places, key=lambda place: (_loss(entries[place]), place))
         ranks.update(_ranks(ordered, p_values, beats))
     return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(
         p_values
     )
 
 
-def _loss(metric: str, cell: Cell) -> float:
-    mean = cell.mean or 0.0
-    return mean if metric in LOWER_IS_BETTER else -mean
+def _loss(entry: Entry) -> float:
+    mean = entry.ours.mean or 0.0
+    return mean if entry.shown.lower_is_better else -mean
 
 
 def _in_order(entries: Sequence[Entry], pair: tuple[int, int]) -> tuple[int, int]:
@@ -94,7 +94,7 @@ def _in_order(entries: Sequence[Entry], pair: tuple[int, int]) -> tuple[int, int
     be all that the means are over."""
     one, other = (entries[place].ours.values for place in pair)
     gap = math.fsum(one[seed] - other[seed] for seed in set(one) & set(other))
-    return pair if (gap > 0) != (entries[pair[0]].metric in LOWER_IS_BETTER) else pair[::-1]
+    return pair if (gap > 0) != entries[pair[0]].shown.lower_is_better else pair[::-1]
 
 
 def _ranks(

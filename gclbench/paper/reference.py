@@ -1,36 +1,26 @@
-"""The numbers the papers print, under this project's names (`reference.csv`, one row per printed
-cell)."""
+"""The numbers that papers print, under this project's names.
+
+`reference.csv` holds those of the papers here, a row per printed cell. Each paper says how its
+names are to be read (`publication.Paper`).
+"""
 
 from __future__ import annotations
 
 import csv
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from gclbench.paper.discovery import papers
+from gclbench.paper.metrics import find_metric
+from gclbench.paper.publication import Paper
+
 CSV = Path(__file__).with_name("reference.csv")
 
-PAPERS = {"000": "dmat", "001": "mmix_iclr", "002": "mmix", "003": "nml"}
-"""Keys of the CSV to ours: DMAT-i, M-Mix (ICLR submission), M-Mix (KDD 2022), NML-GCL (IJCAI
-2025)."""
-
-OWN_PAPERS = {
-    "dmt": ("dmat",),
-    "dmat": ("dmat",),
-    "dmat_i": ("dmat",),
-    "mmix_mo": ("mmix", "mmix_iclr"),
-    "mmix_mp": ("mmix", "mmix_iclr"),
-    "mmix_grace": ("mmix", "mmix_iclr"),
-    "nml_gcl": ("nml",),
-}
-"""The papers that introduce a method, preferred over those that quote it."""
-
-CITATION_GRAPHS = ("cora", "citeseer", "pubmed")
-
-TASKS = {
+TASK_WORDS = {
     "node clustering": "clustering",
     "node classification": "classification",
     "node classification (ablation)": "classification_ablation",
@@ -39,56 +29,7 @@ TASKS = {
     "graph classification (ablation)": "graph_classification_ablation",
     "graph edit distance similarity": "similarity",
 }
-
-DATASETS = {
-    "photo": "amazon_photo",
-    "computers": "amazon_computers",
-    "imdb_bin": "imdb_binary",
-    "imdb_mul": "imdb_multi",
-}
-
-# Printed name -> (our name, variant). A variant tells apart several printed rows of one method.
-METHODS = {
-    "DMT (embedding from labelled 10%)": ("dmt", ""),
-    "DMAT (embedding from labelled 10%)": ("dmat", ""),
-    "DMAT-i (embedding from labelled 10% nodes, labels unused)": ("dmat_i", "train_on=labelled"),
-    "DMAT-i (embedding from all data, unlabelled)": ("dmat_i", "train_on=all"),
-    "MVGRL+mo-mix": ("mmix_mo", ""),
-    "MVGRL+mp-mix": ("mmix_mp", ""),
-    "MVGRL+mp-mix w/o div": ("mmix_mp_without_diversity", ""),
-    "GRACE+": ("grace_plus", ""),
-    "GRACE+mp-mix": ("mmix_grace", ""),
-    "NML-GCL w/o M (m_ij = 1/N)": ("nml_gcl_without_metric", ""),
-    "NML-GCL repl. cosine sim.": ("nml_gcl_cosine", ""),
-}
-VARIANT = re.compile(r"^(?P<name>DGI|GraphCL|GRACE|MVGRL)†? \((?P<variant>.+)\)$")
-
-# How many runs a printed spread is over. Where 000 does not say (its Tables 2 and 3) METHODS.md
-# decides on ten.
-RUNS = {
-    ("dmat", "1"): 10,
-    ("dmat", "2"): 10,
-    ("dmat", "3"): 10,
-    ("mmix", "3"): 5,
-    ("mmix_iclr", "2"): 5,
-    ("nml", "1"): 10,
-}
-ASSUMED_RUNS = {("dmat", "2"), ("dmat", "3")}
-
-# Printed hyper-parameter (000 Table 8) -> the key of a run's settings that holds it.
-SETTINGS = {
-    "n_epochs": "method.epochs",
-    "learning_rate": "method.lr",
-    "architecture": "method.architecture",
-    "tau": "method.tau",
-    "mask_fraction": "method.mask_fraction",
-    "view_num": "method.views",
-    "weight_decay": "method.weight_decay",
-    "batch_size": "method.batch_size",
-    "alpha": "filter.alpha",
-    "r_max": "filter.r_max",
-    "rrz": "filter.rrz",
-}
+"""What tasks are called in `reference.csv`, whatever the paper."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +37,7 @@ class PrintedValue:
     """One cell of a paper's table.
 
     Attributes:
-        paper, table: our key of the paper and the table's number as printed.
+        paper, table: name of the paper, and the table's number as printed.
         task, dataset, method, metric: this project's names. variant: which of several printed rows
             of the method.
         protocol: the split of a classification value; None for other tasks.
@@ -104,8 +45,8 @@ class PrintedValue:
             where nothing is printed or legible.
         scale: how it is printed: `percent`, `fraction`, `seconds` or `none` (a number without unit,
             or no number).
-        runs: number of runs behind the spread, None where unknown. note: remarks of TABLES.md.
-        doubtful: TABLES.md doubts the cell. text: the mean as printed.
+        runs: number of runs behind the spread, None where unknown. note: a remark on the cell.
+        doubtful: the note doubts the cell. text: the mean as printed.
     """
 
     paper: str
@@ -151,30 +92,44 @@ class PrintedValue:
 
         `–` is printed as missing, `?` is not legible in the text we have.
         """
+        star, doubt = "*" * self.note.startswith("asterisk"), " (?)" * self.doubtful
         if self.scale == "none" and self.text and self.std is None:
-            return f"{'*' * self.note.startswith('asterisk')}{self.text}{' (?)' * self.doubtful}"
+            return f"{star}{self.text}{doubt}"
         if self.mean is None:
-            return (
-                "OOM"
-                if self.note.startswith("out of memory")
-                else "–"
-                if self.note.startswith("printed as missing")
-                else "?"
-            )
+            missing = "–" if self.note.startswith("printed as missing") else "?"
+            return "OOM" if self.note.startswith("out of memory") else missing
         digits = len(self.text.partition(".")[2])
         factor = 1.0
         if self.scale in ("percent", "fraction"):
             factor = 100.0
             digits = max(digits - 2, 0) if self.scale == "fraction" else digits
         spread = "" if self.std is None else f" ± {factor * self.std:.{digits}f}"
-        return f"{'*' * self.note.startswith('asterisk')}{factor * self.mean:.{digits}f}{spread}{' (?)' * self.doubtful}"
+        return f"{star}{factor * self.mean:.{digits}f}{spread}{doubt}"
 
 
 @functools.cache
 def printed_values() -> tuple[PrintedValue, ...]:
-    """Every row of `reference.csv`, in its order."""
-    with CSV.open(encoding="utf-8", newline="") as file:
-        return tuple(_value(row) for row in csv.DictReader(file))
+    """Every printed value, by paper; in the order of its file."""
+    return tuple(_value(row, paper) for paper in papers().values() for row in rows_of(paper))
+
+
+def rows_of(paper: Paper) -> Iterator[Mapping[str, str]]:
+    """The rows of a paper's printed values, as they are filed."""
+    if paper.values is not None and not isinstance(paper.values, Path):
+        yield from paper.values
+        return
+    own = paper.values is not None
+    yield from (
+        row
+        for row in _rows(paper.values or CSV)
+        if own or row["paper"] == (paper.key or paper.name)
+    )
+
+
+@functools.cache
+def _rows(path: Path) -> tuple[dict[str, str], ...]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
 
 
 def printed(
@@ -209,33 +164,37 @@ def printed(
     return sorted(found, key=lambda value: preference(value, method))
 
 
-def preference(value: PrintedValue, method: str) -> tuple[int, bool, bool, bool, int]:
-    """Sorts printed values for runs of a method: own paper, legible, not doubted, plain or
-    reproduced before quoted, later papers."""
-    own = OWN_PAPERS.get(method, ())
-    place = own.index(value.paper) if value.paper in own else len(own)
+def preference(value: PrintedValue, method: str) -> tuple[int, bool, bool, bool, bool, int]:
+    """Sorts printed values for runs of a method.
+
+    First those of papers that introduce the method (the version that repeats another one second),
+    then the legible, the ones not doubted, those plain or reproduced before those quoted.
+    """
+    known = papers()
+    paper = known[value.paper]
+    again = bool(paper.repeats)
     return (
-        place,
+        int(again) if method in paper.introduces else 2,
         value.mean is None,
         value.doubtful,
         value.variant == "as published",
-        -[*PAPERS.values()].index(value.paper),
+        again,
+        -[*known].index(value.paper),
     )
 
 
 @functools.cache
-def printed_settings(dataset: str) -> Mapping[str, Any]:
-    """The hyper-parameters of DMT, DMAT and DMAT-i (000 Table 8) as `{"method.epochs": 300, …}`;
-    empty for other datasets."""
+def printed_settings(paper: str, dataset: str) -> Mapping[str, Any]:
+    """The hyper-parameters that a paper prints for a dataset as `{"method.epochs": 300, …}`; empty
+    where it prints none."""
+    page = papers()[paper]
     settings: dict[str, Any] = {}
     for value in printed_values():
-        if (value.paper, value.table, value.dataset) == ("dmat", "8", dataset):
-            widths = (
-                [int(width) for width in value.text.split("-")]
-                if value.metric == "architecture"
-                else value.mean
+        if (value.paper, value.table, value.dataset) == (paper, page.settings_table, dataset):
+            widths = value.metric == "architecture"
+            settings[page.settings[value.metric]] = (
+                [int(width) for width in value.text.split("-")] if widths else value.mean
             )
-            settings[SETTINGS[value.metric]] = widths
     return settings
 
 
@@ -247,27 +206,33 @@ def _by_name() -> dict[tuple[str, str, str, str], list[PrintedValue]]:
     return found
 
 
-def _value(row: dict[str, str]) -> PrintedValue:
-    paper, task = PAPERS[row["paper"]], TASKS.get(row["task"], slug(row["task"]))
-    dataset, variant = _dataset(paper, row["dataset"])
-    method, method_variant = _method(row["method"])
-    scale = _scale(row, task)
+def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
+    words = {**TASK_WORDS, **paper.tasks}
+    task = words.get(row["task"], slug(row["task"]))
+    base, _, size = row["dataset"].partition(" n=")
+    dataset = paper.datasets.get(slug(base), slug(base))
+    method, variant = _method(row["method"], paper)
+    names = paper.metrics.get(row["metric"], {})
+    metric = names.get(dataset) or names.get("") or slug(row["metric"])
+    note = row.get("note", "")
+    scale = _scale(metric, note)
     factor = 0.01 if scale == "percent" else 1.0
+    split = paper.protocols.get(dataset, paper.protocol)
     return PrintedValue(
-        paper=paper,
+        paper=paper.name,
         table=row["table"],
         task=task,
         dataset=dataset,
         method=method,
-        variant=method_variant or variant,
-        metric=_metric(row["metric"], dataset),
-        protocol=_protocol(paper, task, dataset),
+        variant=variant or (f"n={size}" if size else ""),
+        metric=metric,
+        protocol=split if task.startswith("classification") else None,
         mean=_number(row["mean"], factor),
-        std=_number(row["std"], factor),
+        std=_number(row.get("std", ""), factor),
         scale=scale,
-        runs=RUNS.get((paper, row["table"])),
-        note=row["note"],
-        doubtful="doubtful" in row["note"],
+        runs=paper.runs.get(row["table"]),
+        note=note,
+        doubtful="doubtful" in note,
         text=row["mean"],
     )
 
@@ -278,43 +243,22 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _dataset(paper: str, name: str) -> tuple[str, str]:
-    base, _, variant = name.partition(" n=")
-    canonical = DATASETS.get(slug(base), slug(base))
-    if canonical == "dblp" and paper != "dmat":
-        # Two graphs are called DBLP: the authors' graph of SDCN in 000, the citation graph
-        # elsewhere (METHODS 1.4).
-        canonical = "dblp_citation"
-    return canonical, f"n={variant}" if variant else ""
+def _method(name: str, paper: Paper) -> tuple[str, str]:
+    if name in paper.methods:
+        return paper.methods[name]
+    base, opened, variant = name.partition(" (")
+    plain = base.rstrip("†")
+    if opened and variant.endswith(")") and plain in paper.variants:
+        return slug(plain), variant[:-1]
+    return slug(name), ""
 
 
-def _method(name: str) -> tuple[str, str]:
-    if name in METHODS:
-        return METHODS[name]
-    match = VARIANT.match(name)
-    return (slug(match["name"]), match["variant"]) if match else (slug(name), "")
-
-
-def _metric(name: str, dataset: str) -> str:
-    if name == "accuracy / micro-F1 (PPI)":
-        return "micro_f1" if dataset == "ppi" else "accuracy"
-    return slug(name)
-
-
-def _protocol(paper: str, task: str, dataset: str) -> str | None:
-    if not task.startswith("classification"):
-        return None
-    if dataset == "ppi":
-        return "public"
-    return "public" if paper != "dmat" and dataset in CITATION_GRAPHS else "random_10_10_80"
-
-
-def _scale(row: dict[str, str], task: str) -> str:
-    if row["metric"] == "seconds":
-        return "seconds"
-    if "not a percentage" in row["note"] or task in ("hyper_parameter", "dataset_statistics"):
-        return "none"
-    return "fraction" if "printed as a fraction" in row["note"] else "percent"
+def _scale(metric: str, note: str) -> str:
+    """How a number is printed. Only what the catalogue knows to be a fraction is percent."""
+    shown = find_metric(metric)
+    if not shown.is_fraction or "not a percentage" in note:
+        return "seconds" if shown.shown_as == "seconds" else "none"
+    return "fraction" if "printed as a fraction" in note else "percent"
 
 
 def _number(text: str, factor: float) -> float | None:

@@ -15,41 +15,9 @@ from rich.text import Text
 
 from gclbench.paper.aggregate import Cell, Group, differences, group_records
 from gclbench.paper.comparison import printed_beside, printed_elsewhere
+from gclbench.paper.metrics import OF_TASK, find_metric
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
-
-METRICS = {
-    "clustering": (
-        "acc",
-        "nmi",
-        "ari",
-        "macro_f1",
-        "fmi",
-        "modularity",
-        "conductance",
-        "conductance_pooled",
-    ),
-    "classification": ("accuracy", "micro_f1", "macro_f1"),
-    "link_prediction": ("auc", "ap"),
-    "contrast": (
-        "same_class_share",
-        "false_negative_recall",
-        "false_negative_precision",
-        "weight_auc",
-        "mix_self",
-        "mix_same_class",
-        "mix_entropy",
-        "hardness_mean",
-        "tau0_q1",
-        "tau0_median",
-        "tau0_q3",
-    ),
-}
-"""What is shown of a task; of other tasks, all. What a task reports beyond these is in the
-records."""
-
-NO_FRACTIONS = ("mix_entropy", "tau0_q1", "tau0_median", "tau0_q3")
-"""Shown as they are, everything else in percent."""
 
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
@@ -74,7 +42,7 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Texts under `HEADINGS`; the difference is in points, or in the number's own unit where
         that is no fraction."""
-        factor = 1 if self.metric in NO_FRACTIONS else 100
+        factor = find_metric(self.metric).factor
         texts = (self.dataset, self.method, self.task, self.metric, self.ours.show(factor))
         if self.printed is None:
             return (*texts, "", "", "")
@@ -144,7 +112,7 @@ class ClosingTable:
         """What the numbers are, and the notes."""
         if not self.rows:
             return self.notes
-        plain = sorted({row.metric for row in self.rows} & {*NO_FRACTIONS})
+        plain = sorted({row.metric for row in self.rows if not find_metric(row.metric).is_fraction})
         units = "in percent, mean ± standard deviation over n seeds" + (
             f"; {', '.join(plain)}: no percentages" if plain else ""
         )
@@ -166,7 +134,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
         recorded = group.metrics()
         departures: list[str] = []
         values: list[PrintedValue | None] = []
-        for metric in METRICS.get(task, recorded) if recorded else ():
+        for metric in OF_TASK.get(task, recorded) if recorded else ():
             if metric in recorded:
                 value, departs = printed_beside(group.settings, metric)
                 departures = departs or departures

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-LOWER_IS_BETTER = frozenset({"conductance", "conductance_pooled", "seconds"})
+from gclbench.paper.metrics import Metric
 
 LEVEL = 0.05
 POINT = 0.01
-"""One percentage point: the least tolerance of WITHIN."""
+"""One percentage point: the least tolerance of WITHIN, for metrics that are fractions."""
 
 WITHIN, BETTER, WORSE = "✓", "▲", "▼"
 
@@ -62,24 +62,32 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def mark(
-    metric: str, mean: float, printed_mean: float, printed_std: float | None, p_value: float | None
+    metric: Metric,
+    mean: float,
+    printed_mean: float,
+    printed_std: float | None,
+    p_value: float | None,
 ) -> str:
     """▲ significantly better; ✓ better, or worse by at most the printed std or one point; ▼
     significantly worse and beyond that.
 
     Args:
-        metric: name, for its direction. mean, printed_mean, printed_std: fractions. p_value:
+        metric: for its unit and direction. mean, printed_mean, printed_std: as recorded. p_value:
             adjusted, None without a test.
 
     Returns:
-        "" for a mean that is worse beyond the tolerance without being significantly so.
+        "" for a mean that is worse beyond the tolerance without being significantly so, and for a
+            metric of which no direction is better.
     """
-    gain = printed_mean - mean if metric in LOWER_IS_BETTER else mean - printed_mean
+    if metric.better == "neither":
+        return ""
+    gain = printed_mean - mean if metric.lower_is_better else mean - printed_mean
+    tolerance = max(printed_std or 0.0, POINT if metric.is_fraction else 0.0)
     significant = p_value is not None and p_value < LEVEL
     if significant and gain > 0:
         return BETTER
     # The printed numbers are decimals: a difference of exactly one point must not fail by the last
     # bit.
-    if gain >= -max(printed_std or 0.0, POINT) - 1e-12:
+    if gain >= -tolerance - 1e-12:
         return WITHIN
     return WORSE if significant else ""

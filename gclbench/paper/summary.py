@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.significance import BETTER, WITHIN
 from gclbench.paper.table_definition import Definition
 
-AGAIN = "mmix_iclr"
-"""Prints what `mmix` prints again: counted for itself, not in the total."""
-
 
 @dataclass(frozen=True)
-class Counts:
+class Tally:
     """Cells that have a printed number, by what became of them.
 
     Attributes:
@@ -39,13 +37,13 @@ class Counts:
     def __iter__(self) -> Iterator[int]:
         return iter([getattr(self, field.name) for field in fields(self)])
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(one + another for one, another in zip(self, other, strict=True)))
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(one + another for one, another in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of several tables.
+    """Tally of several tables.
 
     Attributes:
         total: of all, each printed number once. papers: per paper. methods: per method of ours,
@@ -54,17 +52,17 @@ class Summary:
             (the same as printed, not the same).
     """
 
-    total: Counts
-    papers: Mapping[str, Counts]
-    methods: Mapping[str, Counts]
+    total: Tally
+    papers: Mapping[str, Tally]
+    methods: Mapping[str, Tally]
     facts: tuple[int, int]
 
 
 def summary(comparisons: Iterable[Comparison]) -> Summary:
     """Counts over filled tables; cells without a legible printed number are left out."""
-    total = Counts()
-    papers: dict[str, Counts] = {}
-    methods: dict[str, Counts] = {}
+    total = Tally()
+    by_paper: dict[str, Tally] = {}
+    methods: dict[str, Tally] = {}
     same = different = 0
     for comparison in comparisons:
         definition = comparison.definition
@@ -79,12 +77,23 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
                 continue
             if entry.printed.variant.startswith("per "):
                 continue  # a ratio of two printed numbers, which are counted themselves
-            one = Counts(**{kind(entry, definition): 1})
-            papers[definition.paper] = papers.get(definition.paper, Counts()) + one
-            if definition.paper != AGAIN:
+            one = Tally(**{kind(entry, definition): 1})
+            by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
+            if not papers()[definition.paper].repeats:
                 total += one
-                methods[entry.method] = methods.get(entry.method, Counts()) + one
-    return Summary(total, papers, dict(sorted(methods.items())), (same, different))
+                methods[entry.method] = methods.get(entry.method, Tally()) + one
+    return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
+
+
+def versions() -> dict[str, str]:
+    """Papers that print another one's numbers again: counted for themselves, not in the total."""
+    return {paper.name: paper.repeats for paper in papers().values() if paper.repeats}
+
+
+def _of_facts() -> list[str]:
+    """Tables whose cells are no results of runs."""
+    tables = (table for paper in papers().values() for table in paper.tables)
+    return [table.id for table in tables if table.source != "runs"]
 
 
 def kind(entry: Entry, definition: Definition) -> str:
@@ -110,20 +119,27 @@ def markdown(found: Summary) -> str:
         "",
         *_grid("paper", found.papers, found.total),
         "",
-        f"{AGAIN} is the other version of mmix: its cells are not in the total, nor below.",
-        "",
+        *(
+            line
+            for name, other in versions().items()
+            for line in (
+                f"{name} is the other version of {other}: its cells are not in the total, nor"
+                " below.",
+                "",
+            )
+        ),
         *_grid("method", found.methods, found.total),
         "",
         (
-            f"Settings and counts of datasets (dmat/7, dmat/8, mmix/1): {found.facts[0]} as"
+            f"Settings and counts of datasets ({', '.join(_of_facts())}): {found.facts[0]} as"
             f" printed, {found.facts[1]} not; the tables say why."
         ),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _grid(heading: str, rows: Mapping[str, Counts], total: Counts) -> list[str]:
-    names = [field.name.replace("_", " ") for field in fields(Counts)]
+def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
+    names = [field.name.replace("_", " ") for field in fields(Tally)]
     lines = [
         f"| {heading} | cells | {' | '.join(names)} |",
         "| --- |" + " ---: |" * (len(names) + 1),

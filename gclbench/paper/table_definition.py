@@ -10,8 +10,9 @@ from typing import Any
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
+from gclbench.paper.discovery import papers
 from gclbench.paper.measure import Measure
-from gclbench.paper.reference import ASSUMED_RUNS, PrintedValue, printed
+from gclbench.paper.reference import PrintedValue, printed
 from gclbench.records import flatten
 
 
@@ -25,8 +26,7 @@ class Definition:
         protocols: dataset to the split its records must have, where that is not the same for all.
         printed_task: what the printed values are filed under, when that is not `task`.
         datasets, metrics, columns: in printed order. remarks: sentences under the table.
-        measures: how a row is read and shown, where it is not a metric that is a fraction, shown in
-            percent.
+        measures: how a row is read and shown, where it is not simply the metric of that name.
         source: `runs`; `settings` for what runs were made with; `catalog` for counts of datasets,
             which need no run (and `task` is "").
         compared: whether ours and the printed number can be held against each other by a test, and
@@ -50,13 +50,31 @@ class Definition:
 
     @property
     def id(self) -> str:
-        """`dmat/1`."""
-        return f"{self.paper}/{self.number}"
+        """`dmat/1`; the paper alone where there is no number."""
+        return f"{self.paper}/{self.number}" if self.number else self.paper
+
+    @property
+    def crossed(self) -> bool:
+        """Whether its rows are base methods, a grid per measure."""
+        return any(measure.base is not None for measure in self.measures.values())
+
+    @property
+    def tasks(self) -> set[str]:
+        """The tasks that its numbers are read from."""
+        return {self.measure(metric).task or self.task for metric in self.metrics}
+
+    def same_runs(self) -> list[list[str]]:
+        """The metrics, those together that are read from the same runs."""
+        found: dict[object, list[str]] = {}
+        for metric in self.metrics:
+            found.setdefault(self.measure(metric).runs, []).append(metric)
+        return list(found.values())
 
     @property
     def runs_assumed(self) -> bool:
         """The paper does not say over how many runs its spreads are, and ten are assumed."""
-        return (self.paper, self.number) in ASSUMED_RUNS
+        page = papers().get(self.paper)
+        return page is not None and self.number in page.runs_assumed
 
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""
@@ -71,7 +89,7 @@ class Definition:
         protocol = self.protocols.get(str(flat["dataset.name"]))
         if protocol is not None and flat.get("task.protocol") != protocol:
             return False
-        return flat["task.name"] == self.task and all(
+        return flat["task.name"] in self.tasks and all(
             condition.holds(flat) for condition in self.where
         )
 

@@ -17,12 +17,12 @@ def test_mean_and_sample_deviation(record) -> None:
     assert cell.mean == pytest.approx(0.6) and cell.std == pytest.approx(
         np.std([0.5, 0.7, 0.6], ddof=1)
     )
-    assert cell.show() == "60.00 ± 10.00 (3)"
+    assert cell.show(100) == "60.00 ± 10.00 (3)"
 
 
 def test_one_run_has_no_deviation(record) -> None:
     (group,) = group_records([record(metrics={"acc": 0.5})])
-    assert group.cell("acc").std is None and group.cell("acc").show() == "50.00 (1)"
+    assert group.cell("acc").std is None and group.cell("acc").show(100) == "50.00 (1)"
 
 
 def test_failures_are_counted_not_averaged(record) -> None:
@@ -41,7 +41,7 @@ def test_failures_are_counted_not_averaged(record) -> None:
     assert cell.mean == pytest.approx(0.55) and cell.n == 2
     assert cell.absent == {"diverged": (6,), "oom": (5, 7), "not finite": (2, 3), "no value": (4,)}
     assert cell.statuses == {"diverged": 1, "oom": 2, "not finite": 2, "no value": 1}
-    assert cell.show() == "55.00 ± 7.07 (2; diverged ×1, OOM ×2, not finite ×2, no value ×1)"
+    assert cell.show(100) == "55.00 ± 7.07 (2; diverged ×1, OOM ×2, not finite ×2, no value ×1)"
 
 
 def test_no_run_at_all() -> None:

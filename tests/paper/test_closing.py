@@ -74,7 +74,7 @@ def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
         record(task="link_prediction", status="oom", reason="out of memory"),
     ]
     table = closing_table(runs)
-    assert table.rows[0].ours.show() == "70.00 (1; diverged ×2)"
+    assert table.rows[0].ours.show(100) == "70.00 (1; diverged ×2)"
     assert table.troubles == (
         "diverged ×2: dmat_i · cora · clustering · seeds 1, 2: the loss is nan",
         "oom ×1: dmat_i · cora · link_prediction · seed 0: out of memory",

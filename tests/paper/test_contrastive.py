@@ -1,4 +1,4 @@
-"""The tables of papers 002 and 003, and the matrix of base methods and strategies."""
+"""The tables of M-Mix and NML-GCL, and the matrix of base methods and strategies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gclbench.component.registry import METHODS
 from gclbench.config.validation import load
 from gclbench.paper import matrix
 from gclbench.paper.comparison import compare
-from gclbench.paper.papers.contrastive_columns import NML_DATASETS
+from gclbench.paper.contrastive_columns import NML_DATASETS
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of, find_table
 from gclbench.records import Record, Store, flatten
@@ -146,7 +146,7 @@ def test_mixtures_are_compared_after_trainings_of_one_length(
 
 
 def test_protocols_are_never_mixed(record) -> None:
-    """003 prints public splits for the citation graphs and 10/10/80 for the others; runs of the
+    """NML-GCL's paper prints public splits for the citation graphs and 10/10/80 for the others; runs of the
     other split are in neither cell."""
     runs = [
         record(
@@ -239,37 +239,38 @@ def matrix_runs(record) -> list[object]:
     ]
 
 
+def crossed(runs, *datasets: str):
+    return compare(matrix.table(datasets or ("cora",)), Collection(tuple(runs)))
+
+
 def test_matrix(record) -> None:
     runs = matrix_runs(record)
-    found, used = matrix.fields(Collection(tuple(runs)), ["cora"])
+    filled = crossed(runs)
     shown = {
-        (item.measure.metric, item.base, item.strategy, item.measure.factor): item.show()
-        for item in found
-        if item.measure.metric in ("accuracy", "nmi")
+        (*entry.metric.split("/"), entry.column): entry.show_ours() for entry in filled.entries
     }
-    assert shown["accuracy", "grace", "uniform", 100] == "80.50 ± 0.71 (2)"
+    assert shown["accuracy", "grace", "uniform"] == "80.50 ± 0.71 (2)"
     # Not at the base method's own settings: not beside those that are; alone, it is shown.
     assert (
-        shown["accuracy", "grace", "nml", 100]
+        shown["accuracy", "grace", "nml"]
         == "80.00 (1) [negatives.alpha=0.1]; 60.00 (1) [negatives.alpha=0.7]"
     )
-    assert shown["accuracy", "gca", "nml", 100] == "30.00 (1)"
-    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform", 100] == "80.00 (1)"
-    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix", 100] == "not run", (
+    assert shown["accuracy", "gca", "nml"] == "30.00 (1)†"
+    assert (
+        "cora: gca with nml (classification) was not run at the shipped settings: method.epochs=3"
+        " (shipped: 200)."
+    ) in filled.notes
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform"] == "80.00 (1)"
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix"] == "not run", (
         "not trained for the row's number of steps"
     )
-    assert shown["accuracy", "bgrl", "nml", 100] == "unsupported ×1"
-    assert shown["accuracy", "gca", "uniform", 100] == "not run"
-    assert shown["nmi", "grace", "uniform", 100] == "50.00 (1)"
-    other = {
-        (item.measure.name.split()[0], item.base, item.strategy): item.show()
-        for item in found
-        if item.measure.value is not None
-    }
-    assert other["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
-    assert other["peak", "grace", "uniform"] == "3.00 ± 0.00 (2)"
-    assert other["peak", "bgrl", "nml"] == "unsupported ×1"
-    assert len(used) == len(runs) - 3, (
+    assert shown["accuracy", "bgrl", "nml"] == "unsupported ×1"
+    assert shown["accuracy", "gca", "uniform"] == "not run"
+    assert shown["nmi", "grace", "uniform"] == "50.00 (1)"
+    assert shown["seconds", "grace", "uniform"] == "10.50 ± 0.71 (2)"
+    assert shown["memory", "grace", "uniform"] == "3.00 ± 0.00 (2)"
+    assert shown["memory", "bgrl", "nml"] == "unsupported ×1"
+    assert len(filled.records) == len(runs) - 3, (
         "all but the public split and the epochs that are not the base method's or the row's"
     )
 
@@ -278,7 +279,7 @@ def test_what_a_method_refused_is_not_asked_for_again(record) -> None:
     runs = [run for run in matrix_runs(record) if run.status == "unsupported"]
     (asked,) = [
         text
-        for text in matrix.commands(Collection(tuple(runs)), ["cora"], 10, all_cells=False)
+        for text in matrix.commands(crossed(runs), 10, all_cells=False)
         if "method=bgrl" in text
     ]
     names = (
@@ -300,17 +301,14 @@ def test_matrix_is_of_the_form_of_a_dataset_that_is_shipped(record) -> None:
         ]
 
     def of(*recorded: Record) -> tuple[list[str], bool]:
-        collection = Collection(recorded)
-        found, _ = matrix.fields(collection, ["coauthor_cs"])
+        filled = crossed(recorded, "coauthor_cs")
         shown = [
-            item.show()
-            for item in found
-            if (item.measure.metric, item.base, item.strategy) == ("accuracy", "grace", "nml")
+            entry.ours.show(entry.factor)
+            for entry in filled.entries
+            if (entry.metric, entry.column) == ("accuracy/grace", "nml")
         ]
         (asked,) = [
-            text
-            for text in matrix.commands(collection, ["coauthor_cs"], 1, all_cells=False)
-            if "method=grace" in text
+            text for text in matrix.commands(filled, 1, all_cells=False) if "method=grace" in text
         ]
         return shown, "nml" in asked
 
@@ -328,8 +326,18 @@ def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> 
         Store("runs").write(run)
     assert table.main(["matrix"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("# matrix: base method × strategy") and "### seconds of training" in text
+    assert (
+        text.startswith("# matrix: base method × strategy")
+        and "## cora: seconds of training" in text
+    )
     assert f"| base | {' | '.join(matrix.strategies())} |" in text
+    for kind, piece in (
+        ("html", "<caption>matrix, cora: seconds"),
+        ("latex", r"% tabular of matrix"),
+    ):
+        assert table.main(["matrix", "--format", kind]) == 0
+        written = capsys.readouterr().out
+        assert piece in written and "80.50" in written
     assert table.main(["matrix", "--format", "csv", "--dataset", "cora", "acm"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["dataset"] for row in rows} == {"cora", "acm"}

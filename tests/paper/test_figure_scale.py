@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from figure_records import run, together
 
+from gclbench.paper.drawing.panels import Series
 from gclbench.paper.figures import FIGURES, caption, content
-from gclbench.paper.figures.panels import Series
 from gclbench.paper.sources import Collection
 
 

@@ -303,7 +303,7 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
     for module in [
         name
         for name in sys.modules
-        if name.startswith(("matplotlib", "gclbench.paper.figures.output"))
+        if name.startswith(("matplotlib", "gclbench.paper.drawing.output"))
     ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr(figures, "output", raising=False)

@@ -200,11 +200,6 @@ def test_missing_runs(here, capsys) -> None:
             "gclbench table: --command and --missing are two questions",
         ),
         (table, ["dmat/1", "--seeds", "3"], "gclbench table: --seeds goes with --missing"),
-        (
-            table,
-            ["matrix", "--format", "latex"],
-            "gclbench table: table matrix is written as markdown or csv",
-        ),
         (table, ["matrix", "--only", "ours"], "gclbench table: table matrix is always whole"),
         (
             table,

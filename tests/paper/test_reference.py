@@ -127,7 +127,7 @@ def test_the_own_paper_comes_first() -> None:
 
 
 def test_doubtful_cells_are_those_of_the_transcription() -> None:
-    """TABLES.md, "Suspicious or damaged cells": two of 000, MVGRL's Cora value, op and wp rows
+    """TABLES.md, "Suspicious or damaged cells": two of dmat, MVGRL's Cora value, op and wp rows
     equal to the main table's, one AUC."""
     found = {
         (v.paper, v.table, v.dataset, v.method, v.metric) for v in printed_values() if v.doubtful
@@ -166,7 +166,7 @@ def test_no_two_rows_share_a_name() -> None:
 
 
 def test_printed_hyper_parameters() -> None:
-    settings = printed_settings("cora")
+    settings = printed_settings("dmat", "cora")
     assert settings["method.epochs"] == 300 and settings["method.lr"] == 1e-4
     assert settings["method.architecture"] == [256, 128] and settings["filter.r_max"] == 1e-6
-    assert len(settings) == 11 and not printed_settings("digits")
+    assert len(settings) == 11 and not printed_settings("dmat", "digits")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from gclbench.paper.metrics import find_metric
 from gclbench.paper.significance import BETTER, WITHIN, WORSE, holm, mark, welch
 
 
@@ -62,4 +63,4 @@ def test_holm_by_hand() -> None:
 def test_marks(
     metric: str, mean: float, std: float | None, p_value: float | None, expected: str
 ) -> None:
-    assert mark(metric, mean, 0.70, std, p_value) == expected
+    assert mark(find_metric(metric), mean, 0.70, std, p_value) == expected

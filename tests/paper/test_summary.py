@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gclbench.paper.comparison import compare
 from gclbench.paper.sources import Collection
-from gclbench.paper.summary import Counts, markdown, summary
+from gclbench.paper.summary import Tally, markdown, summary
 from gclbench.paper.tables import TABLES, find_table
 
 
@@ -13,7 +13,7 @@ def of(records, *names: str):
 def test_without_records_every_legible_number_is_missing() -> None:
     found = of([], "dmat/1")
     # DGI and ProGCL are printed as missing on three datasets, GCA on one.
-    assert found.total == Counts(missing=480 - 6 * 7) and found.papers == {"dmat": found.total}
+    assert found.total == Tally(missing=480 - 6 * 7) and found.papers == {"dmat": found.total}
 
 
 def test_what_became_of_printed_numbers(record) -> None:
@@ -34,13 +34,13 @@ def test_what_became_of_printed_numbers(record) -> None:
         record(method="kmeans", metrics={"acc": 0.01}),
     ]  # fmt: skip
     found = of(runs, "dmat/1")
-    assert found.methods["dmat_i"] == Counts(
+    assert found.methods["dmat_i"] == Tally(
         reproduced=1, above=1, below=2, not_comparable=1, missing=48 - 5
     )
-    assert found.methods["kmeans"] == Counts(below=1, missing=47), (
+    assert found.methods["kmeans"] == Tally(below=1, missing=47), (
         "one run is not testable, and not within"
     )
-    assert found.total == sum(found.methods.values(), Counts()) and found.total.cells == 438
+    assert found.total == sum(found.methods.values(), Tally()) and found.total.cells == 438
 
 
 def test_each_number_counts_once(record) -> None:
@@ -56,10 +56,10 @@ def test_each_number_counts_once(record) -> None:
 
 def test_facts_are_counted_for_themselves() -> None:
     found = of([], "dmat/7", "dmat/8", "mmix/1")
-    assert found.total == Counts() and found.facts == (32 - 5 + 88 + 12 - 4, 5 + 4)
+    assert found.total == Tally() and found.facts == (32 - 5 + 88 + 12 - 4, 5 + 4)
 
 
 def test_page() -> None:
     text = markdown(of([], *TABLES))
     assert "| dmat | 601 | 0 | 0 | 0 | 0 | 601 |" in text and "| **total** | 870 |" in text
-    assert text.count("\n| --- |") == 2 and "123 as printed, 9 not" in text
+    assert text.count("\n| --- |") == 2 and "118 as printed, 14 not" in text

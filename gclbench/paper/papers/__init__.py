@@ -1,1 +1,1 @@
-"""One file per paper."""
+"""One file or folder per paper. Each defines `PAPER` and is found by `discovery.papers`."""

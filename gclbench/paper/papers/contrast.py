@@ -1,14 +1,26 @@
-"""Tables of ours on the strategies for negatives: whom their weights spare, and their mixtures
-after trainings of one length."""
+"""Tables of ours on contrastive methods, which no paper prints.
+
+The family on one split, whom the weights of a strategy spare, and mixtures after trainings of one
+length.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from gclbench.paper.columns import Column, is_
-from gclbench.paper.measure import Measure
-from gclbench.paper.papers.contrastive_columns import AUGCL, CITATION, NML, NML_ABLATIONS, PROGCL
-from gclbench.paper.papers.mmix import (
+from gclbench.paper.contrastive_columns import (
+    AUGCL,
+    BGRL,
+    CITATION,
+    GRACE,
+    MVGRL,
+    NML,
+    NML_ABLATIONS,
+    OTHERS,
+    PROGCL,
+)
+from gclbench.paper.papers.mmix.tables import (
     BINARY_MIX,
     FIXED_MIX,
     I_MIX,
@@ -19,6 +31,7 @@ from gclbench.paper.papers.mmix import (
     RANDOM_MIX,
     WITHOUT_DIVERSITY,
 )
+from gclbench.paper.publication import Paper
 from gclbench.paper.table_definition import Definition
 
 # Early stopping ends the mixtures' trainings after 300 to 1,800 steps, and the longer one is, the
@@ -46,6 +59,30 @@ SAME_LENGTH = (
     " (docs/choices.md)."
 )
 
+FAMILY = Definition(
+    paper="contrast",
+    number="10_10_80",
+    title=(
+        "node classification (10/10/80 splits) of the contrastive family; no paper prints these"
+    ),
+    task="classification",
+    datasets=(
+        *CITATION,
+        "amazon_photo",
+        "amazon_computers",
+        "coauthor_cs",
+        "coauthor_phy",
+        "wiki_cs",
+        "dblp_citation",
+    ),
+    metrics=("accuracy",),
+    columns=tuple(
+        Column(column.label, column.where)
+        for column in (GRACE, MVGRL, BGRL, PROGCL, NML, *NML_ABLATIONS, *OTHERS)
+    ),
+    where=(is_("task.protocol", "random_10_10_80"),),
+)
+
 MIXING = Definition(
     paper="contrast",
     number="mixing",
@@ -61,7 +98,8 @@ MIXING = Definition(
     remarks=(SAME_LENGTH,),
 )
 
-STRATEGY_TABLES = (
+TABLES = (
+    FAMILY,
     Definition(
         paper="contrast",
         number="weights",
@@ -113,7 +151,6 @@ STRATEGY_TABLES = (
         metrics=("mix_self", "mix_same_class", "mix_entropy"),
         columns=MIXTURES[1:],
         where=(),
-        measures={"mix_entropy": Measure("mix_entropy", factor=1)},
         compared=False,
         remarks=(
             SAME_LENGTH,
@@ -123,4 +160,11 @@ STRATEGY_TABLES = (
             ),
         ),
     ),
+)
+
+PAPER = Paper(
+    name="contrast",
+    title="contrastive methods and strategies for negatives; no paper prints these",
+    ours=True,
+    tables=TABLES,
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 from gclbench.paper.render.csv_lines import as_csv
 from gclbench.paper.render.html_fragment import html
 from gclbench.paper.render.latex_document import latex
+from gclbench.paper.render.layout import grids
 from gclbench.paper.render.legend import footer
 from gclbench.paper.render.markdown_page import markdown
 from gclbench.paper.render.terminal_grid import terminal
 
-__all__ = ["as_csv", "footer", "html", "latex", "markdown", "terminal"]
+__all__ = ["as_csv", "footer", "grids", "html", "latex", "markdown", "terminal"]

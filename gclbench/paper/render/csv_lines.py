@@ -53,6 +53,18 @@ OF_OURS = (
     "p_holm",
     "mark",
 )
+CROSSED = (
+    "dataset",
+    "measure",
+    "base",
+    "negatives",
+    "setting",
+    "mean",
+    "std",
+    "n",
+    "without_value",
+)
+"""Of a table of bases × strategies: a line per recorded setting, to six digits."""
 
 
 def as_csv(comparison: Comparison, only: str = "") -> str:
@@ -61,6 +73,8 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
     Args:
         only: `ours` or `paper`; "" for both.
     """
+    if comparison.definition.crossed:
+        return _crossed(comparison)
     left_out = OF_THE_PAPER if only == "ours" else OF_OURS if only == "paper" else ()
     fields = [name for name in FIELDS if name not in left_out]
     file = io.StringIO()
@@ -90,6 +104,20 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
             values |= {"paper_mean": _number(theirs.mean), "paper_std": _number(theirs.std)}
             values |= {"paper_runs": theirs.runs or "", "paper_note": theirs.note}
         writer.writerow(values)
+    return file.getvalue()
+
+
+def _crossed(comparison: Comparison) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CROSSED)
+    for entry in comparison.entries:
+        measure = comparison.definition.measure(entry.metric)
+        base = measure.base.label if measure.base is not None else ""
+        for what, cell in entry.ours.apart():
+            spread = ["" if value is None else f"{value:.6g}" for value in (cell.mean, cell.std)]
+            head = (entry.dataset, measure.heading, base, entry.column, what)
+            writer.writerow([*head, *spread, cell.n, cell.show_absent()])
     return file.getvalue()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gclbench.paper.filled_table import Comparison, Entry
+from gclbench.paper.filled_table import Block, Comparison, Entry
 
 NARROW_COLUMNS = 5
 """Up to so many columns, a table is one grid with a row per dataset and metric."""
@@ -38,8 +38,13 @@ class Grid:
 
 def grids(comparison: Comparison) -> list[Grid]:
     """One grid for a table of one column (a row per dataset), of few, and for one of one metric (a
-    row per column); else one per dataset, with a row per column."""
+    row per column); else one per dataset, with a row per column.
+
+    Of bases × strategies one per dataset and measure, with a row per base.
+    """
     blocks, metrics = comparison.blocks, comparison.metrics
+    if comparison.definition.crossed:
+        return [grid for block in blocks for grid in _crossed(comparison, block)]
     widest = max((len(block.columns) for block in blocks), default=0)
     alike = len({block.columns for block in blocks}) <= 1
     if widest == 1 and alike and len(metrics) > 1:
@@ -76,6 +81,20 @@ def grids(comparison: Comparison) -> list[Grid]:
             ),
         )
         for block in blocks
+    ]
+
+
+def _crossed(comparison: Comparison, block: Block) -> list[Grid]:
+    """A grid per measure, with a row per base method."""
+    rows: dict[str, list[Row]] = {}
+    for metric in comparison.metrics:
+        measure = comparison.definition.measure(metric)
+        if measure.base is not None:
+            cells = tuple(block.entries[metric, column] for column in block.columns)
+            rows.setdefault(measure.heading, []).append(Row((measure.base.label,), cells))
+    return [
+        Grid(f"{block.dataset}: {heading}", ("base",), block.columns, tuple(found))
+        for heading, found in rows.items()
     ]
 
 

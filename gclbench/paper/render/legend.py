@@ -36,7 +36,15 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield f"ours / paper (ours minus the paper's, where they differ). {WITHIN} the same."
         yield "(?) doubtful; not counted: the files have not been seen here."
         return
-    percent = all(definition.measure(metric).factor == 100 for metric in comparison.metrics)
+    if definition.crossed:
+        yield (
+            "mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by"
+            " status)."
+        )
+        if any(not entry.faithful for entry in comparison.entries):
+            yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
+        return
+    percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
     yield (
         "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
         f" by status){', in percent' if percent else ''}. paper: as printed (in parentheses: ours"

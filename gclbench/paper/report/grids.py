@@ -10,7 +10,7 @@ from gclbench.paper.missing import missing
 from gclbench.paper.render import footer
 from gclbench.paper.report.markup import Anchors, Markup, element, join, label, lines
 from gclbench.paper.report.quantities import count
-from gclbench.paper.significance import BETTER, LOWER_IS_BETTER, WITHIN, WORSE
+from gclbench.paper.significance import BETTER, WITHIN, WORSE
 
 MEANINGS = {
     WITHIN: "within the paper's spread or above",
@@ -92,7 +92,11 @@ def mark(entry: Entry) -> Markup | None:
 def _by_dataset(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[Markup]]:
     """Columns are metrics, and each dataset has a body of its own: methods are sorted within it."""
     head = [
-        _heading(metric, data_metric=metric, data_lower=metric in LOWER_IS_BETTER)
+        _heading(
+            metric,
+            data_metric=metric,
+            data_lower=comparison.definition.measure(metric).shown.lower_is_better,
+        )
         for metric in comparison.metrics
     ]
     bodies = []
@@ -120,7 +124,7 @@ def _by_dataset(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[
 def _by_method(comparison: Comparison, anchors: Anchors) -> tuple[Markup, list[Markup]]:
     """Columns are datasets, of the only metric."""
     (metric,) = comparison.metrics
-    lower = metric in LOWER_IS_BETTER
+    lower = comparison.definition.measure(metric).shown.lower_is_better
     head = [
         _heading(block.dataset, data_dataset=block.dataset, data_metric=metric, data_lower=lower)
         for block in comparison.blocks

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from gclbench.paper import matrix
+from gclbench.paper.comparison import compare
+from gclbench.paper.filled_table import DAGGER, Entry
+from gclbench.paper.render import grids
+from gclbench.paper.render.layout import Grid
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines, told_apart
 from gclbench.paper.sources import Collection
 
@@ -16,13 +20,13 @@ COMMAND = (
 def section(collection: Collection, anchors: Anchors) -> Markup:
     """A table for each dataset with runs of a strategy besides the plain one, a body per measure."""
     datasets = sorted({record.name("dataset") for record in collection.records})
-    found, _ = matrix.fields(collection, datasets)
-    mixed = {field.dataset for field in found if field.cells and field.strategy != NO_STRATEGY}
-    tables = [
-        _table([field for field in found if field.dataset == dataset], dataset, anchors)
-        for dataset in datasets
-        if dataset in mixed
+    whole = compare(matrix.table(datasets), collection)
+    mixed = [
+        block.dataset
+        for block in whole.blocks
+        if any(entry.records and entry.column != NO_STRATEGY for entry in block.entries.values())
     ]
+    tables = [_table(grids(whole.restrict([dataset])), dataset, anchors) for dataset in mixed]
     if not tables:
         tables = [
             element(
@@ -48,28 +52,24 @@ def _sentence() -> str:
     return (
         "Every base method with every strategy for negatives; no paper prints these. Mean ±"
         " standard deviation over runs (number of runs). Seconds and memory are of the machine in"
-        " the records: compare them within a row or column only."
+        f" the records: compare them within a row or column only. {DAGGER} Not at the shipped"
+        " settings of the base method."
     )
 
 
-def _table(fields: list[matrix.Field], dataset: str, anchors: Anchors) -> Markup:
-    strategies = list(dict.fromkeys(field.strategy for field in fields))
+def _table(measures: list[Grid], dataset: str, anchors: Anchors) -> Markup:
+    strategies = measures[0].columns
     bodies = []
-    for measure in dict.fromkeys(field.measure.name for field in fields):
-        rows = [
-            element(
-                "tr",
-                element(
-                    "th", element("span", measure), scope="rowgroup", colspan=len(strategies) + 1
-                ),
-                class_="group",
-            )
-        ]
-        here = [field for field in fields if field.measure.name == measure]
-        for base in dict.fromkeys(field.base for field in here):
-            cells = [_cell(field) for field in here if field.base == base]
-            if any(field.cells for field in here if field.base == base):
-                rows.append(element("tr", element("th", base, scope="row"), cells))
+    for grid in measures:
+        measure = grid.title.removeprefix(f"{dataset}: ")
+        span = element("span", measure)
+        title_cell = element("th", span, scope="rowgroup", colspan=len(strategies) + 1)
+        rows = [element("tr", title_cell, class_="group")]
+        for row in grid.rows:
+            entries = [entry for entry in row.entries if entry is not None]
+            if any(entry.records for entry in entries):
+                cells = [_cell(entry) for entry in entries]
+                rows.append(element("tr", element("th", row.head[0], scope="row"), cells))
         bodies.append(element("tbody", lines(*rows)))
     head = [element("th", strategy, scope="col", data_sort="number") for strategy in strategies]
     title = anchors.of("matrix", dataset)
@@ -89,11 +89,14 @@ def _table(fields: list[matrix.Field], dataset: str, anchors: Anchors) -> Markup
     )
 
 
-def _cell(field: matrix.Field) -> Markup:
-    if not field.cells:
+def _cell(entry: Entry) -> Markup:
+    if not entry.records:
         return element("td", element("i", "–", title="not run"))
-    mean = field.cells[0][1].mean
+    settings = entry.ours.apart()
+    mean, dagger = settings[0][1].mean, "" if entry.faithful else DAGGER
     # Settings that differ stand below each other, never averaged.
-    lines_ = [(cell.show(field.measure.factor), what) for what, cell in field.cells]
-    shown = [element("div", value, told_apart(what) if what else None) for value, what in lines_]
+    shown = [
+        element("div", cell.show(entry.factor) + dagger, told_apart(what) if what else None)
+        for what, cell in settings
+    ]
     return element("td", shown, data_value=None if mean is None else f"{mean:.6g}")

@@ -9,7 +9,7 @@ from gclbench.paper.report import quantities
 from gclbench.paper.report.markup import Markup, element, join, lines
 from gclbench.paper.significance import BETTER, WITHIN, WORSE
 from gclbench.paper.sources import Collection
-from gclbench.paper.summary import AGAIN, Counts, summary
+from gclbench.paper.summary import Tally, summary, versions
 
 KINDS = {
     "reproduced": "within",
@@ -18,7 +18,7 @@ KINDS = {
     "not_comparable": "other",
     "missing": "absent",
 }
-"""Counts as in `summary.Counts`, and the class of their colour."""
+"""Counts as in `summary.Tally`, and the class of their colour."""
 
 TOLD, FEW = 100, 5
 """So many warnings are listed at most; so many are shown without opening the list."""
@@ -49,11 +49,14 @@ def section(comparisons: Sequence[Comparison]) -> Markup:
             _legend(),
             element("h3", "Per paper"),
             _counts("paper", found.papers),
-            element(
-                "p",
-                f"{AGAIN} is another version of mmix and prints its numbers again: they are not in"
-                " the total, nor below.",
-            ),
+            [
+                element(
+                    "p",
+                    f"{name} is another version of {other} and prints its numbers again: they are"
+                    " not in the total, nor below.",
+                )
+                for name, other in versions().items()
+            ],
             element("h3", "Per method"),
             _counts("method", found.methods),
             element(
@@ -113,7 +116,7 @@ def _legend() -> Markup:
     return element("dl", pairs, class_="legend")
 
 
-def _counts(kind: str, counts: Mapping[str, Counts]) -> Markup:
+def _counts(kind: str, counts: Mapping[str, Tally]) -> Markup:
     rows = []
     for name, found in counts.items():
         numbers = {key: int(getattr(found, key)) for key in KINDS}

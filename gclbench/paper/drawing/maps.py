@@ -1,13 +1,12 @@
-"""t-SNE maps side by side (paper 000, Figure 3; paper 003, Figure 3)."""
+"""t-SNE maps side by side, from runs of task=tsne."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gclbench.paper.columns import GNNBP, RAW, Condition, is_
-from gclbench.paper.figures.definition import Build, Figure
-from gclbench.paper.figures.panels import Cloud, Content, Panel
-from gclbench.paper.figures.selection import (
+from gclbench.paper.columns import Condition
+from gclbench.paper.drawing.panels import Cloud, FigureContent, PlotPanel
+from gclbench.paper.drawing.selection import (
     dataset_of,
     groups_of,
     holding,
@@ -16,23 +15,11 @@ from gclbench.paper.figures.selection import (
     on,
     shown_dataset,
 )
-from gclbench.paper.papers.contrastive_columns import GRACE, NML
-from gclbench.paper.papers.dmat import DMAT_I
+from gclbench.paper.figure_definition import Build
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
 TASK = "tsne"
-
-KMEANS = is_("method.name", "kmeans")
-STAGES: dict[str, tuple[Condition, ...]] = {
-    "raw features": (KMEANS, RAW),
-    "filtered features": (KMEANS, GNNBP),
-    "embedding (DMAT-i)": DMAT_I.where,
-}
-RIVALS: dict[str, tuple[Condition, ...]] = {
-    "GRACE": GRACE.where,
-    "NML-GCL": NML.where,
-}
 
 
 class NoMap(ValueError):
@@ -67,7 +54,7 @@ def cloud(record: Record) -> Cloud:
 def side_by_side(panels: Mapping[str, tuple[Condition, ...]], preferred: Sequence[str]) -> Build:
     """A figure with one map per entry of `panels`, of the lowest seed that has one."""
 
-    def content(collection: Collection, datasets: Sequence[str]) -> Content:
+    def content(collection: Collection, datasets: Sequence[str]) -> FigureContent:
         found = groups_of(collection, TASK, datasets=datasets or preferred)
         fitting = [group for conditions in panels.values() for group in holding(found, *conditions)]
         dataset = dataset_of(fitting, datasets, preferred)
@@ -79,14 +66,14 @@ def side_by_side(panels: Mapping[str, tuple[Condition, ...]], preferred: Sequenc
             shown.append(panel)
             used += [record] if record else []
             remarks += remark
-        return Content(
+        return FigureContent(
             tuple(shown), tuple(used), remarks=(shown_dataset(dataset, preferred[0]), *remarks)
         )
 
     return content
 
 
-def _panel(title: str, records: Sequence[Record]) -> tuple[Panel, Record | None, list[str]]:
+def _panel(title: str, records: Sequence[Record]) -> tuple[PlotPanel, Record | None, list[str]]:
     """The map of the first record that has one."""
     remarks = []
     for record in records:
@@ -104,47 +91,17 @@ def _panel(title: str, records: Sequence[Record]) -> tuple[Panel, Record | None,
         ]
         told = [f"{where}{value:.2f}" for where, value in scores if value is not None]
         return (
-            Panel(title, f"silhouette of classes {', '.join(told)}" if told else "", cloud=places),
+            PlotPanel(
+                title, f"silhouette of classes {', '.join(told)}" if told else "", cloud=places
+            ),
             record,
             remarks,
         )
-    return Panel(title, missing="no usable map" if remarks else "not run"), None, remarks
+    return PlotPanel(title, missing="no usable map" if remarks else "not run"), None, remarks
 
 
-def _commands(*methods: str) -> Callable[[Sequence[str]], list[str]]:
+def map_commands(*methods: str) -> Callable[[Sequence[str]], list[str]]:
+    """The commands whose runs have the maps, of one dataset."""
     return lambda datasets: [
         f"gclbench {method} dataset={datasets[0]} task=tsne" for method in methods
     ]
-
-
-FIGURES = (
-    Figure(
-        id="dmat/3",
-        title=(
-            "t-SNE maps of raw features, filtered features and embedding (DMT / DMAT / DMAT-i"
-            " paper, Figure 3)"
-        ),
-        says=(
-            "Colours and numbers are classes, numbers at the median of each. Positions in a t-SNE"
-            " map have no scale."
-        ),
-        datasets=("cora",),
-        stand_ins=("citeseer", "acm", "dblp", "digits"),
-        build=side_by_side(STAGES, ("cora", "citeseer", "acm", "dblp", "digits")),
-        commands=_commands(
-            "method=kmeans filter=none", "method=kmeans filter=gnnbp", "method=dmat_i"
-        ),
-    ),
-    Figure(
-        id="nml/3",
-        title="t-SNE maps of GRACE and NML-GCL (NML-GCL paper, Figure 3)",
-        says=(
-            "Colours and numbers are classes, numbers at the median of each. The same nodes in both"
-            " maps, 3,000 of larger graphs."
-        ),
-        datasets=("amazon_computers",),
-        stand_ins=("cora", "citeseer"),
-        build=side_by_side(RIVALS, ("amazon_computers", "cora", "citeseer")),
-        commands=_commands("method=grace", "method=nml_gcl"),
-    ),
-)

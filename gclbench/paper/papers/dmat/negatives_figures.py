@@ -1,47 +1,38 @@
-"""Negatives (paper 000, Figures 5 and 6): τ⁰, and how similar nodes of different classes are, from
-runs of task=contrast."""
+"""Negatives: τ⁰, and how similar nodes of different classes are (Figures 5 and 6).
+
+From runs of task=contrast.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gclbench.paper.aggregate import Group
-from gclbench.paper.columns import GNNBP, RAW, TRAINED, Condition, is_, is_not
+from gclbench.paper.columns import GNNBP, TRAINED, Condition, is_not
 from gclbench.paper.config_defaults import own_negatives
-from gclbench.paper.figures.definition import Figure
-from gclbench.paper.figures.panels import Box, Content, Panel, Series
-from gclbench.paper.figures.selection import groups_of, holding, most, on
-from gclbench.paper.papers.dmat import DMAT_I
+from gclbench.paper.drawing.panels import Box, FigureContent, PlotPanel, Series
+from gclbench.paper.drawing.selection import groups_of, holding, most, on
+from gclbench.paper.figure_definition import Figure
+from gclbench.paper.papers.dmat.columns import DMAT_DATASETS, DMAT_I, KMEANS, method_is
 from gclbench.paper.reference import printed_values
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
 TASK = "contrast"
-DATASETS = (
-    "acm",
-    "dblp",
-    "cora",
-    "citeseer",
-    "pubmed",
-    "amazon_photo",
-    "coauthor_cs",
-    "coauthor_phy",
-)
 QUARTILES = {"q1": "tau0_q1", "median": "tau0_median", "q3": "tau0_q3"}
 """Printed name to ours."""
 
 BINS = 20
-KMEANS = is_("method.name", "kmeans")
 STAGES: dict[str, tuple[Condition, ...]] = {
-    "(a) raw features": (KMEANS, RAW),
-    "(b) filtered features": (KMEANS, GNNBP),
+    "(a) raw features": KMEANS.where,
+    "(b) filtered features": (method_is("kmeans"), GNNBP),
     "(c) embedding (DMAT-i)": DMAT_I.where,
 }
 
 
-def tau0(collection: Collection, datasets: Sequence[str]) -> Content:
+def tau0(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     """Quartiles of τ⁰ per dataset: means over runs, beside Table 5."""
-    shown = tuple(datasets) or DATASETS
+    shown = tuple(datasets) or DMAT_DATASETS
     found = groups_of(collection, TASK, *DMAT_I.where, datasets=shown)
     boxes: list[Box] = []
     used: list[Record] = []
@@ -58,8 +49,10 @@ def tau0(collection: Collection, datasets: Sequence[str]) -> Content:
         boxes += _box(dataset, "paper (Table 5)", [_printed(dataset, name) for name in QUARTILES])
     if not used:
         remarks.append("Ours: not run.")
-    panel = Panel("τ⁰ by dataset: quartiles over nodes", "", "τ⁰", boxes=tuple(boxes), y_log=True)
-    return Content((panel,), tuple(used), remarks=tuple(remarks))
+    panel = PlotPanel(
+        "τ⁰ by dataset: quartiles over nodes", "", "τ⁰", boxes=tuple(boxes), y_log=True
+    )
+    return FigureContent((panel,), tuple(used), remarks=tuple(remarks))
 
 
 def _box(dataset: str, source: str, quartiles: Sequence[float | None]) -> list[Box]:
@@ -77,12 +70,12 @@ def _printed(dataset: str, name: str) -> float | None:
     return None
 
 
-def hardness(collection: Collection, datasets: Sequence[str]) -> Content:
+def hardness(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     """The three stages, a line per dataset, and the contrastive methods on the dataset that has the
     most of them."""
-    shown = tuple(datasets) or DATASETS
+    shown = tuple(datasets) or DMAT_DATASETS
     found = groups_of(collection, TASK, datasets=shown)
-    panels: list[Panel] = []
+    panels: list[PlotPanel] = []
     used: list[Record] = []
     for title, conditions in STAGES.items():
         lines = []
@@ -99,11 +92,11 @@ def hardness(collection: Collection, datasets: Sequence[str]) -> Content:
         lines += histogram(label, group)
         used += group.records
     panels.append(_panel(f"methods on {dataset} (not in the paper)" if lines else "methods", lines))
-    return Content(tuple(panels), tuple({record.id: record for record in used}.values()))
+    return FigureContent(tuple(panels), tuple({record.id: record for record in used}.values()))
 
 
-def _panel(title: str, lines: Sequence[Series]) -> Panel:
-    return Panel(
+def _panel(title: str, lines: Sequence[Series]) -> PlotPanel:
+    return PlotPanel(
         title, "cosine of pairs of different classes", "share of pairs, percent", steps=tuple(lines)
     )
 
@@ -143,7 +136,7 @@ FIGURES = (
             " median; ours are means over runs. How the paper draws its tuples is not said"
             " (docs/choices.md)."
         ),
-        datasets=DATASETS,
+        datasets=DMAT_DATASETS,
         build=tau0,
         commands=lambda datasets: [
             f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3"
@@ -157,7 +150,7 @@ FIGURES = (
             " means over runs. (a) and (b) of the features, (c) and the methods of the last two"
             " views of the training."
         ),
-        datasets=DATASETS,
+        datasets=DMAT_DATASETS,
         build=hardness,
         commands=lambda datasets: [
             (

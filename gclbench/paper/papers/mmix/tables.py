@@ -1,13 +1,11 @@
-"""The tables of papers 001 and 002: the two versions of M-Mix."""
+"""The tables of M-Mix (KDD 2022), and the columns of its mixtures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gclbench.paper.columns import RAW, TRAINED, Column, is_
-from gclbench.paper.measure import Measure
-from gclbench.paper.papers.contrastive_columns import (
+from gclbench.paper.contrastive_columns import (
     CITATION,
     GRACE,
     MVGRL,
@@ -16,10 +14,9 @@ from gclbench.paper.papers.contrastive_columns import (
     not_ours,
     runs_of,
 )
-from gclbench.paper.reference import printed_values
 from gclbench.paper.table_definition import Definition
 
-# The rows of paper 002, whose base is MVGRL with the paper's node objective.
+# Their base is MVGRL with the paper's node objective.
 MMIX_MO = Column("mmix_mo", runs_of("mmix_mo", "mmix", variant="mo", scope="wp"), "mmix_mo")
 MMIX_MP = Column(
     "mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True), "mmix_mp"
@@ -34,7 +31,7 @@ UNMIXED = (
     is_("negatives.name", "uniform", default="uniform"),
 )
 RELEASED = "fixed mixing is what the code as first released amounts to"
-# The controls of METHODS 4.3: without them no gain can be put down to mixing.
+# Controls: without them no gain can be put down to mixing.
 NO_MIX = Column("no mixing", UNMIXED)
 RANDOM_MIX = Column("random mixing", runs_of("mmix_mp", "mmix", variant="random"))
 FIXED_MIX = Column("fixed mixing", runs_of("mmix_mp", "mmix", variant="adjacency"))
@@ -51,7 +48,7 @@ WITHOUT_DIVERSITY = Column(
     "mmix_mp_without_diversity",
 )
 
-KDD_TABLES = (
+TABLES = (
     Definition(
         paper="mmix",
         number="1",
@@ -60,7 +57,6 @@ KDD_TABLES = (
         printed_task="dataset_statistics",
         datasets=("citeseer", "cora", "pubmed", "dblp_citation"),
         metrics=("nodes", "edges", "classes"),
-        measures={name: Measure(name, factor=1) for name in ("nodes", "edges", "classes")},
         columns=(Column("as loaded", (), ""),),
         source="catalog",
         compared=False,
@@ -199,7 +195,7 @@ KDD_TABLES = (
             ),
             (
                 "A public re-implementation reports 82 for this table, and its code was not"
-                " released (TABLES.md)."
+                " released."
             ),
             "PPI is left out: it is not built.",
         ),
@@ -226,34 +222,3 @@ KDD_TABLES = (
         remarks=(ONE_PROTOCOL, f"fixed mixing is a control of ours; {RELEASED}."),
     ),
 )
-
-# 001's numbers of the tables that 002 prints again.
-ICLR_NUMBERS = {"2": "1", "5": "8", "6": "10", "7": "3", "8": "4", "9": "5"}
-
-
-def _of_the_submission() -> Iterator[Definition]:
-    """The tables of 001: the same cells, of the columns that it prints and the controls."""
-    rows = {
-        (value.table, value.method, value.variant)
-        for value in printed_values()
-        if value.paper == "mmix_iclr"
-    }
-    for table in KDD_TABLES:
-        if table.number in ICLR_NUMBERS:
-            number = ICLR_NUMBERS[table.number]
-            yield replace(
-                table,
-                paper="mmix_iclr",
-                number=number,
-                title=table.title.replace(
-                    f"(KDD 2022), Table {table.number}", f"(ICLR submission), Table {number}"
-                ),
-                columns=tuple(
-                    item
-                    for item in table.columns
-                    if item.method is None or (number, item.method, item.variant) in rows
-                ),
-            )
-
-
-ICLR_TABLES = tuple(sorted(_of_the_submission(), key=lambda table: int(table.number)))

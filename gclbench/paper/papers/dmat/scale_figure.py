@@ -1,5 +1,7 @@
-"""Time and memory against the number of nodes (paper 000, Figure 2): from the benchmark's files and
-from runs on R-MAT graphs."""
+"""Time and memory against the number of nodes (Figure 2 of the DMAT-i paper).
+
+From the files of scripts/bench_scale.py, and from runs on R-MAT graphs.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gclbench.paper.figures.definition import Figure
-from gclbench.paper.figures.panels import Content, Panel, Series
-from gclbench.paper.figures.selection import number
+from gclbench.paper.drawing.panels import FigureContent, PlotPanel, Series
+from gclbench.paper.drawing.selection import number
+from gclbench.paper.figure_definition import Figure
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
@@ -18,7 +20,7 @@ BENCHMARK = "bench_scale"
 GIB = 1 << 30
 
 
-def content(collection: Collection, datasets: Sequence[str]) -> Content:
+def content(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     """Lines of every `bench/scale*.json` beside or in the stores, and of the recorded runs on R-MAT
     graphs."""
     seconds: list[Series] = []
@@ -65,10 +67,10 @@ def content(collection: Collection, datasets: Sequence[str]) -> Content:
             method, [(_nodes(record), _over(record.memory.get("rss_peak"), GIB)) for record in mine]
         )
     panels = (
-        Panel("time", "nodes", "seconds", series=tuple(seconds), x_scale="log", y_log=True),
-        Panel("memory", "nodes", "GiB", series=tuple(memory), x_scale="log", y_log=True),
+        PlotPanel("time", "nodes", "seconds", series=tuple(seconds), x_scale="log", y_log=True),
+        PlotPanel("memory", "nodes", "GiB", series=tuple(memory), x_scale="log", y_log=True),
     )
-    return Content(panels, tuple(runs), tuple(files), tuple(remarks))
+    return FigureContent(panels, tuple(runs), tuple(files), tuple(remarks))
 
 
 def _files(collection: Collection) -> Iterator[Path]:
@@ -161,19 +163,17 @@ def _line(label: str, points: Sequence[tuple[float | None, float | None]]) -> li
     return [Series(label, tuple(x for x, _ in kept), tuple(y for _, y in kept))] if kept else []
 
 
-FIGURES = (
-    Figure(
-        id="dmat/2",
-        title="Time and memory against nodes (DMT / DMAT / DMAT-i paper, Figure 2)",
-        says=(
-            "R-MAT graphs, 20 edges drawn per node, 1,000 features; the GnnBP filter and five"
-            " passes of DMAT-i's training. The paper's lines for other methods, which end where a"
-            " GPU of 2017 is full, have no numbers in print and are not drawn."
-        ),
-        datasets=("rmat",),
-        build=content,
-        commands=lambda datasets: [
-            "python scripts/bench_scale.py --output results/bench/scale_cpu.json"
-        ],
+FIGURE = Figure(
+    id="dmat/2",
+    title="Time and memory against nodes (DMT / DMAT / DMAT-i paper, Figure 2)",
+    says=(
+        "R-MAT graphs, 20 edges drawn per node, 1,000 features; the GnnBP filter and five"
+        " passes of DMAT-i's training. The paper's lines for other methods, which end where a"
+        " GPU of 2017 is full, have no numbers in print and are not drawn."
     ),
+    datasets=("rmat",),
+    build=content,
+    commands=lambda datasets: [
+        "python scripts/bench_scale.py --output results/bench/scale_cpu.json"
+    ],
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.figures.panels import Content
+from gclbench.paper.drawing.panels import FigureContent
 from gclbench.paper.sources import Collection
 
-Build = Callable[[Collection, Sequence[str]], Content]
+Build = Callable[[Collection, Sequence[str]], FigureContent]
 """(records, datasets asked for, none for the figure's own) → what is shown."""
 
 

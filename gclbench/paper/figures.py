@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.config.suggestion import unknown_id
-from gclbench.paper.figures import captions, hardness, maps, scale, sweeps, training
-from gclbench.paper.figures.definition import Figure
-from gclbench.paper.figures.panels import Content
+from gclbench.paper.discovery import papers
+from gclbench.paper.drawing import captions
+from gclbench.paper.drawing.panels import FigureContent
+from gclbench.paper.figure_definition import Figure
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
 from gclbench.records import write_atomically
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
 
 FIGURES: dict[str, Figure] = {
     figure.id: figure
-    for figure in sorted(
-        (*scale.FIGURES, *maps.FIGURES, *training.FIGURES, *hardness.FIGURES, *sweeps.FIGURES),
-        key=lambda figure: (("dmat", "mmix", "nml").index(figure.id.partition("/")[0]), figure.id),
-    )
+    for paper in papers().values()
+    for figure in sorted(paper.figures, key=lambda figure: figure.id)
 }
 
 CAPTIONS = "figures.md"
@@ -57,7 +56,7 @@ def find_figure(name: str) -> Figure:
     raise UnknownFigure(unknown_id("figure", name, [*FIGURES]))
 
 
-def content(figure: Figure, collection: Collection, datasets: Sequence[str] = ()) -> Content:
+def content(figure: Figure, collection: Collection, datasets: Sequence[str] = ()) -> FigureContent:
     """What the figure shows, as plain numbers; panels without records say so.
 
     Args:
@@ -163,7 +162,7 @@ def write_all(collection: Collection, folder: Path) -> list[Path]:
 
 def _output() -> ModuleType:
     try:
-        from gclbench.paper.figures import output as module
+        from gclbench.paper.drawing import output as module
     except ImportError as error:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise

@@ -7,9 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Condition, dataset_departures
-from gclbench.paper.figures.panels import Series
+from gclbench.paper.drawing.panels import Series
+from gclbench.paper.metrics import find_metric
 from gclbench.paper.sources import Collection
 from gclbench.records import digest
+
+SHORTER_RUNS = (
+    "Every point is a run of its own: a seed's streams do not depend on the number of epochs, so a"
+    " run with fewer epochs is the longer one stopped early."
+)
+"""Of figures over epochs."""
 
 
 def groups_of(
@@ -101,12 +108,11 @@ def _runs(groups: Iterable[Group]) -> int:
     return sum(len(group.records) for group in groups)
 
 
-def line(
-    label: str, members: Sequence[tuple[float, Group]], metric: str, factor: float = 100
-) -> Series | None:
+def line(label: str, members: Sequence[tuple[float, Group]], metric: str) -> Series | None:
     """A metric over the values of a setting: mean and standard deviation over runs; None where no
     run has one."""
     points = []
+    factor = find_metric(metric).factor
     for value, group in members:
         cell = group.cell(metric)
         if cell.mean is not None:

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from gclbench.paper.figures.panels import UNKNOWN, Box, Cloud, Panel, Series
+from gclbench.paper.drawing.panels import UNKNOWN, Box, Cloud, PlotPanel, Series
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
 """Okabe and Ito's, without the yellow that white paper swallows."""
@@ -94,7 +94,7 @@ STYLE: dict[str, Any] = {
 }
 
 
-def canvas(title: str, panels: Sequence[Panel], caption: str) -> Canvas:
+def canvas(title: str, panels: Sequence[PlotPanel], caption: str) -> Canvas:
     """The figure; an empty caption is left out."""
     columns = _columns(len(panels))
     rows = -(-len(panels) // columns)
@@ -148,7 +148,7 @@ def _columns(panels: int) -> int:
     return 2 if panels == 4 else min(MANY, max(1, panels))
 
 
-def _fill(axes: Axes, panel: Panel) -> None:
+def _fill(axes: Axes, panel: PlotPanel) -> None:
     axes.set_title(panel.title, loc="left", pad=4)
     axes.set_xlabel(panel.x_label, labelpad=3)
     if panel.empty:
@@ -201,7 +201,7 @@ def _fill(axes: Axes, panel: Panel) -> None:
                 axis.set_minor_formatter(NullFormatter())
 
 
-def _room(axes: Axes, panel: Panel) -> None:
+def _room(axes: Axes, panel: PlotPanel) -> None:
     """Limits of logarithmic axes along which there is a single value, which matplotlib has none
     for."""
     for logarithmic, values, limit in (

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import matplotlib.style
 from matplotlib.figure import Figure as Canvas
 
-from gclbench.paper.figures.drawing import STYLE, canvas
-from gclbench.paper.figures.panels import Panel
+from gclbench.paper.drawing.canvas import STYLE, canvas
+from gclbench.paper.drawing.panels import PlotPanel
 
 PNG_DPI = 180
 DECIMALS = 2
@@ -25,13 +25,13 @@ METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 SAME_PLACE = 0.02
 
 
-def drawn(title: str, panels: Sequence[Panel], caption: str) -> Canvas:
+def drawn(title: str, panels: Sequence[PlotPanel], caption: str) -> Canvas:
     """The matplotlib figure; whatever the user's matplotlibrc says."""
     with matplotlib.style.context(["default", STYLE]):
         return canvas(title, panels, caption)
 
 
-def svg(name: str, title: str, panels: Sequence[Panel], caption: str) -> str:
+def svg(name: str, title: str, panels: Sequence[PlotPanel], caption: str) -> str:
     """An SVG document, from `<svg` on; ids in it begin with `name`, so that several fit into one
     page."""
     file = io.StringIO()
@@ -69,7 +69,7 @@ def _dot(match: re.Match[str]) -> str:
     return f"M{match[1]} {match[2]}h0\n"
 
 
-def png(title: str, panels: Sequence[Panel], caption: str) -> bytes:
+def png(title: str, panels: Sequence[PlotPanel], caption: str) -> bytes:
     """A PNG without dates and versions."""
     file = io.BytesIO()
     with matplotlib.style.context(["default", STYLE]):

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import SHOWN_STATUS
-from gclbench.paper.figures.definition import Figure
-from gclbench.paper.figures.panels import NOT_RUN, Content
+from gclbench.paper.drawing.panels import NOT_RUN, FigureContent
+from gclbench.paper.figure_definition import Figure
 from gclbench.records import STATUSES, Record
 
 
-def caption(figure: Figure, content: Content, datasets: Sequence[str] = ()) -> str:
+def caption(figure: Figure, content: FigureContent, datasets: Sequence[str] = ()) -> str:
     """One paragraph to go with the title: what is seen, of which runs, at which commits, and what
     is missing.
 

@@ -1,11 +1,10 @@
-"""Columns of the contrastive family that several papers share, and its table that no paper prints."""
+"""Columns of contrastive methods that several papers share."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gclbench.paper.columns import RAW, TRAINED, Column, Condition, is_
-from gclbench.paper.table_definition import Definition
 
 NODES = is_("method.objective", "nodes")
 
@@ -63,7 +62,7 @@ NML_ABLATIONS = (
     Column("nml_gcl pairwise", runs_of("nml_gcl", "nml", metric="pairwise")),
     Column("nml_gcl oracle", runs_of("nml_gcl", "nml", metric="oracle")),
 )
-# Of the family, but not in paper 003.
+# Contrastive methods that the NML-GCL paper does not compare with.
 OTHERS = (
     Column("dgi", runs_of("dgi")),
     Column("gca", runs_of("gca")),
@@ -71,30 +70,4 @@ OTHERS = (
     AUGCL,
     Column("grace + mmix", runs_of("grace", "mmix")),
     Column("mmix_mp", runs_of("mmix_mp", "mmix", variant="mp", scope="wp", diversity=True)),
-)
-
-FAMILY_TABLES = (
-    Definition(
-        paper="contrast",
-        number="10_10_80",
-        title=(
-            "node classification (10/10/80 splits) of the contrastive family; no paper prints these"
-        ),
-        task="classification",
-        datasets=(
-            *CITATION,
-            "amazon_photo",
-            "amazon_computers",
-            "coauthor_cs",
-            "coauthor_phy",
-            "wiki_cs",
-            "dblp_citation",
-        ),
-        metrics=("accuracy",),
-        columns=tuple(
-            Column(column.label, column.where)
-            for column in (GRACE, MVGRL, BGRL, PROGCL, NML, *NML_ABLATIONS, *OTHERS)
-        ),
-        where=(is_("task.protocol", "random_10_10_80"),),
-    ),
 )

@@ -53,7 +53,7 @@ class Cloud:
 
 
 @dataclass(frozen=True)
-class Panel:
+class PlotPanel:
     """One pair of axes.
 
     Attributes:
@@ -84,7 +84,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Content:
+class FigureContent:
     """A figure's panels and what they were made from.
 
     Attributes:
@@ -93,7 +93,7 @@ class Content:
         remarks: sentences for the caption.
     """
 
-    panels: tuple[Panel, ...]
+    panels: tuple[PlotPanel, ...]
     records: tuple[Record, ...] = ()
     files: tuple[str, ...] = ()
     remarks: tuple[str, ...] = field(default=())

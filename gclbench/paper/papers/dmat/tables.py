@@ -1,111 +1,45 @@
-"""The tables of paper 000: DMT, DMAT and DMAT-i."""
+"""The tables of the DMAT-i paper."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from gclbench.paper.columns import GNNBP, PLAIN, RAW, TRAINED, Column, Condition, is_
+from gclbench.paper.columns import GNNBP, PLAIN, TRAINED, Column, is_
 from gclbench.paper.measure import Measure, training_seconds
-from gclbench.paper.reference import SETTINGS
+from gclbench.paper.papers.dmat.columns import (
+    AGC,
+    AGE,
+    AGE_LINKS,
+    DEEPWALK,
+    DGI,
+    DMAT_DATASETS,
+    DMAT_I,
+    FILTERED_KMEANS,
+    GCA,
+    KMEANS,
+    PROGCL,
+    SDCN,
+    SSGC,
+    SSGC_FILTERED,
+    UNTRAINED,
+    method_is,
+)
 from gclbench.paper.table_definition import Definition
 
-DMAT_DATASETS = (
-    "acm",
-    "dblp",
-    "cora",
-    "citeseer",
-    "pubmed",
-    "amazon_photo",
-    "coauthor_cs",
-    "coauthor_phy",
-)
-
-ON_ALL = is_("method.train_on", "all", default="all")
-
-
-def _method(name: str) -> Condition:
-    return is_("method.name", name)
-
-
-# What the printed numbers of a column needed beyond what a run here may see.
-SDCN_PEEKS = (
-    "sdcn: the printed kind of number is a maximum over epochs by the labels; ours is the last"
-    " epoch's, `method.protocol=oracle` records the maximum besides."
-)
-AGC_RULE = (
-    "agc: its script prints the accuracy at every power of the filter; whether the printed number"
-    " is the stop rule's, which needs no label, is not said. Ours is."
-)
-AGE_GRID = (
-    "age: order of the filter and thresholds are set per dataset, by what criterion is not said; of"
-    " the epochs the one with the least Davies-Bouldin index is taken, without labels. Its script"
-    " fixes the seed, ours are different ones (results/NOTES.md)."
-)
-AGE_VALIDATION = (
-    "age: at the settings of its link prediction script (one step of smoothing, thresholds for"
-    " wiki, the epoch with the best validation AUC + AP)."
-)
-PROGCL_GRID = (
-    "progcl: its authors explain a number that was not reached by a grid search, by what criterion"
-    " is not said."
-)
-DMAT_TUNED = (
-    "dmat_i: the paper's settings were evidently tuned per dataset, by what criterion is not said."
-)
-
-KMEANS = Column("kmeans", (_method("kmeans"), RAW), "kmeans")
-DEEPWALK = Column("deepwalk", (_method("deepwalk"), RAW), "deepwalk")
-SDCN = Column(
-    "sdcn",
-    (_method("sdcn"), RAW, is_("method.protocol", "last", default="last")),
-    "sdcn",
-    footnote=SDCN_PEEKS,
-)
-# AGC and SSGC smooth the features themselves, as far as their own rule says; behind a filter they
-# would be smoothed twice.
-AGC = Column("agc", (_method("agc"), RAW), "agc", footnote=AGC_RULE)
-SSGC = Column(
-    "ssgc", (_method("ssgc"), RAW, is_("method.output", "projected", default="projected")), "ssgc"
-)
-SSGC_FILTERED = Column("ssgc", (_method("ssgc"), RAW, is_("method.output", "filtered")), "ssgc")
-AGE = Column("age", (_method("age"), is_("filter.name", "laplacian")), "age", footnote=AGE_GRID)
-AGE_LINKS = Column(
-    "age",
-    (
-        _method("age"),
-        is_("filter.name", "laplacian"),
-        is_("filter.order", 1),
-        is_("method.upper_start", 0.0011),
-        is_("method.lower_start", 0.1),
-        is_("method.lower_end", 0.5),
-        is_("method.epoch_by", "validation"),
-    ),
-    "age",
-    footnote=AGE_VALIDATION,
-)
-DGI = Column("dgi", (_method("dgi"), RAW, PLAIN), "dgi")
-GCA = Column("gca", (_method("gca"), RAW, PLAIN), "gca")
-PROGCL = Column(
-    "progcl",
-    (_method("progcl"), RAW, is_("negatives.name", "progcl_weight", default="progcl_weight")),
-    "progcl",
-    footnote=PROGCL_GRID,
-)
-DMAT_I = Column(
-    "dmat_i",
-    (_method("dmat_i"), GNNBP, TRAINED, ON_ALL, PLAIN),
-    "dmat_i",
-    tuned=True,
-    footnote=DMAT_TUNED,
-)
-# The controls METHODS 2 asks for: what the filter alone, and the encoder before training, already
-# reach.
-FILTERED_KMEANS = Column("k-means on filtered", (_method("kmeans"), GNNBP), tuned=True)
-UNTRAINED = Column(
-    "untrained encoder",
-    (_method("dmat_i"), GNNBP, is_("method.epochs", 0), ON_ALL, PLAIN),
-    tuned=True,
-)
+SETTINGS = {
+    "n_epochs": "method.epochs",
+    "learning_rate": "method.lr",
+    "architecture": "method.architecture",
+    "tau": "method.tau",
+    "mask_fraction": "method.mask_fraction",
+    "view_num": "method.views",
+    "weight_decay": "method.weight_decay",
+    "batch_size": "method.batch_size",
+    "alpha": "filter.alpha",
+    "r_max": "filter.r_max",
+    "rrz": "filter.rrz",
+}
+"""The names of Table 8, and the keys of a run's settings that hold them."""
 
 CLUSTERING = Definition(
     paper="dmat",
@@ -145,16 +79,16 @@ CLASSIFICATION = Definition(
     datasets=DMAT_DATASETS,
     metrics=("accuracy",),
     columns=(
-        Column("dmt", (_method("dmt"), GNNBP, TRAINED), "dmt", tuned=True),
-        Column("dmat", (_method("dmat"), GNNBP, TRAINED), "dmat", tuned=True),
+        Column("dmt", (method_is("dmt"), GNNBP, TRAINED), "dmt", tuned="dmat"),
+        Column("dmat", (method_is("dmat"), GNNBP, TRAINED), "dmat", tuned="dmat"),
         Column(
             "dmat_i (train nodes)",
-            (_method("dmat_i"), GNNBP, TRAINED, is_("method.train_on", "labelled"), PLAIN),
+            (method_is("dmat_i"), GNNBP, TRAINED, is_("method.train_on", "labelled"), PLAIN),
             "dmat_i",
             "train_on=labelled",
-            tuned=True,
+            tuned="dmat",
         ),
-        Column("dmat_i (all)", DMAT_I.where, "dmat_i", "train_on=all", tuned=True),
+        Column("dmat_i (all)", DMAT_I.where, "dmat_i", "train_on=all", tuned="dmat"),
     ),
     where=(is_("task.protocol", "random_10_10_80"),),
     remarks=(
@@ -206,10 +140,8 @@ TIMES = Definition(
     ),
     metrics=("seconds", "ratio"),
     measures={
-        "seconds": Measure("seconds", training_seconds, factor=1, comparable=False),
-        "ratio": Measure(
-            "ratio", training_seconds, factor=1, printed_as="seconds", relative_to="dmat_i"
-        ),
+        "seconds": Measure("seconds", training_seconds, comparable=False),
+        "ratio": Measure("ratio", training_seconds, printed_as="seconds", relative_to="dmat_i"),
     },
     columns=tuple(
         replace(column, footnote="") for column in (SDCN, PROGCL, AGC, SSGC, AGE, DGI, GCA, DMAT_I)
@@ -252,7 +184,7 @@ TAU0 = Definition(
     ),
     metrics=("tau0_q1", "tau0_median", "tau0_q3"),
     measures={
-        name: Measure(name, factor=1, printed_as=name.removeprefix("tau0_"))
+        name: Measure(name, printed_as=name.removeprefix("tau0_"))
         for name in ("tau0_q1", "tau0_median", "tau0_q3")
     },
     columns=(replace(DMAT_I, footnote=""),),
@@ -286,7 +218,6 @@ COUNTS = Definition(
         "coauthor_phy",
     ),
     metrics=("nodes", "classes", "features", "edges"),
-    measures={name: Measure(name, factor=1) for name in ("nodes", "classes", "features", "edges")},
     columns=(Column("as loaded", (), ""),),
     source="catalog",
     compared=False,
@@ -301,7 +232,7 @@ HYPER_PARAMETERS = Definition(
     printed_task="hyper_parameter",
     datasets=DMAT_DATASETS,
     metrics=tuple(SETTINGS),
-    measures={name: Measure(name, factor=1, setting=key) for name, key in SETTINGS.items()},
+    measures={name: Measure(name, setting=key) for name, key in SETTINGS.items()},
     columns=(replace(DMAT_I, footnote=""),),
     where=(is_("task.clusters", None),),
     source="settings",
@@ -314,4 +245,4 @@ HYPER_PARAMETERS = Definition(
     ),
 )
 
-DMAT_TABLES = (CLUSTERING, CLASSIFICATION, LINK_PREDICTION, TIMES, TAU0, COUNTS, HYPER_PARAMETERS)
+TABLES = (CLUSTERING, CLASSIFICATION, LINK_PREDICTION, TIMES, TAU0, COUNTS, HYPER_PARAMETERS)

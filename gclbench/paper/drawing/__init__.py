@@ -1,0 +1,1 @@
+"""How figures are drawn: what records they show, their panels, and these as SVG and PNG."""

@@ -1,0 +1,109 @@
+"""The catalogue of metrics: for each name its unit, which direction is better, and its label.
+
+A metric that is not in the catalogue is shown as it is, as a plain number, and no direction of it
+is better. A table can describe such a metric itself (`Measure.described`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["percent", "seconds", "GiB", "number"]
+Direction = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is known of a metric.
+
+    Attributes:
+        name: as in the records. shown_as: `percent` for a fraction that is shown times 100; all
+            other values are shown as they are recorded. better: the direction of better values.
+        label: short form for legends and headings; "" for the name.
+    """
+
+    name: str
+    shown_as: Unit = "number"
+    better: Direction = "neither"
+    label: str = ""
+
+    @property
+    def factor(self) -> float:
+        """What a recorded value is multiplied by before it is shown: 100 or 1."""
+        return 100 if self.shown_as == "percent" else 1
+
+    @property
+    def is_fraction(self) -> bool:
+        """Whether recorded values are fractions, shown in percent."""
+        return self.shown_as == "percent"
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the smaller of two values is the better one."""
+        return self.better == "lower"
+
+    @property
+    def heading(self) -> str:
+        """The label, or the name where there is none."""
+        return self.label or self.name
+
+
+def _metrics(names: str, shown_as: Unit, better: Direction, **labels: str) -> list[Metric]:
+    return [Metric(name, shown_as, better, labels.get(name, "")) for name in names.split()]
+
+
+AGREEMENT = _metrics(
+    "acc nmi ari macro_f1 fmi modularity",
+    "percent",
+    "higher",
+    acc="ACC",
+    nmi="NMI",
+    ari="ARI",
+    macro_f1="macro-F1",
+)
+SCORES = _metrics(
+    "accuracy micro_f1 auc ap top_1_accuracy triplet_accuracy pair_auc", "percent", "higher"
+)
+CUTS = _metrics("conductance conductance_pooled", "percent", "lower")
+WEIGHTS = _metrics("false_negative_recall false_negative_precision weight_auc", "percent", "higher")
+SHARES = _metrics(
+    "same_class_share mix_self mix_same_class hardness_mean", "percent", "neither"
+) + [Metric(f"hardness_{number:02d}", "percent") for number in range(1, 21)]
+PLAIN = _metrics(
+    "mix_entropy tau0_q1 tau0_median tau0_q3 q1 median q3 silhouette inertia ratio p_value"
+    " nodes edges classes features",
+    "number",
+    "neither",
+)
+COSTS = [Metric("seconds", "seconds", "lower"), Metric("memory", "GiB", "lower")]
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (*AGREEMENT, *SCORES, *CUTS, *WEIGHTS, *SHARES, *PLAIN, *COSTS)
+}
+
+OF_TASK: dict[str, tuple[str, ...]] = {
+    "clustering": (*(metric.name for metric in AGREEMENT + CUTS),),
+    "classification": ("accuracy", "micro_f1", "macro_f1"),
+    "link_prediction": ("auc", "ap"),
+    "contrast": (
+        "same_class_share",
+        "false_negative_recall",
+        "false_negative_precision",
+        "weight_auc",
+        "mix_self",
+        "mix_same_class",
+        "mix_entropy",
+        "hardness_mean",
+        "tau0_q1",
+        "tau0_median",
+        "tau0_q3",
+    ),
+}
+"""What a run command shows of a task, in order; of other tasks it shows every recorded metric."""
+
+
+def find_metric(name: str) -> Metric:
+    """What is known of a metric; a plain number without a direction for an unknown name."""
+    return METRICS.get(name) or Metric(name)

@@ -1,0 +1,37 @@
+"""M-Mix (KDD 2022): negatives mixed from several samples, on MVGRL and GRACE."""
+
+from __future__ import annotations
+
+from gclbench.paper.papers.mmix.figures import FIGURES
+from gclbench.paper.papers.mmix.tables import TABLES
+from gclbench.paper.publication import Paper
+
+NO_TASK = "there is no such task"
+
+PAPER = Paper(
+    name="mmix",
+    title="M-Mix: Generating Hard Negatives via Multi-sample Mixing (KDD 2022)",
+    key="002",
+    introduces=("mmix_mo", "mmix_mp", "mmix_grace"),
+    methods={
+        "MVGRL+mo-mix": ("mmix_mo", ""),
+        "MVGRL+mp-mix": ("mmix_mp", ""),
+        "MVGRL+mp-mix w/o div": ("mmix_mp_without_diversity", ""),
+        "GRACE+mp-mix": ("mmix_grace", ""),
+    },
+    variants=("DGI", "GraphCL", "GRACE", "MVGRL"),
+    # Two graphs are called DBLP: dmat prints the authors' graph of SDCN, this one the citations.
+    datasets={"dblp": "dblp_citation"},
+    metrics={"accuracy / micro-F1 (PPI)": {"ppi": "micro_f1", "": "accuracy"}},
+    protocols=dict.fromkeys(("cora", "citeseer", "pubmed", "ppi"), "public"),
+    runs={"3": 5},
+    tables=TABLES,
+    figures=FIGURES,
+    not_built={
+        "mmix/3": f"graph classification: {NO_TASK}, and none of its datasets",
+        "mmix/4": f"objectives on graph classification: {NO_TASK}",
+        "mmix/10": (
+            f"similarity under graph edit distance on COIL-DEL: {NO_TASK}, nor the dataset"
+        ),
+    },
+)

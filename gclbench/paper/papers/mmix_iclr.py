@@ -1,0 +1,53 @@
+"""The earlier version of M-Mix, submitted to ICLR: the same cells under other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gclbench.paper.papers.mmix import NO_TASK
+from gclbench.paper.papers.mmix import PAPER as KDD
+from gclbench.paper.table_definition import Definition
+
+NUMBERS = {"2": "1", "5": "8", "6": "10", "7": "3", "8": "4", "9": "5"}
+"""Numbers of the KDD version's tables to those of the submission."""
+
+ADDED_LATER = {"2": ("i-mix", "cca_ssg"), "8": ("grace + i-mix",)}
+"""Columns of the KDD version that the submission does not print, by the former's numbers."""
+
+
+def _tables() -> Iterator[Definition]:
+    for table in KDD.tables:
+        if table.number in NUMBERS:
+            number = NUMBERS[table.number]
+            yield replace(
+                table,
+                paper="mmix_iclr",
+                number=number,
+                title=table.title.replace(
+                    f"(KDD 2022), Table {table.number}", f"(ICLR submission), Table {number}"
+                ),
+                columns=tuple(
+                    column
+                    for column in table.columns
+                    if column.label not in ADDED_LATER.get(table.number, ())
+                ),
+            )
+
+
+PAPER = replace(
+    KDD,
+    name="mmix_iclr",
+    title="m-Mix: Generating Hard Negatives via Multiple Samples Mixing (ICLR submission)",
+    key="001",
+    repeats="mmix",
+    runs={"2": 5},
+    tables=tuple(sorted(_tables(), key=lambda table: int(table.number))),
+    figures=(),
+    not_built={
+        "mmix_iclr/2": f"graph classification: {NO_TASK} (mmix/3)",
+        "mmix_iclr/6": f"similarity under graph edit distance: {NO_TASK} (mmix/10)",
+        "mmix_iclr/7": "datasets: mmix/1 shows them",
+        "mmix_iclr/9": f"objectives on graph classification: {NO_TASK} (mmix/4)",
+    },
+)

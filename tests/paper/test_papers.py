@@ -1,0 +1,142 @@
+"""The papers: which there are, how they are found, and one of another package."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import textwrap
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from gclbench.paper import discovery, reference
+from gclbench.paper.columns import Column, is_
+from gclbench.paper.comparison import compare
+from gclbench.paper.discovery import PaperError, papers
+from gclbench.paper.publication import Paper
+from gclbench.paper.sources import Collection
+from gclbench.paper.table_definition import Definition
+
+CACHES = (papers, reference.printed_values, reference.printed_settings, reference._by_name)
+
+MODULE = """
+from pathlib import Path
+
+from gclbench.paper.columns import Column, is_
+from gclbench.paper.publication import Paper
+from gclbench.paper.table_definition import Definition
+
+PAPER = Paper(
+    name="elsewhere",
+    title="A paper of another package",
+    values=Path(__file__).with_name("printed.csv"),
+    methods={"KM": ("kmeans", "")},
+    datasets={"cora_ml": "cora"},
+    runs={"1": 5},
+    tables=(
+        Definition(
+            paper="elsewhere",
+            number="1",
+            title="clustering",
+            task="clustering",
+            datasets=("cora",),
+            metrics=("acc", "bits_per_edge"),
+            columns=(Column("kmeans", (is_("method.name", "kmeans"),), "kmeans"),),
+        ),
+    ),
+)
+"""
+ROWS = [
+    ["table", "task", "dataset", "method", "metric", "mean", "std", "note"],
+    ["1", "clustering", "Cora-ML", "KM", "ACC", "40.0", "1.5", ""],
+    ["1", "clustering", "Cora-ML", "KM", "bits per edge", "3.25", "", ""],
+]
+
+
+@pytest.fixture
+def points(monkeypatch):
+    """The entry points of other packages; a test appends."""
+    found: list[EntryPoint] = []
+    monkeypatch.setattr(
+        discovery, "entry_points", lambda group: [*found] * (group == discovery.GROUP)
+    )
+    for cache in CACHES:
+        cache.cache_clear()
+    yield found
+    for cache in CACHES:
+        cache.cache_clear()
+
+
+def test_the_papers_and_their_order(points) -> None:
+    assert [*papers()] == ["augcl", "dmat", "mmix", "mmix_iclr", "nml", "contrast"]
+    assert {paper.key for paper in papers().values()} == {"000", "001", "002", "003", ""}
+    for paper in papers().values():
+        printed = {row["table"] for row in reference.rows_of(paper)}
+        assert set(paper.runs) <= printed and set(paper.runs_assumed) <= set(paper.runs)
+        assert paper.repeats in ("", *papers())
+
+
+def test_every_row_of_the_file_is_of_a_paper() -> None:
+    with reference.CSV.open(encoding="utf-8", newline="") as file:
+        keys = {row["paper"] for row in csv.DictReader(file)}
+    assert keys == {paper.key for paper in papers().values() if paper.key}
+
+
+def test_a_paper_of_another_package(points, tmp_path: Path, monkeypatch, record) -> None:
+    (tmp_path / "elsewhere_paper.py").write_text(textwrap.dedent(MODULE), encoding="utf-8")
+    with (tmp_path / "printed.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(ROWS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    points.append(EntryPoint("elsewhere", "elsewhere_paper", discovery.GROUP))
+    try:
+        paper = papers()["elsewhere"]
+    finally:
+        sys.modules.pop("elsewhere_paper", None)
+    assert [*papers()][-2:] == ["nml", "contrast"] and [*papers()].index("elsewhere") == 2
+    metrics = {"acc": 0.41, "bits_per_edge": 3.0}
+    run = record(method="kmeans", filter="none", metrics=metrics)
+    filled = compare(paper.tables[0], Collection((run,)))
+    shown = {entry.metric: (entry.show_ours(), entry.show_printed()) for entry in filled.entries}
+    assert shown == {
+        "acc": ("41.00 (1) ✓", "40.0 ± 1.5"),
+        "bits_per_edge": ("3.00 (1)", "3.25"),
+    }
+    (value,) = reference.printed("cora", "kmeans", "clustering", "acc", paper="elsewhere")
+    assert (value.mean, value.runs, value.source) == (pytest.approx(0.4), 5, "elsewhere Table 1")
+
+
+def test_rows_given_as_mappings() -> None:
+    rows = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+    assert [*reference.rows_of(Paper(name="x", title="", values=rows))] == rows
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("json", "json gives no paper; its module defines PAPER = Paper("),
+        ("no_such_module_here", "paper 'p' of no_such_module_here cannot be loaded"),
+        (
+            "gclbench.paper.papers.nml",
+            "paper 'nml' of gclbench.paper.papers.nml is also defined by",
+        ),
+    ],
+)
+def test_what_is_no_paper_is_named(points, value: str, text: str) -> None:
+    points.append(EntryPoint("p", value, discovery.GROUP))
+    with pytest.raises(PaperError, match=text.replace("(", r"\(")):
+        papers()
+
+
+def test_ids_begin_with_the_papers_name() -> None:
+    table = Definition(
+        paper="other",
+        number="1",
+        title="",
+        task="clustering",
+        datasets=(),
+        metrics=(),
+        columns=(Column("a", (is_("method.name", "a"),)),),
+    )
+    with pytest.raises(ValueError, match="paper 'mine' has other/1"):
+        Paper(name="mine", title="", tables=(table,))
