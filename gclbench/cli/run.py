@@ -49,9 +49,10 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
 def compose(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench.config import validation as config
+    from gclbench.config.overrides import sweep
 
     try:
-        commands = config.sweep(options.overrides) if options.multirun else [options.overrides]
+        commands = sweep(options.overrides) if options.multirun else [options.overrides]
     except config.ConfigErrors as error:
         return wrong(error.errors)
     return launch(commands, typed, options.dry_run, detached)
