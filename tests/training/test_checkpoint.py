@@ -132,7 +132,8 @@ def other_total(path: Path) -> None:
 
 def other_shape(path: Path) -> None:
     saved = Checkpoint(path, "k", 1).read()
-    saved.state["encoder"] = {name: value[:1] for name, value in saved.state["encoder"].items()}  # type: ignore[union-attr]
+    model = saved.state["model"]  # type: ignore[union-attr]
+    saved.state["model"] = {name: value[:1] for name, value in model.items()}  # type: ignore[union-attr]
     Checkpoint(path, "k", 1).write(saved)  # type: ignore[arg-type]
 
 
