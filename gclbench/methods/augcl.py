@@ -11,4 +11,7 @@ from gclbench.methods.two_view import TwoView
 @METHODS.register("augcl")
 @dataclass(frozen=True)
 class AugclMethod(TwoView):
-    """AUGCL: GRACE's views and encoder, negatives weighted by the uncertainty of their affinity from half of the training on."""
+    """AUGCL: GRACE, whose negatives are weighted by how uncertain their affinity is.
+
+    The weights apply from half of the training on.
+    """

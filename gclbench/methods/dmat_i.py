@@ -31,7 +31,7 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 @METHODS.register("dmat_i")
 @dataclass(frozen=True)
 class DmatI(MetricLearning):
-    """DMAT-i: contrast of batches with column-masked views of GnnBP features, no labels (paper 000).
+    """DMAT-i: contrast of batches with column-masked views of GnnBP features, no labels.
 
     Attributes:
         mask_fraction: fraction of feature columns set to zero in a view. views: views per batch.
@@ -125,8 +125,10 @@ class DmatIModel(BatchModel):
         return contrasted(z, pair, self.strategy.report(pair))
 
     def last_views(self) -> tuple[Tensor, Tensor] | None:
-        """All nodes unmasked and with one set of columns masked, unit rows; the anchors are mixed
-        where the strategy mixes inputs. None for a graph too large to keep them."""
+        """All nodes unmasked and with one set of columns masked, unit rows.
+
+        The anchors are mixed where the strategy mixes inputs. None for a graph too large to keep.
+        """
         mixture = self.strategy.mixture(len(self.x), self.x.device)
         width = self.settings.architecture[-1]
         if len(self.x) * width > ENTRIES_FOR_ANALYSES:

@@ -1,4 +1,4 @@
-"""GRACE+(mp-mix) of M-Mix (paper 002)."""
+"""GRACE+(mp-mix) of the M-Mix paper (KDD 2022)."""
 
 from __future__ import annotations
 
@@ -11,4 +11,7 @@ from gclbench.methods.grace import Grace
 @METHODS.register("mmix_grace")
 @dataclass(frozen=True)
 class MmixGrace(Grace):
-    """M-Mix (mp) on GRACE: two corrupted views, one of which is mixed with learned shares and the diversity loss."""
+    """M-Mix (mp) on GRACE: one of two corrupted views is mixed, with learned shares.
+
+    The diversity loss is added.
+    """

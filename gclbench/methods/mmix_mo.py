@@ -1,4 +1,4 @@
-"""MVGRL+(mo-mix) of M-Mix (papers 001, 002)."""
+"""MVGRL+(mo-mix) of the M-Mix papers (ICLR submission, KDD 2022)."""
 
 from __future__ import annotations
 
@@ -11,4 +11,7 @@ from gclbench.methods.mvgrl import Mvgrl
 @METHODS.register("mmix_mo")
 @dataclass(frozen=True)
 class MmixMo(Mvgrl):
-    """M-Mix (mo): MVGRL whose graph view is mixed: similarity-based shares and a fixed one for the node itself."""
+    """M-Mix (mo): MVGRL whose graph view is mixed, with shares by similarity.
+
+    The node itself has a fixed share.
+    """

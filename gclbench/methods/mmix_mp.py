@@ -1,4 +1,4 @@
-"""MVGRL+(mp-mix) of M-Mix (papers 001, 002)."""
+"""MVGRL+(mp-mix) of the M-Mix papers (ICLR submission, KDD 2022)."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from gclbench.methods.mvgrl import Mvgrl
 @METHODS.register("mmix_mp")
 @dataclass(frozen=True)
 class MmixMp(Mvgrl):
-    """M-Mix (mp): MVGRL whose graph view is mixed: learned shares and the diversity loss."""
+    """M-Mix (mp): MVGRL whose graph view is mixed, with learned shares and the diversity loss."""

@@ -1,4 +1,4 @@
-"""NML-GCL: negative metric learning for graphs (paper 003)."""
+"""NML-GCL: negative metric learning for graphs (NML-GCL paper)."""
 
 from __future__ import annotations
 
@@ -11,4 +11,7 @@ from gclbench.methods.grace import Grace
 @METHODS.register("nml_gcl")
 @dataclass(frozen=True)
 class NmlGcl(Grace):
-    """NML-GCL: GRACE's views with a network that learns the weights of the negatives (its settings are GRACE's but for the values)."""
+    """NML-GCL: GRACE's views, and a network that learns the weights of the negatives.
+
+    It has GRACE's settings with other values.
+    """

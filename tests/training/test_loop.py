@@ -226,7 +226,7 @@ class Wandering(Model):
 
     def loss(self, step: Step) -> Loss:
         chance = torch.rand(2, 3, generator=self.state["dice"]) - 0.5
-        loss = (self.weight * chance).sum() + 0.1 * self.weight.square().sum()
+        loss = 0.2 * (self.weight * chance).sum() + self.weight.square().sum()
         self.track[step.iteration - 1] = loss.detach()
         return Loss(loss, {"walk": loss.detach()})
 
