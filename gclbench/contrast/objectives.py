@@ -14,12 +14,11 @@ from gclbench.contrast.panel import Weights, paired, panel
 def multi_view_nce(
     anchor: Tensor, views: list[Tensor], tau: float, block: int | None = None
 ) -> Tensor:
-    """The label-free loss of DMAT-i, averaged over both directions, nodes and views (paper 000,
-    Eqs. 6, 7).
+    """The label-free loss of DMAT-i, averaged over both directions, nodes and views.
 
-    For each view v: ℓ(u_i, v_i) = log Σ_{x ≠ u_i} e^{⟨u_i, x⟩/τ} − ⟨u_i, v_i⟩/τ, x running over the
-    2M-tuple of u and v, and the same with u and v exchanged. With one view it is GRACE's loss on
-    the batch.
+    DMT / DMAT / DMAT-i paper, Eqs. 6 and 7. For each view v:
+    ℓ(u_i, v_i) = log Σ_{x ≠ u_i} e^{⟨u_i, x⟩/τ} − ⟨u_i, v_i⟩/τ, x running over the 2M-tuple of u
+    and v, and the same with u and v exchanged. With one view it is GRACE's loss on the batch.
 
     Args:
         anchor: M×d, unit rows: the unmasked batch. views: each M×d, unit rows.
@@ -49,7 +48,9 @@ def inter_view_nce(u: Tensor, v: Tensor, tau: float, block: int | None = None) -
 
 
 def labelled_tuple(z: Tensor, labels: Tensor, tau: float, block: int | None = None) -> Tensor:
-    """The multi-class tuple loss of DMT, averaged over the batch (paper 000, Eq. 4).
+    """The multi-class tuple loss of DMT, averaged over the batch.
+
+    DMT / DMAT / DMAT-i paper, Eq. 4.
 
     ℓ_i = log Σ_j e^{⟨z_i, z_j⟩/τ} − log Σ_{j: y_j = y_i} e^{⟨z_i, z_j⟩/τ}; i itself counts among
     both.
@@ -65,10 +66,11 @@ def labelled_tuple(z: Tensor, labels: Tensor, tau: float, block: int | None = No
 def labelled_two_view(
     u: Tensor, v: Tensor, labels: Tensor, tau: float, block: int | None = None
 ) -> Tensor:
-    """The loss of DMAT, averaged over the 2M-tuple (paper 000, Eq. 5).
+    """The loss of DMAT, averaged over the 2M-tuple.
 
-    As `labelled_tuple` on the batch and its augmented copy together, without the pair of an entry
-    with itself; the counterpart has the same label, so it is always among the positives.
+    DMT / DMAT / DMAT-i paper, Eq. 5. As `labelled_tuple` on the batch and its augmented copy
+    together, without the pair of an entry with itself; the counterpart has the same label, so it is
+    always among the positives.
 
     Args:
         u: M×d and v: M×d, unit rows. labels: (M,) integers.

@@ -1,10 +1,10 @@
 """The row-block engine: log-sum-exps over rows of similarities, never an N×N matrix.
 
 Every objective of the five papers is a difference of log-sum-exps over a row of similarities
-with per-pair log-weights and masks (DESIGN section 3). A *panel* is the similarities of M anchors
-with N candidates; this module reduces panels to their row (and column) log-sum-exps in blocks of
-rows, and recomputes each block's tile in the backward pass, so memory is O(block·N + (M+N)·d).
-The tiles of a small panel are kept instead.
+with per-pair log-weights and masks. A *panel* is the similarities of M anchors with N candidates.
+This module reduces panels to their row (and column) log-sum-exps in blocks of rows, and recomputes
+each block's tile in the backward pass, so memory is O(block·N + (M+N)·d). The tiles of a small
+panel are kept instead.
 
 Because the candidates of one direction of a two-view loss are the anchors of the other, a panel
 can return its column reduction too: one product serves both directions. The similarities of a set
@@ -297,7 +297,7 @@ def _pull(
 
 
 def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:
-    """gradient / sums, 0 where the sum is empty (its log-sum-exp is −inf and nothing pulls on it)."""
+    """gradient / sums, 0 where the sum is empty: its log-sum-exp is −inf, nothing pulls on it."""
     if gradient is None:
         return torch.zeros_like(sums)
     return torch.where(

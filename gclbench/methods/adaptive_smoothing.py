@@ -76,7 +76,7 @@ class AdaptiveSmoothing:
     def represented(
         self, powers: Powers, order: int, k: int, start: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
-        """What is clustered at an order (N×c), and what the clusters' spread is measured on (N×c')."""
+        """What is clustered at an order (N×c), and what its clusters' spread is taken of (N×c')."""
         raise TypeError(f"{type(self).__name__} defines no representation")
 
     def embedded(self, powers: Powers, order: int, z: Tensor) -> Tensor:

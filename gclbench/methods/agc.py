@@ -19,10 +19,11 @@ from gclbench.methods.clusters import leading_directions
 @METHODS.register("agc")
 @dataclass(frozen=True)
 class Agc(AdaptiveSmoothing):
-    """AGC: features smoothed by ((I + S)/2)^k, k where the clusters are tightest, and their leading singular vectors.
+    """AGC: leading singular vectors of features smoothed to where their clusters are tightest.
 
-    The embedding is the K leading left singular vectors of the smoothed features (N×K); with fewer
-    dimensions than clusters there are fewer of them, and one without a singular value is zero.
+    The features are ((I + S)/2)^k X, with k by the spread of their clusters. The embedding is the K
+    leading left singular vectors of the smoothed features (N×K); with fewer dimensions than
+    clusters there are fewer of them, and one without a singular value is zero.
     """
 
     def power(self, graph: Data) -> Callable[[Tensor], Tensor]:

@@ -26,7 +26,7 @@ from gclbench.training.streams import Streams
 @METHODS.register("bgrl")
 @dataclass(frozen=True)
 class Bgrl(Trained):
-    """BGRL: a network predicts what its own slow average makes of another view of the same node; no negatives.
+    """BGRL: a network predicts what its slow average makes of a node's other view; no negatives.
 
     Attributes:
         epochs: full-graph steps. warmup: share of them in which the learning rate rises; then it

@@ -1,5 +1,4 @@
-"""CCA-SSG: from canonical correlation analysis to self-supervised graph neural networks (Zhang et
-al. 2021)."""
+"""CCA-SSG: self-supervised learning by canonical correlation analysis (Zhang et al. 2021)."""
 
 from __future__ import annotations
 
@@ -132,7 +131,7 @@ class FeatureMlp(nn.Module):
 
 
 def standardised(h: Tensor) -> Tensor:
-    """h (N×d) with each column's mean 0 and (unbiased) variance 1; a constant column becomes zero."""
+    """h (N×d), each column with mean 0 and unbiased variance 1; a constant one becomes zero."""
     centred = h - h.mean(dim=0)
     return centred * (centred.square().sum(dim=0) / max(1, len(h) - 1) + SMALLEST_VARIANCE).rsqrt()
 

@@ -25,9 +25,9 @@ from gclbench.training.watch import Watch
 @METHODS.register("deepwalk")
 @dataclass(frozen=True)
 class DeepWalk:
-    """DeepWalk: structure only, skip-gram with hierarchical softmax over random walks (needs gensim).
+    """DeepWalk: skip-gram over random walks, structure only (needs gensim).
 
-    A node without edges has no walk; its vector is zero.
+    The skip-gram has a hierarchical softmax. A node without edges has no walk; its vector is zero.
 
     Attributes:
         walks: walks started at each node. length: nodes of a walk. window: of the skip-gram, to

@@ -23,7 +23,7 @@ from gclbench.training.streams import Streams
 @METHODS.register("dgi")
 @dataclass(frozen=True)
 class Dgi(Trained):
-    """DGI: tells the nodes of the graph from those of one with shuffled features, given a summary of the graph.
+    """DGI: tells nodes from those with shuffled features, given a summary of the graph.
 
     Attributes:
         epochs: full-graph steps at most. patience: steps without a new lowest training loss that

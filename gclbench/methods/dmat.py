@@ -1,4 +1,4 @@
-"""DMAT: DMT with augmented views (paper 000, section 3.3, Eq. 5)."""
+"""DMAT: DMT with augmented views (DMT / DMAT / DMAT-i paper, section 3.3, Eq. 5)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gclbench.nn.mlp import Mlp
 @METHODS.register("dmat")
 @dataclass(frozen=True)
 class Dmat(MetricLearning):
-    """DMAT: DMT on labelled nodes and their column-masked copies (paper 000).
+    """DMAT: DMT on labelled nodes and their column-masked copies.
 
     Attributes:
         mask_fraction: fraction of feature columns set to zero in a view. views: views per batch.
@@ -29,10 +29,9 @@ class Dmat(MetricLearning):
     views: Count = 3
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
-        """Eq.
+        """Eq. 5 of the batch with each view, averaged over views.
 
-        5 of the batch with each view, averaged over views; same-class entries of both copies are
-        positives.
+        Entries of the same class, of both copies, are positives.
         """
         dropped = [
             dropped_columns(x.shape[1], self.mask_fraction, views).to(x.device)

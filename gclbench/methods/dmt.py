@@ -1,5 +1,7 @@
-"""DMT: semi-supervised deep metric learning with the multi-class tuple loss (paper 000, section
-3.2)."""
+"""DMT: semi-supervised deep metric learning with the multi-class tuple loss.
+
+DMT / DMAT / DMAT-i paper, section 3.2.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gclbench.nn.mlp import Mlp
 @METHODS.register("dmt")
 @dataclass(frozen=True)
 class Dmt(MetricLearning):
-    """DMT: multi-class tuple loss on the labelled nodes, after GnnBP (paper 000)."""
+    """DMT: multi-class tuple loss on the labelled nodes, after GnnBP."""
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
         """Eq. 4, averaged over the batch."""

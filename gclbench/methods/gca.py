@@ -17,7 +17,9 @@ from gclbench.nn.sparse import DENSE_FROM, normalised_rows
 @METHODS.register("gca")
 @dataclass(frozen=True)
 class Gca(TwoView):
-    """GCA: GRACE whose views rather drop edges to unimportant nodes and features that unimportant nodes have.
+    """GCA: GRACE whose views rather drop what is unimportant.
+
+    Edges to unimportant nodes, and features that unimportant nodes have.
 
     Attributes:
         centrality: what makes a node important: `degree`, `pagerank` or `eigenvector`.

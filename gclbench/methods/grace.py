@@ -11,4 +11,4 @@ from gclbench.methods.two_view import TwoView
 @METHODS.register("grace")
 @dataclass(frozen=True)
 class Grace(TwoView):
-    """GRACE: two randomly corrupted views; the same node in both is the positive, all others are negatives."""
+    """GRACE: two corrupted views; the same node in both is the positive, others are negatives."""

@@ -21,12 +21,13 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 @METHODS.register("kmeans")
 @dataclass(frozen=True)
 class Features:
-    """The features as they are, or as `filter=…` makes them: the KMeans row of paper 000, and the filter alone.
+    """The features as they are, or as `filter=…` makes them: k-means, and the filter alone.
 
-    task=clustering does the k-means. Of fewer different points than clusters each is one cluster
-    and the others stay empty (`clusters_found` says how many are not); features that are all the
-    same are one cluster. For task=contrast the features' unit rows stand in for both views, at τ =
-    1: its hardness is that of raw and of smoothed features (paper 000, Figure 6a, b).
+    It is the KMeans row of the DMT / DMAT / DMAT-i paper. task=clustering does the k-means. Of
+    fewer different points than clusters each is one cluster and the others stay empty
+    (`clusters_found` says how many are not); features that are all the same are one cluster. For
+    task=contrast the features' unit rows stand in for both views, at τ = 1: its hardness is that of
+    raw and of smoothed features (Figure 6a, b of that paper).
     """
 
     version: ClassVar[str] = "2"

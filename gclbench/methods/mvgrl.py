@@ -1,5 +1,4 @@
-"""MVGRL: contrastive multi-view representation learning on graphs (Hassani & Khasahmadi 2020), node
-level."""
+"""MVGRL: contrastive multi-view learning on graphs (Hassani & Khasahmadi 2020), node level."""
 
 from __future__ import annotations
 
@@ -35,7 +34,9 @@ PROPAGATION_COST = 14
 @METHODS.register("mvgrl")
 @dataclass(frozen=True)
 class Mvgrl(Trained):
-    """MVGRL: one GCN on the graph, another on its personalised PageRank diffusion; nodes of one view against the other's summary.
+    """MVGRL: a GCN on the graph, another on its diffusion; nodes against the other's summary.
+
+    The diffusion is that of personalised PageRank.
 
     Attributes:
         objective: `summary` is the paper's: nodes of each view against the summary of the other
@@ -43,10 +44,11 @@ class Mvgrl(Trained):
             against any strategy for negatives (the base of M-Mix).
         epochs: steps at most. patience: steps without a new lowest training loss that end the
             training; 0: all epochs.
-        subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph.
-            subgraph_nodes: nodes of each, drawn uniformly; as many as the graph has, or more: the
-                whole graph. They bound the memory of the loss; propagation still
-            walks all nodes. `patience` then compares losses of different sub-graphs.
+        subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. They
+            bound the memory of the loss; propagation still walks all nodes. `patience` then
+            compares losses of different sub-graphs.
+        subgraph_nodes: nodes of each, drawn uniformly; as many as the graph has, or more: the
+            whole graph.
         lr, weight_decay: of Adam.
         hidden: width d of either GCN's one layer. activation: after it.
         alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.

@@ -26,10 +26,10 @@ from gclbench.training.watch import Watch
 @METHODS.register("sdcn")
 @dataclass(frozen=True)
 class Sdcn:
-    """SDCN: an autoencoder that feeds a GCN layer by layer, both pulled to one sharpened clustering; its last epoch counts.
+    """SDCN: an autoencoder that feeds a GCN, both pulled to one sharpened clustering.
 
-    Its clusters are the largest entries of the GCN's softmax; its embedding is the autoencoder's
-    code.
+    The autoencoder feeds the GCN layer by layer. The last epoch counts. Its clusters are the
+    largest entries of the GCN's softmax; its embedding is the autoencoder's code.
 
     Attributes:
         epochs: full-graph steps. lr: of their Adam.

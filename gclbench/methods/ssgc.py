@@ -21,16 +21,17 @@ from gclbench.methods.clusters import leading_directions
 @METHODS.register("ssgc")
 @dataclass(frozen=True)
 class Ssgc(AdaptiveSmoothing):
-    """SSGC: the mean of the first K powers S^k X, K where the clusters are tightest, on its leading directions.
+    """SSGC: leading directions of the mean of the first powers S^k X of smoothed features.
 
-    S is without self-loops, as in its clustering code; only an isolated node has one, and so keeps
-    its features. A node without features in its neighbourhood comes out as zero.
+    There are as many powers as make the clusters tightest. S is without self-loops, as in its
+    clustering code; only an isolated node has one, and so keeps its features. A node without
+    features in its neighbourhood comes out as zero.
 
     Attributes:
         dimensions: right singular vectors that the smoothed features are projected on; rows are
             then scaled to unit length.
         output: `projected`, those unit rows; `filtered`, the smoothed features at the same order
-            (paper 000's link prediction).
+            (link prediction in the DMT / DMAT / DMAT-i paper).
     """
 
     dimensions: Count = 16

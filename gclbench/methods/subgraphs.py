@@ -10,7 +10,7 @@ class Subgraphs:
     """Draws the node sets of a step's induced sub-graphs, uniformly.
 
     Windows of neighbouring ids, which official codes take, would tie the negatives to the order of
-    the file (METHODS 4.3).
+    the file (docs/sources.md).
 
     Args:
         nodes: N. count: sub-graphs per step; 0 for the whole graph. size: nodes of each. generator:

@@ -1,5 +1,7 @@
-"""AUGCL: negatives weighted by how uncertain it is which of two groups around the anchor they
-belong to (Niu et al. 2024, paper 004)."""
+"""AUGCL: negatives weighted by how uncertain it is to which group they belong (Niu et al. 2024).
+
+The groups are two around each anchor.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ whole weight."""
 @NEGATIVES.register("augcl")
 @dataclass(frozen=True)
 class Augcl:
-    """AUGCL: a negative weighs as much as it is uncertain whether it belongs to the anchor's affinity group.
+    """AUGCL: a negative weighs as much as its belonging to the anchor's group is uncertain.
 
     Attributes:
         estimator: of the uncertainty: `gambler` (abstention of a network), `softmax_response`,
@@ -156,7 +158,7 @@ class AugclNegatives(Negatives):
         return pair.step.iteration > math.floor(self.settings.base * pair.step.total)
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
-        """The weights of both directions, from rows that are at most `refresh` − 1 iterations old."""
+        """The weights of both directions, from rows at most `refresh` − 1 iterations old."""
         if pair.is_batch or self.settings.refresh == 1:
             return self._scoring(u, v, pair.block), self._scoring(v, u, pair.block)
         age = pair.step.iteration - 1 - math.floor(self.settings.base * pair.step.total)
@@ -224,8 +226,9 @@ class AugclNegatives(Negatives):
 def weighted_nce(
     u: Tensor, v: Tensor, tau: float, weights: WeightRows, block: int | None = None
 ) -> Tensor:
-    """−log [e^{θ_ii/τ} / (e^{θ_ii/τ} + Σ_{j≠i} w_ij e^{θ_ij/τ})], averaged over the anchors u (004,
-    Eq. 5).
+    """−log [e^{θ_ii/τ} / (e^{θ_ii/τ} + Σ_{j≠i} w_ij e^{θ_ij/τ})], averaged over the anchors u.
+
+    AUGCL paper, Eq. 5.
 
     Args:
         u, v: each M×d, unit rows. weights: w with diagonal 1, constant in backward.
@@ -247,10 +250,9 @@ def _scattered(chosen: Tensor, weight: Tensor) -> WeightRows:
 
 
 def _by_distance(anchors: Tensor, candidates: Tensor, block: int | None) -> WeightRows:
-    """u_ij = β/d_ij for candidates outside the positive's group, over the mean of these; 1 for
-    those within (004, Eq. 3).
+    """u_ij = β/d_ij over their mean for candidates outside the positive's group, 1 within.
 
-    β and the mean cancel: the weights do not depend on it.
+    AUGCL paper, Eq. 3. β and the mean cancel: the weights do not depend on it.
     """
     groups = affinity_groups(anchors, candidates, block)
 

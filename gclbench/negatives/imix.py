@@ -1,5 +1,7 @@
-"""i-Mix: inputs of the first view are mixtures of two nodes, and both are its positives in
-proportion (Lee et al. 2021)."""
+"""i-Mix: inputs of the first view are mixtures of two nodes, both its positives (Lee et al. 2021).
+
+Each is the positive to the extent of its share.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from gclbench.training.streams import Streams
 @NEGATIVES.register("imix")
 @dataclass(frozen=True)
 class Imix:
-    """i-Mix: the first view's inputs are mixtures of two nodes, each the positive to the extent of its share.
+    """i-Mix: the first view's inputs are mixtures of two nodes, both positives by their shares.
 
     Attributes:
         alpha: α of Beta(α, α), from which each node's share is drawn; the larger of the share and

@@ -1,5 +1,7 @@
-"""M-Mix: the first view's embeddings become mixtures of several nodes, which makes the negatives
-harder (papers 001, 002)."""
+"""M-Mix: the first view's embeddings become mixtures of several nodes: harder negatives.
+
+M-Mix papers (ICLR submission, KDD 2022). Equations and tables are those of KDD 2022.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,14 @@ BINARY_SHARE = 0.5
 @NEGATIVES.register("mmix")
 @dataclass(frozen=True)
 class Mmix:
-    """M-Mix: the first view is replaced by mixtures of several nodes with learned or similarity-based shares.
+    """M-Mix: the first view becomes mixtures of several nodes, shares learned or by similarity.
 
     Attributes:
         variant: how the shares come about. `mp`: cosines between two learned projections (Eq. 6);
             `mo`: cosines of the embeddings, with a fixed share for the node itself (Eq. 7);
-                `binary`: half the most similar other node; `random`: normal deviates,
-            drawn anew in each iteration (Table 9); `adjacency`: equal shares of the neighbours and
-            the node itself, which is what the code as first released amounts to (a later revision
-            applies the learned shares).
+            `binary`: half the most similar other node; `random`: normal deviates, drawn anew in
+            each iteration (Table 9); `adjacency`: equal shares of the neighbours and the node
+            itself, which is what the code as first released amounts to (docs/sources.md).
         scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose
             cosine is at least `threshold`.
         diversity: adds the loss that pushes the two projections of `mp` apart; the others have
@@ -76,7 +77,7 @@ class Mmix:
 
 
 class MmixNegatives(Negatives):
-    """Mixtures, the MLP g behind them, and the node objective of paper 002, Eqs. 9 and 10.
+    """Mixtures, the MLP g behind them, and the node objective (Eqs. 9 and 10).
 
     Attributes:
         head: g, Linear–PReLU–Linear–PReLU as in the released code, but with biases.
@@ -104,10 +105,7 @@ class MmixNegatives(Negatives):
         self._near: tuple[Tensor, Neighbourhoods] | None = None
 
     def loss(self, pair: Pair) -> Loss:
-        """J_node (Eq.
-
-        10): the mixed first view against the plain second, both directions, plus the diversity
-        loss.
+        """J_node (Eq. 10): the mixed first view against the plain second, plus the diversity loss.
 
         Raises:
             Unsupported: for scope `wp` where the pair has no edges.
@@ -126,8 +124,10 @@ class MmixNegatives(Negatives):
         return Loss(contrast + diversity, {**terms, "diversity": diversity.detach()})
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
-        """The sum of both branches' directions, the mixed and the plain one: what the loss compares
-        (paper 002, Table 6, `Average`)."""
+        """The sum of the mixed and the plain branch's directions, which the loss compares.
+
+        Table 6, `Average`.
+        """
         first = unit_rows(z)
         mixed = self.head(self._shares(first, *self._projections(first), edge_index).mixture(first))
         return unit_rows(mixed) + unit_rows(z if other is None else other)
@@ -198,8 +198,7 @@ class MmixNegatives(Negatives):
         return AmongAll(len(z), scores, own, allowed, best_only=variant == "binary")
 
     def _neighbourhoods(self, edge_index: Tensor | None, nodes: int) -> Neighbourhoods:
-        """Those of the last edges asked for are kept: a training on the whole graph asks for the
-        same in each iteration."""
+        """Kept for the last edges: a training on the whole graph asks for the same each time."""
         if edge_index is None:
             raise Unsupported(
                 "negatives.scope=wp mixes a node with its neighbours, and this method contrasts"
@@ -219,7 +218,7 @@ class MmixNegatives(Negatives):
 
 
 def diversity_loss(q: Tensor, k: Tensor) -> Tensor:
-    """L_div = −(1/N) Σ ‖q_i − k_i‖² of unit rows, to be minimised (paper 002, Eq. 8).
+    """L_div = −(1/N) Σ ‖q_i − k_i‖² of unit rows, to be minimised (Eq. 8).
 
     Args:
         q, k: N×d, unit rows.

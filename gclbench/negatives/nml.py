@@ -1,5 +1,7 @@
-"""Negative metric learning (NML, paper 003): weights for negatives, learned against the contrastive
-loss that they enter."""
+"""Negative metric learning: weights for negatives, learned against the loss that they enter.
+
+NML-GCL paper.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +40,17 @@ LEAST_ORACLE_ALPHA = 1e-9
 @NEGATIVES.register("nml")
 @dataclass(frozen=True)
 class Nml:
-    """Negative metric learning: a network that learns the weights of the negatives between the encoder's steps.
+    """Negative metric learning: a network learns the negatives' weights between encoder steps.
 
     ℓ_i = −log [ e^{θ_ii/τ} / (e^{θ_ii/τ} + (N−1) Σ_j m_ij e^{θ_ij/τ}) ] + α(N−1)·KL(uniform ‖ m_i),
-    inter-view pairs alone, mean of both directions (paper 003, Eqs. 3 to 8). Per iteration
+    inter-view pairs alone, mean of both directions (NML-GCL paper, Eqs. 3 to 8). Per iteration
     `inner_steps` steps of the metric, then one of the encoder.
 
     Attributes:
         metric: `separable`: cosine of the images of u_i and v_j under one network, the official
             code; `pairwise`: a network of the concatenated pair, as printed, whose cost grows as
-            hidden²·N²; `oracle`: the best weights in closed form;
-            `uniform`: 1/N ("w/o M"); `cosine`: ∝ e^{−θ_ij} ("repl. cosine").
+            hidden²·N²; `oracle`: the best weights in closed form; `uniform`: 1/N ("w/o M");
+            `cosine`: ∝ e^{−θ_ij} ("repl. cosine").
         inner_steps: T_M. alpha: α. lr, weight_decay: of the metric's Adam. hidden: width of the
             metric's layers.
         detach: in the encoder's step take the weights as constants; without, its gradient passes

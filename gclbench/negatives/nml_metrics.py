@@ -1,5 +1,7 @@
-"""The negative metrics of NML: what gives the pair (i, j) its logit a_ij, with m_i =
-softmax_j(a_ij) (paper 003, Eq. 3)."""
+"""The negative metrics of NML: what gives the pair (i, j) its logit a_ij.
+
+m_i = softmax_j(a_ij) are the weights (NML-GCL paper, Eq. 3).
+"""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ NEWTON_STEPS = 100
 
 @dataclass(frozen=True)
 class OptimalWeights:
-    """m_ik = c / (y_i·p_ik + b) with p_ik = (N−1)·e^{t_ik} + e^{t_ii}, b = α(N−1) − 1, c = α(N−1)/N
-    (METHODS 6).
+    """m_ik = c / (y_i·p_ik + b), the minimum of NML's objective over the weights of an anchor.
 
-    It minimises ℓ_i + α·reg_i of paper 003, Eqs. 5, 7 and 8, over all rows m_i with Σ_k m_ik = 1.
+    p_ik = (N−1)·e^{t_ik} + e^{t_ii}, b = α(N−1) − 1, c = α(N−1)/N. It minimises ℓ_i + α·reg_i of
+    the NML-GCL paper, Eqs. 5, 7 and 8, over all rows m_i with Σ_k m_ik = 1.
 
     Attributes:
         anchors, candidates: N×d, unit rows, detached. scale: 1/τ.

@@ -43,7 +43,7 @@ STAYED_UNIFORM = {
 @NEGATIVES.register("progcl_weight")
 @dataclass(frozen=True)
 class ProgclWeight:
-    """ProGCL-weight: after a warm-up, negatives weighted by hardness times the probability of being a true one.
+    """ProGCL-weight: after a warm-up, negatives weighted by hardness times probability to be true.
 
     ℓ_i = −log [ e^{θ_ii/τ} / (e^{θ_ii/τ} + Σ_{j≠i} b_ij (e^{θ_ij/τ} + e^{ρ_ij/τ})) ], b_ij = B_ij /
     mean_{j≠i} B_ij, mean of both directions. The mixture is fitted and B taken once, at iteration
@@ -335,7 +335,7 @@ class MixedNegatives(ProbableNegatives):
         return blocks.by_blocks(rows, len(anchors), size)
 
     def _hardest(self, pair: Pair, forth: bool) -> Callable[[int, int], tuple[Tensor, Tensor]]:
-        """(start, stop) → indices and B of the hardest negatives of those anchors, B×selected each."""
+        """(start, stop) → indices and B of those anchors' hardest negatives, B×selected each."""
         hardness = self._hardness(pair, forth)
         count = min(self.settings.selected, len(pair.v) - 1)
 

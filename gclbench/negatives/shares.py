@@ -1,10 +1,9 @@
-"""The shares that nodes have in mixtures of embeddings: over all nodes in blocks, or over
-neighbours.
+"""The shares that nodes have in mixtures of embeddings: over all nodes, or over neighbours.
 
-A mixture of anchor i is z̃_i = Σ_j λ_ij z_j with Σ_j λ_ij = 1 (paper 002, Eq. 2). The shares λ come
-from scores s_ij, either as a softmax over the candidates, i itself among them, or with a fixed
-share for i and a softmax over the others. N×N of them are
-never stored: blocks of anchors are computed again in the backward pass.
+A mixture of anchor i is z̃_i = Σ_j λ_ij z_j with Σ_j λ_ij = 1 (M-Mix paper, KDD 2022, Eq. 2). The
+shares λ come from scores s_ij, either as a softmax over the candidates, i itself among them, or
+with a fixed share for i and a softmax over the others. N×N of them are never stored: blocks of
+anchors are computed again in the backward pass.
 """
 
 from __future__ import annotations

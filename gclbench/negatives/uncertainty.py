@@ -74,7 +74,7 @@ def classifier_loss(estimator: str, logits: Tensor, labels: Tensor, reward: floa
 
 
 def uncertainty(estimator: str, logits: Tensor) -> Tensor:
-    """u ≥ 0 of each pair: g, 1 − max p (004, Eq. 1), or −Σ p log p (Eq. 2).
+    """u ≥ 0 of each pair: g, 1 − max p (AUGCL paper, Eq. 1), or −Σ p log p (Eq. 2).
 
     Args:
         logits: …×classes.

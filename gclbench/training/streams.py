@@ -1,7 +1,7 @@
 """Named random streams: every use of chance in a run has its own, derived from the run's seed.
 
 The stream called `views` of seed 3 gives the same numbers whichever other streams are read, in
-whichever order, and whichever other seeds run (DESIGN section 7, rule 7).
+whichever order, and whichever other seeds run.
 """
 
 from __future__ import annotations

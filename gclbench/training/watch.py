@@ -1,4 +1,4 @@
-"""The eye on a training: progress, loss curve, divergence, time limit, checkpoints and preemption."""
+"""The eye on a training: progress, loss curve, divergence, time limit, checkpoints, preemption."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Eqs.
+"""Eqs. 4 to 7 of the DMT / DMAT / DMAT-i paper against plain double loops.
 
-4 to 7 of paper 000 against plain double loops; what the paper proves about them is in
-test_theory.py.
+What the paper proves about them is in test_theory.py.
 """
 
 from __future__ import annotations

@@ -122,8 +122,8 @@ def test_lemma_1_is_not_about_the_label_free_loss() -> None:
     assert labelled_two_view(u, u, torch.tensor(labels), tau).item() < unbiased
 
 
-# Paper 001, Proposition 1: z_i, z_j, z_k of unit length, ⟨z_i, z_j⟩ > ⟨z_i, z_k⟩. A mixture with
-# λ_j > λ_k is harder than the one with the two weights exchanged.
+# M-Mix paper (ICLR submission), Proposition 1: z_i, z_j, z_k of unit length, ⟨z_i, z_j⟩ > ⟨z_i,
+# z_k⟩. A mixture with λ_j > λ_k is harder than the one with the two weights exchanged.
 
 
 def shares_of(variant: str, z: Tensor) -> Tensor:

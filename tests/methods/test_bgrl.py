@@ -11,9 +11,10 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from gclbench.graph import make_graph
-from gclbench.methods.bgrl import Bgrl, bootstrap, follow
+from gclbench.methods.bgrl import Bgrl, BgrlModel, bootstrap, follow
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -35,19 +36,42 @@ def test_the_loss_against_a_plain_loop():
     assert torch.autograd.gradcheck(lambda prediction: bootstrap(prediction, t), p.requires_grad_())
 
 
+def model_of(method: Bgrl) -> BgrlModel:
+    pair = make_graph(torch.eye(2), torch.tensor([[0], [1]]), None, "pair", undirected=True)
+    made = method.model(pair, torch.full((2,), -1), Streams(0))
+    assert isinstance(made, BgrlModel) and made.iterations == method.epochs
+    return made
+
+
+def after(done: int, total: int) -> Step:
+    """The iteration before which so many are done."""
+    return Step(done + 1, total)
+
+
 def test_the_learning_rate_rises_linearly_and_falls_as_a_cosine():
-    method = Bgrl(epochs=10000, warmup=0.1)
-    assert [method.rate(done) for done in (0, 500, 1000)] == pytest.approx([0.0, 0.5, 1.0])
-    assert [method.rate(done) for done in (3250, 5500, 7750)] == pytest.approx(
+    def rates(*done: int) -> list[float]:
+        return [model.rate(after(each, 10000)) for each in done]
+
+    model = model_of(Bgrl(epochs=10000, warmup=0.1))
+    assert rates(0, 500, 1000) == pytest.approx([0.0, 0.5, 1.0])
+    assert rates(3250, 5500, 7750) == pytest.approx(
         [0.5 * (1 + math.cos(math.pi / 4)), 0.5, 0.5 * (1 - math.cos(math.pi / 4))]
     )
-    assert method.rate(10000) == pytest.approx(0.0, abs=1e-12)
-    assert Bgrl(epochs=10, warmup=0.0).rate(0) == 1.0
+    assert rates(10000) == pytest.approx([0.0], abs=1e-12)
+    assert model_of(Bgrl(epochs=10, warmup=0.0)).rate(after(0, 10)) == 1.0
 
 
-def test_the_average_slows_down_as_a_cosine():
-    method = Bgrl(epochs=100, momentum=0.9)
-    assert [method.keeping(done) for done in (0, 50, 100)] == pytest.approx([0.9, 0.95, 1.0])
+@pytest.mark.parametrize(("done", "keeping"), [(0, 0.9), (50, 0.95), (100, 1.0)])
+def test_the_average_slows_down_as_a_cosine(done, keeping):
+    """From an average of zeros and a network of ones, the new average is what it does not keep."""
+    model = model_of(Bgrl(epochs=100, momentum=0.9))
+    with torch.no_grad():
+        for slow, fast in zip(model.target.parameters(), model.encoder.parameters(), strict=True):
+            slow.fill_(0.0)
+            fast.fill_(1.0)
+    model.after(after(done, 100))
+    for slow in model.target.parameters():
+        torch.testing.assert_close(slow, torch.full_like(slow, 1 - keeping))
 
 
 def test_the_average_takes_parameters_and_leaves_buffers():
@@ -64,7 +88,7 @@ def test_the_average_takes_parameters_and_leaves_buffers():
 
 
 def test_three_steps_by_hand():
-    """Plain modules, an average of its own weights, both directions, AdamW with a scheduled rate."""
+    """Plain modules, an average with weights of its own, AdamW with a scheduled rate."""
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(NODES, 6, generator=generator)
     graph = make_graph(

@@ -1,4 +1,4 @@
-"""One step of DMAT-i and DMAT written out by hand: Algorithm 1 of paper 000."""
+"""One step of DMAT-i and DMAT written out by hand: Algorithm 1 of their paper."""
 
 from __future__ import annotations
 

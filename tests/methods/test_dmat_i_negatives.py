@@ -1,10 +1,9 @@
-"""DMAT-i against a strategy for negatives: what the strategy is handed, and that every one of them
-runs."""
+"""DMAT-i against a strategy for negatives: what the strategy is handed; every one of them runs."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,14 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.component.registry import NEGATIVES
+from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
-from gclbench.graph import Graph, make_graph
+from gclbench.graph import Graph, edges_among, make_graph
 from gclbench.methods.dmat_i import DmatI
-from gclbench.methods.subgraphs import edges_among
-from gclbench.negatives.strategy import Negatives, Pair, RowMixture, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, RowMixture
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Preempted, Watch
 
@@ -39,6 +39,9 @@ def graph() -> Graph:
 class Spy(UniformNegatives):
     """The plain loss, and notes of what it was asked."""
 
+    joint = True
+    by_number = True
+
     def __init__(self) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(3))
@@ -47,29 +50,27 @@ class Spy(UniformNegatives):
         self.modes: list[tuple[str, bool]] = []
         self.mixing: RowMixture | None = None
 
-    def joint_parameters(self) -> list[nn.Parameter]:
-        return [self.weight]
-
     def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
         return self.mixing
 
     def update(self, pair: Pair) -> None:
-        assert not pair.u.requires_grad and not pair.v.requires_grad
+        assert not any(rows.requires_grad for rows in (pair.u, *pair.views))
         self.updated.append(pair)
 
-    def forward(self, pair: Pair) -> Tensor:
+    def loss(self, pair: Pair) -> Loss:
         self.seen.append(pair)
         self.modes.append(("loss", self.training))
-        return super().forward(pair) + (self.weight - 1).square().sum()
+        loss = super().loss(pair)
+        return replace(loss, value=loss.value + (self.weight - 1).square().sum())
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         self.modes.append(("embedding", self.training))
         return torch.cat([z, z], dim=1)
 
-    def weights(self, pair: Pair) -> WeightRows:
+    def report(self, pair: Pair) -> Report:
         self.seen.append(pair)
-        self.modes.append(("weights", self.training))
-        return super().weights(pair)
+        self.modes.append(("report", self.training))
+        return super().report(pair)
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,38 @@ def test_uniform_is_the_method_s_own_loss_to_the_bit(graph):
     assert torch.equal(fit(graph, Uniform()).z, alone.z)
 
 
+class Papers(Negatives):
+    """Eq. 7 of the DMAT-i paper on all views at once, without the strategy `uniform`."""
+
+    by_number = False
+
+    def forward(self, pair: Pair) -> Loss:
+        views = [unit_rows(view) for view in pair.views]
+        return Loss(multi_view_nce(unit_rows(pair.u), views, pair.tau))
+
+
+@pytest.mark.parametrize("batch_size", [8, 10_000])
+@pytest.mark.parametrize("views", [1, 3])
+def test_the_method_s_own_loss_is_the_papers_to_the_bit(graph, views, batch_size):
+    settings = {"views": views, "batch_size": batch_size, "tau": 0.7}
+    own, papers = Watch(), Watch()
+    z = fit(graph, Uniform(), own, **settings).z
+    assert torch.equal(fit(graph, Spying(Papers()), papers, **settings).z, z)
+    assert own.curve == papers.curve
+
+
+class ViewByView(UniformNegatives):
+    """The plain loss, one pair of views after the other."""
+
+    def forward(self, pair: Pair) -> Loss:
+        return Negatives.forward(self, pair)
+
+
 def test_the_plain_loss_of_pairs_averaged_over_views_is_that_of_all_views(graph):
-    """The same training through the strategy's path."""
+    """The same training through the path of the other strategies."""
     direct, through = Watch(), Watch()
     z = fit(graph, Uniform(), direct).z
-    assert torch.allclose(
-        fit(graph, Spying(UniformNegatives()), through).z, z, rtol=1e-3, atol=1e-4
-    )
+    assert torch.allclose(fit(graph, Spying(ViewByView()), through).z, z, rtol=1e-3, atol=1e-4)
     for (_, a), (_, b) in zip(direct.curve, through.curve, strict=True):
         assert a == pytest.approx(b, rel=1e-4)
 
@@ -114,24 +140,19 @@ def test_the_plain_loss_of_pairs_averaged_over_views_is_that_of_all_views(graph)
 def test_what_the_strategy_is_handed(graph):
     spy = Spy()
     fit(graph, Spying(spy), views=2, tau=0.7, epochs=4)
-    assert [pair.iteration for pair in spy.seen[:-1]] == [1, 1, 2, 2, 3, 3, 4, 4]
-    assert [len(pair.u) for pair in spy.seen[:-1:2]] == [8, 8, 8, 6]
-    for first, second, told in zip(spy.seen[:-1:2], spy.seen[1:-1:2], spy.updated, strict=True):
-        assert first.u is second.u and not torch.equal(first.v, second.v)
-        assert torch.equal(told.u, first.u) and torch.equal(told.v, first.v), (
+    assert [pair.step for pair in spy.seen[:-1]] == [Step(at, 4) for at in (1, 2, 3, 4)]
+    assert [len(pair.u) for pair in spy.seen[:-1]] == [8, 8, 8, 6]
+    for pair, learned_from in zip(spy.seen[:-1], spy.updated, strict=True):
+        first, second = pair.views
+        assert not torch.equal(first, second)
+        assert torch.equal(learned_from.u, pair.u) and torch.equal(learned_from.v, first), (
             "it learns from the first view"
         )
-        for pair in (first, second):
-            assert (pair.total, pair.tau, pair.intra, pair.nodes, pair.is_batch) == (
-                4,
-                0.7,
-                True,
-                NODES,
-                True,
-            )
+        assert learned_from.kept is pair.kept
+        assert (pair.tau, pair.intra, pair.nodes, pair.is_batch) == (0.7, True, NODES, True)
     last = spy.seen[-1]
-    assert len(last.u) == NODES and last.is_batch, "what reports look at"
-    assert torch.equal(last.edge_index, graph.edge_index)
+    assert len(last.u) == NODES and len(last.views) == 1 and last.is_batch, "what reports look at"
+    assert last.batch is None and torch.equal(last.edges, graph.edge_index)
 
 
 @pytest.mark.parametrize("batch_size", [8, 30, 100])
@@ -153,10 +174,12 @@ def test_edges_and_order_of_a_batch(graph, batch_size):
         ids = torch.cdist(pair.u.detach(), z).argmin(dim=1).tolist()
         assert len(set(ids)) == min(batch_size, NODES) or len(ids) == 6
         expected = {(a, b) for a, b in edges if a in ids and b in ids}
-        assert {(ids[a], ids[b]) for a, b in pair.edge_index.T.tolist()} == expected
-        assert pair.edge_index.shape[1] == len(expected)
+        assert {(ids[a], ids[b]) for a, b in pair.edges.T.tolist()} == expected
+        assert pair.edges.shape[1] == len(expected)
         if batch_size >= NODES:
             assert ids == list(range(NODES)) and not pair.is_batch
+        else:
+            assert pair.batch.tolist() == ids
     assert spy.seen[-1].is_batch == (batch_size < NODES)
 
 
@@ -210,10 +233,9 @@ def test_the_strategy_is_in_training_until_the_last_step_and_not_after(graph):
     """NML's slopes are random in training only."""
     spying = Spying()
     fit(graph, spying, epochs=2)
-    # The loss is asked once per view.
-    losses, told = spying.spy.modes[:-2], spying.spy.modes[-2:]
-    assert losses and set(losses) == {("loss", True)}
-    assert told == [("embedding", False), ("weights", False)]
+    losses, after = spying.spy.modes[:-2], spying.spy.modes[-2:]
+    assert losses == [("loss", True)] * 2
+    assert after == [("embedding", False), ("report", False)]
 
 
 def test_what_reports_look_at(graph):
@@ -282,4 +304,5 @@ def test_a_small_last_batch_does_not_spoil_the_weights(name, nodes):
 def test_a_batch_of_one_node_asks_no_strategy(graph):
     spy = Spy()
     fit(graph, Spying(spy), batch_size=29, epochs=2)
-    assert [len(pair.u) for pair in spy.seen] == [29] * 3 + [NODES]
+    assert [len(pair.u) for pair in spy.seen] == [29, NODES]
+    assert len(spy.updated) == 1

@@ -51,7 +51,7 @@ def plain_loss(h1: Tensor, h2: Tensor, tau: float) -> Tensor:
 
 
 def plain_training(graph: Data, method: Grace, seed: int) -> tuple[list[float], Tensor]:
-    """Losses and embedding: PyG layers, masked copies of features and edges, PyTorch's plain Adam."""
+    """Losses and embedding: PyG layers, masked copies of features and edges, plain Adam."""
     rng = Streams(seed)
     activation = {"relu": nn.ReLU, "prelu": nn.PReLU}[method.activation]
     with rng.seeded("init"):

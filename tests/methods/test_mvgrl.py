@@ -1,9 +1,8 @@
-"""MVGRL's steps under both objectives written out with dense matrices, and the two ways to its
-diffusion."""
+"""MVGRL's steps written out with dense matrices, and the two ways to its diffusion."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
@@ -15,13 +14,14 @@ from gclbench.cli import main
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import make_graph
 from gclbench.methods import mvgrl
-from gclbench.methods.mvgrl import Mvgrl, Views
+from gclbench.methods.mvgrl import Mvgrl, TwoPropagations
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.imix import Imix
 from gclbench.negatives.progcl import ProgclWeight
 from gclbench.negatives.strategy import Negatives, Pair
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.convolution import Convolution
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -57,13 +57,13 @@ def views_of(edge_index: Tensor, alpha: float = 0.2) -> tuple[Tensor, Tensor]:
 
 
 def test_which_way_is_taken(graph, way):
-    assert (Views(graph, 0.2, False).smoothed is not None) == (way == "features")
+    assert (TwoPropagations(graph, 0.2, False).smoothed is not None) == (way == "features")
 
 
 def test_few_features_on_many_edges_are_diffused_once_and_many_on_few_in_every_step(graph):
-    assert Views(graph, 0.2, False).smoothed is not None
+    assert TwoPropagations(graph, 0.2, False).smoothed is not None
     wide = make_graph(torch.rand(NODES, 2000), graph.edge_index, None, "wide")
-    assert Views(wide, 0.2, False).smoothed is None
+    assert TwoPropagations(wide, 0.2, False).smoothed is None
 
 
 @pytest.mark.parametrize("normalise", [False, True])
@@ -72,7 +72,7 @@ def test_the_views_are_the_dense_ones(graph, way, normalise):
     s, diffusion = views_of(graph.edge_index)
     torch.manual_seed(0)
     first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
-    u, v = Views(graph, 0.2, normalise).nodes(first, second)
+    u, v = TwoPropagations(graph, 0.2, normalise).nodes(first, second)
     torch.testing.assert_close(u, first.activation(s @ x @ first.weight), rtol=1e-3, atol=1e-4)
     torch.testing.assert_close(
         v, second.activation(diffusion @ x @ second.weight), rtol=1e-3, atol=1e-4
@@ -152,20 +152,20 @@ def test_nodes_without_a_strategy(graph):
 
 
 class Waiting(UniformNegatives):
-    """The plain loss for three iterations, a larger one from then on; notes of the pairs that
-    reports ask about."""
+    """The plain loss, larger from the fourth iteration on; notes of the pairs of reports."""
 
     def __init__(self):
         super().__init__()
         self.asked: list[Pair] = []
 
-    def forward(self, pair):
-        return super().forward(pair) + (pair.iteration > 3) * 100
+    def loss(self, pair):
+        loss = super().loss(pair)
+        return replace(loss, value=loss.value + (pair.step.iteration > 3) * 100)
 
-    def weights(self, pair):
+    def report(self, pair):
         assert not self.training, "NML's slopes are random in training only"
         self.asked.append(pair)
-        return super().weights(pair)
+        return super().report(pair)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def test_reports_see_the_iteration_at_which_patience_ran_out(graph):
         graph, torch.full((NODES,), -1), Streams(0), watch, strategy
     )
     assert watch.reached == 7
-    assert [(pair.iteration, pair.total) for pair in strategy.made.asked] == [(7, 50)]
+    assert [pair.step for pair in strategy.made.asked] == [Step(7, 50)]
 
 
 def test_patience_waits_for_a_strategy_to_begin(graph):
@@ -191,8 +191,8 @@ def test_patience_waits_for_a_strategy_to_begin(graph):
     has no part in what is embedded."""
 
     class Late(Waiting):
-        def begun(self, iteration, total):
-            return iteration > 3
+        def loss(self, pair):
+            return replace(super().loss(pair), final=pair.step.iteration > 3)
 
     watch = Watch()
     base = Mvgrl(objective="nodes", epochs=50, hidden=WIDTH, patience=4, lr=1e-9)
@@ -241,7 +241,7 @@ def test_the_views_of_a_sub_graph_are_the_dense_sub_matrices(graph, way):
     s, diffusion = views_of(graph.edge_index)
     torch.manual_seed(0)
     first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
-    u, v = Views(graph, 0.2, False).nodes(first, second, among=AMONG)
+    u, v = TwoPropagations(graph, 0.2, False).nodes(first, second, among=AMONG)
     x, inside = graph.x[AMONG], (AMONG[:, None], AMONG)
     torch.testing.assert_close(
         u, first.activation(s[inside] @ x @ first.weight), rtol=1e-3, atol=1e-4
@@ -272,7 +272,7 @@ def test_the_summary_of_a_sub_graph_is_of_its_own_nodes(graph, way):
     )
     scores = torch.cat([v @ of_u, u @ of_v, shuffled])
     truth = torch.cat([torch.ones(2 * len(AMONG)), torch.zeros(2 * len(AMONG))])
-    loss = Views(graph, 0.2, False).local_global(
+    loss = TwoPropagations(graph, 0.2, False).local_global(
         first, second, score, torch.Generator().manual_seed(3), AMONG
     )
     torch.testing.assert_close(
@@ -292,13 +292,13 @@ class Seen(UniformNegatives):
     def update(self, pair):
         self.learned_from.append(pair)
 
-    def weights(self, pair):
+    def report(self, pair):
         self.asked.append(pair)
-        return super().weights(pair)
+        return super().report(pair)
 
-    def forward(self, pair):
+    def loss(self, pair):
         self.given.append(pair)
-        return super().forward(pair)
+        return super().loss(pair)
 
 
 def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_first(graph):
@@ -308,7 +308,7 @@ def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_fi
     )
     method.fit(graph, torch.full((NODES,), -1), Streams(0), watch, strategy)
     given, learned_from = strategy.made.given, strategy.made.learned_from
-    assert [pair.iteration for pair in given] == [1, 1, 1, 2, 2, 2]
+    assert [pair.step.iteration for pair in given] == [1, 1, 1, 2, 2, 2]
     assert [pair.u.data_ptr() for pair in learned_from] == [
         given[0].u.data_ptr(),
         given[3].u.data_ptr(),
@@ -317,7 +317,7 @@ def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_fi
         pair.is_batch and pair.nodes == NODES for pair in given
     )
     (last,) = strategy.made.asked
-    assert len(last.u) == NODES and last.is_batch, (
+    assert len(last.u) == NODES and last.batch is None and last.is_batch, (
         "reports are on the whole graph, by a strategy that has seen sub-graphs"
     )
     generator, adjacency = Streams(0).torch("subgraphs"), torch.zeros(NODES, NODES)
@@ -325,9 +325,10 @@ def test_a_step_averages_over_its_sub_graphs_and_the_strategy_learns_from_the_fi
     for pair in given:
         among = torch.randperm(NODES, generator=generator)[:6].sort().values
         found = torch.zeros(6, 6)
-        found[pair.edge_index[0], pair.edge_index[1]] = 1
+        found[pair.edges[0], pair.edges[1]] = 1
+        assert torch.equal(pair.batch, among)
         assert torch.equal(found, adjacency[among[:, None], among])
-    losses = [UniformNegatives()(pair).item() for pair in given]
+    losses = [UniformNegatives()(pair).value.item() for pair in given]
     assert [loss for _, loss in watch.curve] == pytest.approx(
         [sum(losses[:3]) / 3, sum(losses[3:]) / 3], rel=1e-5
     )
@@ -356,11 +357,10 @@ class Breaks(UniformNegatives):
         super().__init__()
         self.calls = 0
 
-    def forward(self, pair):
+    def loss(self, pair):
         self.calls += 1
-        contrast = super().forward(pair) * (torch.inf if self.calls == 3 else 1)
-        self.terms = {"contrast": contrast.detach(), "other": torch.zeros(())}
-        return contrast
+        contrast = super().loss(pair).value * (torch.inf if self.calls == 3 else 1)
+        return Loss(contrast, {"contrast": contrast.detach(), "other": torch.zeros(())})
 
 
 def test_a_term_that_breaks_on_any_sub_graph_is_named(graph):

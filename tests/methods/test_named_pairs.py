@@ -16,7 +16,8 @@ from gclbench.negatives.uniform import Uniform
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
-# METHODS 6: lr, weight decay, tau, epochs, T_M, alpha, edge and feature drop of both views.
+# NML-GCL paper and official code (docs/sources.md): lr, weight decay, tau, epochs, T_M, alpha, edge
+# and feature drop of both views.
 NML_SETTINGS = {
     "cora": (5e-4, 1e-3, 0.8, 200, 2, 0.1, 0.4, 0.1),
     "citeseer": (5e-4, 5e-3, 0.7, 50, 3, 0.1, 0.4, 0.1),
@@ -26,8 +27,8 @@ NML_SETTINGS = {
     "wiki_cs": (5e-4, 0.0, 0.5, 50, 6, 0.2, 0.2, 0.1),
 }
 
-# METHODS 3.8: lr, architecture, projector, activation, edge drops, feature drops, tau, epochs.
-# Coauthor Physics has GCA's row (3.7).
+# ProGCL's official code (docs/sources.md): lr, architecture, projector, activation, edge drops,
+# feature drops, tau, epochs. Coauthor Physics has GCA's row (3.7).
 PROGCL_SETTINGS = {
     "amazon_photo": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2500),
     "amazon_computers": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2000),
@@ -114,7 +115,7 @@ def test_progcl_on_a_citation_graph_has_graces_row():
 
 def test_a_named_pair_takes_another_strategy():
     mix = load(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]
-    assert mix.pop("selected") == 1000, "METHODS 3.8"
+    assert mix.pop("selected") == 1000, "ProGCL's official code"
     assert mix == {**load(["method=progcl"]).settings["negatives"], "name": "progcl_mix"}
     assert load(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {
         "name": "imix",

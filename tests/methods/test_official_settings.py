@@ -18,14 +18,15 @@ GCA_COLUMNS = (
     "tau",
     "epochs",
 )
-# METHODS 3.7; the first layer is twice as wide as `hidden`, and its RReLU has the mean slope.
+# GCA's official code (docs/sources.md); the first layer is twice as wide as `hidden`, and its RReLU
+# has the mean slope.
 GCA_SETTINGS = {
     "amazon_photo": (0.1, [512, 256], 64, "relu", [0.3, 0.5], [0.1, 0.1], 0.3, 2000),
     "amazon_computers": (0.01, [256, 128], 128, "rrelu_mean", [0.6, 0.3], [0.2, 0.3], 0.2, 2000),
     "coauthor_cs": (5e-4, [512, 256], 256, "rrelu_mean", [0.3, 0.2], [0.3, 0.4], 0.4, 1000),
     "coauthor_phy": (0.01, [256, 128], 64, "rrelu_mean", [0.4, 0.1], [0.1, 0.4], 0.5, 1500),
     "wiki_cs": (0.01, [512, 256], 256, "prelu", [0.2, 0.3], [0.1, 0.1], 0.4, 3000),
-    # GRACE's rows (METHODS 5.1, docs/choices.md); a dataset without one has Cora's.
+    # GRACE's rows (docs/sources.md, docs/choices.md); a dataset without one has Cora's.
     "cora": (5e-4, [256, 128], 128, "relu", [0.2, 0.4], [0.3, 0.4], 0.4, 200),
     "citeseer": (1e-3, [512, 256], 256, "prelu", [0.2, 0.0], [0.3, 0.2], 0.9, 200),
     "pubmed": (1e-3, [512, 256], 256, "relu", [0.4, 0.1], [0.0, 0.2], 0.7, 1500),
@@ -34,7 +35,7 @@ GCA_SETTINGS = {
 }
 
 BGRL_COLUMNS = ("architecture", "lr", "edge_drop", "feature_drop", "epochs")
-# METHODS 5.3.
+# BGRL's official code (docs/sources.md).
 BGRL_SETTINGS = {
     "wiki_cs": ([512, 256], 5e-4, [0.2, 0.3], [0.2, 0.1], 10000),
     "amazon_photo": ([256, 128], 1e-4, [0.4, 0.1], [0.1, 0.2], 10000),
@@ -54,8 +55,8 @@ CCA_SSG_COLUMNS = (
     "edge_drop",
     "normalize_features",
 )
-# METHODS 5.2; both λ of Coauthor and the drops of Coauthor CS, which it leaves out, are those of
-# the official README and main.py.
+# CCA-SSG's official code (docs/sources.md); both λ of Coauthor and the drops of Coauthor CS, which
+# it leaves out, are those of the official README and main.py.
 CCA_SSG_SETTINGS = {
     "cora": (50, "gcn", [512, 512], 1e-3, 0.1, 0.4, True),
     "citeseer": (20, "gcn", [512], 5e-4, 0.0, 0.4, True),
@@ -68,7 +69,7 @@ CCA_SSG_SETTINGS = {
     "acm": (50, "gcn", [512, 512], 1e-3, 0.1, 0.4, True),
 }
 
-# METHODS 3.6.
+# DGI's official code (docs/sources.md).
 DGI_SETTINGS = {
     "epochs": 10000,
     "patience": 20,
@@ -79,7 +80,7 @@ DGI_SETTINGS = {
     "normalize_features": True,
 }
 
-# METHODS 4.4; the full graph and τ: docs/choices.md.
+# MVGRL's official code (docs/sources.md); the full graph and τ: docs/choices.md.
 MVGRL_SETTINGS = {
     "objective": "summary",
     "epochs": 3000,

@@ -26,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize("overrides", CASES, ids=lambda words: words[0])
 def test_a_shorter_training_is_the_beginning_of_a_longer_one(overrides: list[str]) -> None:
-    """The parameters after three iterations of a training of five are those of a training of three."""
+    """Three iterations of a training of five leave the parameters of a training of three."""
 
     def trained(epochs: int, stop: int) -> tuple[list[float], list[torch.Tensor]]:
         experiment = load([*SMALL, *overrides, f"method.epochs={epochs}", "filter=none"])

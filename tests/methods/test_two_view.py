@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,9 +18,10 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported, make_graph, with_features
 from gclbench.methods.two_view import TwoView
-from gclbench.negatives.strategy import Negatives, Pair, RowMixture, WeightRows
+from gclbench.negatives.strategy import Negatives, Pair, Report, RowMixture
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.training.checkpoint import Checkpoint
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Preempted, Watch
 
@@ -38,16 +39,15 @@ def small_graph() -> Data:
 class Spy(UniformNegatives):
     """GRACE's loss, and notes of everything the loop asks for. Each hook can be replaced."""
 
+    joint = True
+
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[Pair] = []
         self.calls: list[str] = []
         self.weight = nn.Parameter(torch.zeros(WIDTH))
         self.mixing: RowMixture | None = None
-        self.loss: Callable[[Pair], Tensor] = super().forward
-
-    def joint_parameters(self) -> list[nn.Parameter]:
-        return [self.weight]
+        self.objective: Callable[[Pair], Loss] = super().loss
 
     def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
         assert nodes == NODES
@@ -58,17 +58,24 @@ class Spy(UniformNegatives):
         assert not pair.u.requires_grad and not pair.v.requires_grad
         self.calls.append("update")
 
-    def forward(self, pair: Pair) -> Tensor:
-        self.calls.append("forward")
+    def loss(self, pair: Pair) -> Loss:
+        self.calls.append("loss")
         self.seen.append(pair)
-        return self.loss(pair)
+        return self.objective(pair)
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         assert not self.training
         return torch.cat([z, z + 1], dim=1)
 
-    def shares(self, pair: Pair) -> WeightRows:
-        return lambda start, stop: torch.full((stop - start, NODES), 1 / NODES)
+    def report(self, pair: Pair) -> Report:
+        assert not self.training
+        self.calls.append("report")
+        return replace(
+            super().report(pair),
+            mixture=lambda start, stop: torch.full((stop - start, NODES), 1 / NODES),
+            findings={"spied": 0.5},
+            remarks=["a remark"],
+        )
 
 
 @dataclass(frozen=True)
@@ -151,22 +158,25 @@ def test_views_are_drawn_anew_in_every_iteration() -> None:
 def test_what_the_pair_says() -> None:
     spy, graph = Spy(), small_graph()
     fit(TwoView(**SETTINGS, tau=0.7, intra=False), Spying(spy=spy), graph=graph)
-    assert [(pair.iteration, pair.total) for pair in spy.seen] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [pair.step for pair in spy.seen] == [Step(iteration, 4) for iteration in (1, 2, 3, 4)]
     first = spy.seen[0]
-    assert (first.tau, first.intra, first.nodes, first.is_batch) == (0.7, False, NODES, False)
+    assert (first.tau, first.intra, first.batch, first.is_batch) == (0.7, False, None, False)
+    assert len(first.u) == NODES and len(first.views) == 1
     assert first.edge_index is not None and torch.equal(first.edge_index, graph.edge_index)
 
 
 def test_hooks_are_called_in_order_once_per_iteration() -> None:
     spy = Spy()
     fit(TwoView(**{**SETTINGS, "epochs": 3}), Spying(spy=spy))
-    assert spy.calls[:9] == ["mixture", "update", "forward"] * 3
-    assert spy.calls[9:] == ["mixture"], "the pair that is kept for reports"
+    assert spy.calls[:9] == ["mixture", "update", "loss"] * 3
+    assert spy.calls[9:] == ["mixture", "report"], "the pair that is kept for reports"
 
 
 def test_joint_parameters_learn_with_the_encoder_s_optimiser() -> None:
     spy = Spy()
-    spy.loss = lambda pair: (pair.u.sum() + pair.v.sum()) * 0 + (spy.weight - 1).square().sum()
+    spy.objective = lambda pair: Loss(
+        (pair.u.sum() + pair.v.sum()) * 0 + (spy.weight - 1).square().sum()
+    )
     fit(TwoView(**{**SETTINGS, "epochs": 300, "weight_decay": 0.0}), Spying(spy=spy))
     torch.testing.assert_close(spy.weight.detach(), torch.ones(WIDTH), rtol=0, atol=0.05)
 
@@ -208,6 +218,8 @@ def test_what_is_returned() -> None:
     assert contrast.weights is not None and contrast.mixture is not None
     assert contrast.weights(2, 5).tolist() == [[1.0] * NODES] * 3
     assert contrast.mixture(2, 5).shape == (3, NODES)
+    assert embedding.findings == {"spied": 0.5} and embedding.remarks == ["a remark"]
+    assert not plain.findings and not plain.remarks
 
 
 def test_no_epochs_leave_the_encoder_untrained() -> None:
@@ -242,10 +254,10 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
             super().__init__()
             self.generators["negatives"] = rng.torch("negatives")
 
-        def forward(self, pair: Pair) -> Tensor:
-            return super().forward(pair) * (
-                1 + torch.rand((), generator=self.generators["negatives"])
-            )
+        def loss(self, pair: Pair) -> Loss:
+            loss = super().loss(pair)
+            chance = torch.rand((), generator=self.generators["negatives"])
+            return replace(loss, value=loss.value * (1 + chance))
 
     @dataclass(frozen=True)
     class Wanders:
@@ -306,12 +318,13 @@ def test_a_loss_that_is_not_finite_stops_with_the_epoch_and_the_term(
 ) -> None:
     spy = Spy()
 
-    def loss(pair: Pair) -> Tensor:
-        broken = pair.iteration == 2
-        spy.terms = {name: torch.tensor(value if broken else 1.0) for name, value in terms.items()}
-        return (pair.u.sum() + pair.v.sum()) * (float("nan") if broken else 1.0)
+    def objective(pair: Pair) -> Loss:
+        broken = pair.step.iteration == 2
+        value = (pair.u.sum() + pair.v.sum()) * (float("nan") if broken else 1.0)
+        found = {name: torch.tensor(value if broken else 1.0) for name, value in terms.items()}
+        return Loss(value, found)
 
-    spy.loss = loss
+    spy.objective = objective
     with pytest.raises(Diverged) as caught:
         fit(TwoView(**SETTINGS), Spying(spy=spy))
     assert str(caught.value) == said

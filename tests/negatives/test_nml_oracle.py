@@ -1,4 +1,4 @@
-"""The closed form of NML's inner problem, and what paper 003 proves with it (Theorem 1)."""
+"""The closed form of NML's inner problem, and what the NML-GCL paper proves with it."""
 
 from __future__ import annotations
 

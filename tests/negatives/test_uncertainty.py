@@ -77,7 +77,7 @@ def test_a_low_reward_makes_abstention_pay_when_the_label_is_a_coin_toss() -> No
 
 @pytest.mark.parametrize("reward", [1.2, 2.0])
 def test_the_gamblers_classifier_is_trained_at_the_reward_asked_for(reward: float) -> None:
-    """−log(p_label + g/o), g the abstention (METHODS 7)."""
+    """−log(p_label + g/o), g the abstention (AUGCL paper)."""
     logits, labels = (
         torch.tensor([[0.3, 1.2, 0.8], [1.0, -0.4, 0.1]], dtype=torch.float64),
         torch.tensor([0, 1]),

@@ -1,4 +1,4 @@
-"""The GCN against PyTorch Geometric's convolution, its hooks, and the random activation's stream."""
+"""The GCN against PyTorch Geometric's convolution, its hooks, its random activation's stream."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_the_encoder_hands_its_stream_to_every_random_activation() -> None:
     assert torch.equal(encoder(x, propagation), first)
     encoder.eval()
     assert torch.equal(encoder(x, propagation), encoder(x, propagation)), (
-        "nothing is random outside training (METHODS 6)"
+        "nothing is random outside training"
     )
 
 

@@ -132,7 +132,8 @@ def other_total(path: Path) -> None:
 
 def other_shape(path: Path) -> None:
     saved = Checkpoint(path, "k", 1).read()
-    saved.state["encoder"] = {name: value[:1] for name, value in saved.state["encoder"].items()}  # type: ignore[union-attr]
+    model = saved.state["model"]  # type: ignore[union-attr]
+    model.update({name: value[:1] for name, value in model.items() if torch.is_tensor(value)})
     Checkpoint(path, "k", 1).write(saved)  # type: ignore[arg-type]
 
 
