@@ -36,6 +36,7 @@ class Entry:
         described: the metric's unit and direction, where the catalogue does not have it.
         faithful: at the paper's settings, as far as they are known. comparable: the two numbers can
             be subtracted.
+        task: whose records, where a table has several tasks.
         rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next
             such group; None where the cells cannot be separated.
     """
@@ -55,6 +56,7 @@ class Entry:
     faithful: bool = True
     comparable: bool = True
     rank: int | None = None
+    task: str = ""
 
     @property
     def shown(self) -> Metric:

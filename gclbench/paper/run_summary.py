@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import io
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -13,14 +13,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gclbench.paper.aggregate import Cell, Group, differences, group_records
+from gclbench.paper.aggregate import Group, differences, group_records
 from gclbench.paper.comparison import printed_beside, printed_elsewhere
-from gclbench.paper.metrics import OF_TASK, find_metric
+from gclbench.paper.filled_table import Entry
+from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
 
 HEADINGS = ("dataset", "method", "task", "metric", "ours (n)", "paper", "difference", "printed in")
 RIGHT = ("ours (n)", "paper", "difference")
+GROUPED = 3
+"""So many headings name a grid of the terminal: dataset, method and task."""
+
+WIDE = 100_000
+"""Characters of a line that is not wrapped."""
 
 ONE_WAY = 0.99
 """Mean cosine of different nodes from which a training is said to have spread nothing: an encoder
@@ -28,103 +34,88 @@ starts there, and may collapse to it."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One number of the closing table; `printed` is None where no paper prints it for these
-    settings."""
-
-    dataset: str
-    method: str
-    task: str
-    metric: str
-    ours: Cell
-    printed: PrintedValue | None
-
-    def cells(self) -> tuple[str, ...]:
-        """Texts under `HEADINGS`; the difference is in points, or in the number's own unit where
-        that is no fraction."""
-        factor = find_metric(self.metric).factor
-        texts = (self.dataset, self.method, self.task, self.metric, self.ours.show(factor))
-        if self.printed is None:
-            return (*texts, "", "", "")
-        gap = (
-            ""
-            if self.ours.mean is None or self.printed.mean is None
-            else f"{factor * (self.ours.mean - self.printed.mean):+.2f}"
-        )
-        return (*texts, self.printed.show(), gap, self.printed.source)
-
-
-@dataclass(frozen=True)
-class ClosingTable:
+class RunSummary:
     """What a run command prints at its end.
 
     Attributes:
-        rows: numbers, by task, dataset and method. troubles: one line per way in which runs ended
-            without a value.
+        entries: the cells, by task, dataset and method. troubles: one line per way in which runs
+            ended without a value.
         notes: one line per setting that departs from what the paper prints, or has no printed
             number beside it while others have, and per setting after whose training all nodes point
             one way.
     """
 
-    rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
     troubles: tuple[str, ...]
     notes: tuple[str, ...]
 
     def plain(self) -> str:
         """Aligned text without colours, for files and pipes."""
-        if not self.rows:
-            return "".join(f"{line}\n" for line in self._below())
-        table = [HEADINGS, *(row.cells() for row in self.rows)]
-        widths = [max(len(cells[place]) for cells in table) for place in range(len(HEADINGS))]
-        lines = []
-        for cells in table:
-            aligned = (
-                text.rjust(width) if heading in RIGHT else text.ljust(width)
-                for heading, text, width in zip(HEADINGS, cells, widths, strict=True)
-            )
-            lines.append("  ".join(aligned).rstrip())
-        return "".join(f"{line}\n" for line in [*lines, *self._below()])
+        file = io.StringIO()
+        self.show(Console(file=file, width=WIDE, color_system=None), together=True)
+        return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
-    def show(self, console: Console) -> None:
-        """Prints it with rich, a grid per dataset, method and task, so that it fits 80 columns."""
-        for head, rows in itertools.groupby(
-            self.rows, key=lambda row: (row.dataset, row.method, row.task)
-        ):
-            grid = Table(
-                title=Text(" · ".join(head), style="bold"),
-                title_justify="left",
-                box=box.SIMPLE_HEAD,
-            )
-            for heading in HEADINGS[3:]:
-                grid.add_column(heading, justify="right" if heading in RIGHT else "left")
-            for row in rows:
-                grid.add_row(*(Text(text) for text in row.cells()[3:]))
-            console.print(grid)
+    def show(self, console: Console, together: bool = False) -> None:
+        """Prints it.
+
+        Args:
+            together: one grid of everything; else one per dataset, method and task, which fits 80
+                columns.
+        """
+        grids: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        first = 0 if together else GROUPED
+        for texts in map(row, self.entries):
+            grids.setdefault(texts[:first], []).append(texts[first:])
+        for head, rows in grids.items():
+            console.print(_grid(" · ".join(head), HEADINGS[first:], rows))
         for line in self.troubles:
             console.print(Text(line, style="red"))
         for line in self._said():
             console.print(Text(line, style="dim"))
 
-    def _below(self) -> tuple[str, ...]:
-        return (*self.troubles, *self._said())
-
     def _said(self) -> tuple[str, ...]:
         """What the numbers are, and the notes."""
-        if not self.rows:
+        if not self.entries:
             return self.notes
-        plain = sorted({row.metric for row in self.rows if not find_metric(row.metric).is_fraction})
+        plain = sorted({entry.metric for entry in self.entries if not entry.shown.is_fraction})
         units = "in percent, mean ± standard deviation over n seeds" + (
             f"; {', '.join(plain)}: no percentages" if plain else ""
         )
         return (units, *self.notes)
 
 
-def closing_table(records: Iterable[Record]) -> ClosingTable:
+def row(entry: Entry) -> tuple[str, ...]:
+    """Texts under `HEADINGS`; the difference is in points, or in the number's own unit where that
+    is no fraction."""
+    texts = (entry.dataset, entry.column, entry.task, entry.metric, entry.ours.show(entry.factor))
+    if entry.printed is None:
+        return (*texts, "", "", "")
+    difference = entry.show_difference().replace("−", "-")
+    return (*texts, entry.show_printed(), difference, entry.printed.source)
+
+
+def _grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A grid with a title and rules, or of aligned columns alone without a title."""
+    grid = Table(
+        title=Text(title, style="bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD if title else None,
+        padding=(0, 1) if title else (0, 2, 0, 0),
+        pad_edge=bool(title),
+    )
+    for heading in headings:
+        grid.add_column(heading, justify="right" if heading in RIGHT else "left")
+    for texts in rows:
+        grid.add_row(*map(Text, texts))
+    return grid
+
+
+def closing_table(records: Iterable[Record]) -> RunSummary:
     """Records of any runs as a closing table: a row per dataset, method, task and metric.
 
     Runs at different settings are never averaged: their method is named with what differs.
     """
-    rows: list[Row] = []
+    entries: list[Entry] = []
     troubles: list[str] = []
     one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
     remarked: dict[tuple[str, str], set[int]] = {}
@@ -139,7 +130,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
                 value, departs = printed_beside(group.settings, metric)
                 departures = departs or departures
                 values.append(value)
-                rows.append(Row(dataset, label, task, metric, group.cell(metric), value))
+                entries.append(Entry(dataset, metric, label, group.cell(metric), value, task=task))
         troubles += _troubles(f"{label} · {dataset} · {task}", group)
         if cosines := _one_way(group):
             # Tasks that share an embedding have the same figures, and one line.
@@ -156,7 +147,7 @@ def closing_table(records: Iterable[Record]) -> ClosingTable:
             f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}: {text}"
         )
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
-    return ClosingTable(tuple(rows), tuple(troubles), tuple(dict.fromkeys(notes)))
+    return RunSummary(tuple(entries), tuple(troubles), tuple(dict.fromkeys(notes)))
 
 
 def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -> None:

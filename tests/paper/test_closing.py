@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from gclbench.paper.run_summary import closing_table, print_closing_table
+from gclbench.paper.run_summary import closing_table, print_closing_table, row
 
 
 class Terminal(io.StringIO):
@@ -19,24 +19,24 @@ def test_plain_text(record) -> None:
     ]
     file = io.StringIO()
     print_closing_table(runs, file)
-    heading, row, units = file.getvalue().splitlines()
+    heading, line, units = file.getvalue().splitlines()
     assert (
         " ".join(heading.split())
         == "dataset method task metric ours (n) paper difference printed in"
     )
     assert (
-        " ".join(row.split())
+        " ".join(line.split())
         == "cora dmat_i clustering acc 70.50 ± 0.71 (2) 70.57 ± 1.28 -0.07 dmat Table 1"
     )
-    assert heading.index("printed in") == row.index("dmat Table 1")
+    assert heading.index("printed in") == line.index("dmat Table 1")
     assert units == "in percent, mean ± standard deviation over n seeds"
 
 
 def test_what_is_no_percentage_is_named(record) -> None:
     run = record(task="contrast", metrics={"mix_self": 0.0718, "mix_entropy": 2.66, "tau0_q1": 1.2})
     table = closing_table([run])
-    assert table.rows[-1].cells()[-4:] == ("1.20 (1)", "1.06", "+0.14", "dmat Table 5")
-    assert [row.ours.show(1 if row.metric != "mix_self" else 100) for row in table.rows] == [
+    assert row(table.entries[-1])[-4:] == ("1.20 (1)", "1.06", "+0.14", "dmat Table 5")
+    assert [row(entry)[4] for entry in table.entries] == [
         "7.18 (1)",
         "2.66 (1)",
         "1.20 (1)",
@@ -74,7 +74,7 @@ def test_troubles_are_listed_with_seeds_and_reason(record) -> None:
         record(task="link_prediction", status="oom", reason="out of memory"),
     ]
     table = closing_table(runs)
-    assert table.rows[0].ours.show(100) == "70.00 (1; diverged ×2)"
+    assert table.entries[0].ours.show(100) == "70.00 (1; diverged ×2)"
     assert table.troubles == (
         "diverged ×2: dmat_i · cora · clustering · seeds 1, 2: the loss is nan",
         "oom ×1: dmat_i · cora · link_prediction · seed 0: out of memory",
@@ -91,7 +91,7 @@ def test_only_troubles(record) -> None:
 
 def test_settings_are_named_not_averaged(record) -> None:
     table = closing_table([record(metrics={"acc": 0.5}), record(epochs=3, metrics={"acc": 0.6})])
-    shown = {row.method: row.ours.values for row in table.rows}
+    shown = {entry.column: entry.ours.values for entry in table.entries}
     assert shown == {"dmat_i [method.epochs=300]": {0: 0.5}, "dmat_i [method.epochs=3]": {0: 0.6}}
     assert table.notes == (
         "dmat_i [method.epochs=3] · cora: not the paper's settings: method.epochs=3 (paper: 300)",
@@ -133,7 +133,7 @@ def test_the_analyses_of_negatives_are_not_all_percent(record) -> None:
             )
         ]
     )
-    assert {row.metric: row.cells()[4] for row in table.rows} == {
+    assert {entry.metric: row(entry)[4] for entry in table.entries} == {
         "weight_auc": "61.00 (1)",
         "tau0_median": "2.32 (1)",
     }
