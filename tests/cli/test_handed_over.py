@@ -15,7 +15,7 @@ from gclbench.cli import main
 from gclbench.launch.attempt import give_up, perform
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.local import Local
-from gclbench.launch.sweep import Sweep, UnknownSweep, find
+from gclbench.launch.sweep import Job, Sweep, UnknownSweep, find
 from gclbench.records import Store
 from gclbench.run.ending import Ending
 
@@ -169,7 +169,7 @@ def test_another_process_of_the_same_number_is_not_the_sweeps(
 ) -> None:
     from gclbench.launch import background
 
-    job = {"id": "x", "host": os.uname().nodename, "pid": os.getpid(), "begun": "1"}
+    job = Job("x", (), host=os.uname().nodename, pid=os.getpid(), begun="1")
     monkeypatch.setattr(
         os, "kill", lambda pid, number: pytest.fail("killed") if number == signal.SIGTERM else None
     )

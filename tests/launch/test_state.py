@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 from gclbench.launch import background
 from gclbench.launch.ray import Ray
 from gclbench.launch.state import SweepState, state_of
-from gclbench.launch.sweep import Job, Sweep
+from gclbench.launch.sweep import Job, Sweep, UnknownSweep
 from gclbench.run.unit import Unit
 
 UNITS = tuple(
@@ -68,3 +69,20 @@ def test_what_was_cancelled_waits_for_nobody(tmp_path: Path) -> None:
     sweep.cancelled = True
     state = state_of(sweep)
     assert (state.queued, state.lost, state.over) == (0, 3, True)
+
+
+def test_the_jobs_of_a_sweep_are_read_as_they_were_saved(tmp_path: Path) -> None:
+    """Also those of a version that knows more of them, or less."""
+    job = Job("node1:7", (0, 2), "/logs/7", "node1", 7, "123", "/runs/alive")
+    sweep = Sweep(str(tmp_path), UNITS, "local", {}, jobs=[job, Job("12_0", (1,))])
+    path = sweep.save()
+    assert Sweep.read(sweep.folder).jobs == sweep.jobs
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    assert saved["jobs"][1] == {"id": "12_0", "units": [1]}
+    saved["jobs"][1]["priority"] = "high"
+    path.write_text(json.dumps(saved), encoding="utf-8")
+    assert Sweep.read(sweep.folder).jobs == sweep.jobs
+    del saved["jobs"][0]["units"]
+    path.write_text(json.dumps(saved), encoding="utf-8")
+    with pytest.raises(UnknownSweep, match="is not readable as a sweep"):
+        Sweep.read(sweep.folder)

@@ -87,6 +87,14 @@ def test_it_travels_as_json() -> None:
         Unit.from_plain({key: value for key, value in unit.plain().items() if key != "ids"})
 
 
+def test_a_part_of_it_is_a_unit_of_these_runs() -> None:
+    (unit,) = units()
+    part = unit.only([1])
+    assert (part.tasks, part.ids) == (("classification",), unit.ids[1:])
+    assert part.title == "dmat_i · sbm · seed 0 · classification"
+    assert unit.only((0, 1)) == unit
+
+
 def test_it_is_done_once() -> None:
     (unit,) = units()
     assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
