@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS, nearest
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
-from gclbench.graph import MASKS, GraphError, make_graph
+from gclbench.graph import MASKS, Graph, GraphError, make_graph
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)
@@ -43,7 +42,7 @@ class Custom:
 
     path: str
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph, named after the file.
 
         Raises:
@@ -52,7 +51,7 @@ class Custom:
         return read_custom(Path(self.path).expanduser())
 
 
-def read_custom(path: Path) -> Data:
+def read_custom(path: Path) -> Graph:
     """The graph of a user's `.npz`.
 
     Raises:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.datasets import load_digits
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count
-from gclbench.graph import make_graph
+from gclbench.graph import Graph, make_graph
 
 
 @DATASETS.register("digits")
@@ -34,7 +33,7 @@ class Digits:
                 f"neighbours={self.neighbours} is too many: there are 1797 images, so at most 1796"
             )
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph (1797 nodes, 64 features, 10 classes)."""
         images, labels = load_digits(return_X_y=True)
         near = nearest_neighbours(images.astype(np.int64), self.neighbours)

@@ -6,12 +6,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.graph import Graph
 
 
-def degree(graph: Data) -> Tensor:
+def degree(graph: Graph) -> Tensor:
     """Number of neighbours of each node (N), int64; a node is not its own neighbour."""
     return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
 

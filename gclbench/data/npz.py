@@ -14,15 +14,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import OneOf
 from gclbench.data import catalog, mirror
-from gclbench.graph import GraphError, make_graph
+from gclbench.graph import Graph, GraphError, make_graph
 
 
-def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool = True) -> Data:
+def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool = True) -> Graph:
     """A graph from an `.npz` with `adj_*` and `attr_*` (data, indices, indptr, shape) and `labels`.
 
     Args:
@@ -78,7 +77,7 @@ def csr_of(members: Mapping[str, Any], prefix: str, name: str) -> scipy.sparse.c
     return matrix
 
 
-def _load(name: str, features: str = "binary") -> Data:
+def _load(name: str, features: str = "binary") -> Graph:
     (located,) = mirror.resolve(catalog.info(name))
     return read_npz(
         located.path, name, (located.remark,) if located.remark else (), binary=features == "binary"
@@ -90,7 +89,7 @@ def _load(name: str, features: str = "binary") -> Data:
 class AmazonPhoto:
     """Amazon Photo co-purchase graph, 7650 products in 8 categories"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         return _load("amazon_photo")
 
@@ -100,7 +99,7 @@ class AmazonPhoto:
 class AmazonComputers:
     """Amazon Computers co-purchase graph, 13752 products in 10 categories"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         return _load("amazon_computers")
 
@@ -117,7 +116,7 @@ class CoauthorCS:
 
     features: Annotated[str, OneOf("counts", "binary")] = "counts"
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         return _load("coauthor_cs", self.features)
 
@@ -134,7 +133,7 @@ class CoauthorPhysics:
 
     features: Annotated[str, OneOf("counts", "binary")] = "counts"
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         return _load("coauthor_phy", self.features)
 
@@ -144,6 +143,6 @@ class CoauthorPhysics:
 class DBLPCitation:
     """DBLP citation graph (CitationFull), 17716 papers in 4 topics"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         return _load("dblp_citation")

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
-from gclbench.graph import GraphError, make_graph
+from gclbench.graph import Graph, GraphError, make_graph
 
 # Validation nodes of the public split: the 500 after the training nodes.
 _VALIDATION = 500
@@ -80,7 +79,7 @@ def unpickle(data: bytes, what: str) -> Any:
         raise GraphError(f"{what} cannot be read: {error}") from error
 
 
-def read_planetoid(files: dict[str, Path], name: str, repairs: tuple[str, ...] = ()) -> Data:
+def read_planetoid(files: dict[str, Path], name: str, repairs: tuple[str, ...] = ()) -> Graph:
     """A graph from the eight files of one Planetoid dataset.
 
     Args:
@@ -180,7 +179,7 @@ def _pairs(neighbours: Any, source: Path) -> np.ndarray:
     return np.stack([heads, tails])
 
 
-def _load(name: str) -> Data:
+def _load(name: str) -> Graph:
     located = mirror.resolve(catalog.info(name))
     files = {item.file.path.rpartition("/")[2].split(".", 2)[2]: item.path for item in located}
     return read_planetoid(files, name, tuple(item.remark for item in located if item.remark))
@@ -191,7 +190,7 @@ def _load(name: str) -> Data:
 class Cora:
     """Cora citation graph (Planetoid), 2708 papers in 7 topics, with a public split"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
         return _load("cora")
 
@@ -201,7 +200,7 @@ class Cora:
 class CiteSeer:
     """CiteSeer citation graph (Planetoid), 3327 papers in 6 topics, with a public split"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
         return _load("citeseer")
 
@@ -211,6 +210,6 @@ class CiteSeer:
 class PubMed:
     """PubMed citation graph (Planetoid), 19717 papers of 3 types, with a public split"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
         return _load("pubmed")

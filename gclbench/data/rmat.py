@@ -18,12 +18,11 @@ from typing import Annotated
 import numpy as np
 import scipy.sparse
 import torch
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count, Range
 from gclbench.data.mirror import cache_folder
-from gclbench.graph import make_graph
+from gclbench.graph import Graph, make_graph
 from gclbench.machine import memory_map
 
 A, B, C = 0.57, 0.19, 0.19
@@ -67,7 +66,7 @@ class RMAT:
                 f"it must be from {2 ** (self.scale - 1) + 1} to {2**self.scale}"
             )
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph; the same for the same scale, edge_factor, features, nodes and seed."""
         count = self.nodes or 2**self.scale
         edge_index, repairs = self._edge_index(count)

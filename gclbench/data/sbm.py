@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_of
-from gclbench.graph import make_graph
+from gclbench.graph import Graph, make_graph
 
 
 @DATASETS.register("sbm")
@@ -84,7 +83,7 @@ class SBM:
                 )
         return tuple(count / pairs if pairs else 0.0 for count, pairs in wanted.values())  # type: ignore[return-value]
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph; the same for the same fields."""
         rng = np.random.default_rng([self.seed, 0x5B])
         order = rng.permutation(self.nodes)

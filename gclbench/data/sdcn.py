@@ -8,16 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
-from gclbench.graph import GraphError, make_graph
+from gclbench.graph import Graph, GraphError, make_graph
 
 
 def read_sdcn(
     features: Path, graph: Path, labels: Path, name: str, repairs: tuple[str, ...] = ()
-) -> Data:
+) -> Graph:
     """A graph from SDCN's three text files.
 
     Args:
@@ -46,7 +45,7 @@ def _table(path: Path, dtype: type) -> np.ndarray:
         raise GraphError(f"{path} is not a table of numbers: {error}") from error
 
 
-def _load(name: str) -> Data:
+def _load(name: str) -> Graph:
     located = mirror.resolve(catalog.info(name))
     files = {item.file.path.rpartition("/")[2]: item.path for item in located}
     return read_sdcn(
@@ -59,7 +58,7 @@ def _load(name: str) -> Data:
 class ACM:
     """ACM paper graph of SDCN, 3025 papers in 3 fields"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
         return _load("acm")
 
@@ -69,6 +68,6 @@ class ACM:
 class DBLP:
     """DBLP author graph of SDCN, 4057 authors in 4 areas (not the citation graph: dblp_citation)"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
         return _load("dblp")

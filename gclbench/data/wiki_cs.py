@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch_geometric.data import Data
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
-from gclbench.graph import GraphError, make_graph
+from gclbench.graph import Graph, GraphError, make_graph
 
 
-def read_wiki_cs(path: Path, repairs: tuple[str, ...] = ()) -> Data:
+def read_wiki_cs(path: Path, repairs: tuple[str, ...] = ()) -> Graph:
     """The graph of a Wiki-CS `data.json`.
 
     Keys read: `features` (N×F), `labels` (N), `links` (a list of targets for each node),
@@ -76,7 +75,7 @@ def _value(content: Any, key: str, path: Path) -> Any:
 class WikiCS:
     """Wiki-CS, 11701 Wikipedia articles in 10 fields of computer science, with 20 public splits"""
 
-    def load(self) -> Data:
+    def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
         (located,) = mirror.resolve(catalog.info("wiki_cs"))
         return read_wiki_cs(located.path, (located.remark,) if located.remark else ())
