@@ -190,6 +190,15 @@ def test_the_rate_is_a_share_of_the_optimisers_own() -> None:
     assert [weight for call, _, weight in model.calls if call == "after"] == [-2, -6, -12, -20]
 
 
+def test_a_module_that_an_earlier_loop_has_trained_is_in_training_mode_again() -> None:
+    """SDCN's autoencoder is: `Counter` checks the mode at each loss."""
+    model = Counter([5.0, 4.0])
+    train(model, descent(model), Watch())
+    assert not model.training
+    again = train(model, descent(model), Watch())
+    assert again.z.tolist() == [[-4.0]]
+
+
 def test_no_iterations_embed_the_untrained_model() -> None:
     model, watch = Counter([]), Watch()
     found = train(model, descent(model), watch, patience=3)
