@@ -27,6 +27,9 @@ from gclbench.nn.sparse import edges_among
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 
+EDGES = "edges"
+"""Where a pair keeps its `edges`."""
+
 WeightRows = Callable[[int, int], Tensor]
 """(start, stop) → (stop−start)×N weights of the negatives of those anchors. Their mean over a
 row's negatives is 1."""
@@ -79,9 +82,9 @@ class Pair:
         """2×E' entries among the M nodes, by their place in the batch."""
         if self.batch is None or self.edge_index is None or self.nodes is None:
             return self.edge_index
-        if "edges" not in self.kept:
-            self.kept["edges"] = edges_among(self.edge_index, self.batch, self.nodes)
-        return self.kept["edges"]
+        if EDGES not in self.kept:
+            self.kept[EDGES] = edges_among(self.edge_index, self.batch, self.nodes)
+        return self.kept[EDGES]
 
     def detached(self) -> Pair:
         """The same pair without gradients."""
@@ -92,9 +95,13 @@ class Pair:
         return replace(self, u=self.v, views=(self.u,), kept={})
 
     def each(self) -> Iterator[Pair]:
-        """The anchor view with each of the others. What is kept belongs to the first."""
+        """The anchor view with each of the others.
+
+        What is kept belongs to the first. Only the edges serve all: they are those of the nodes.
+        """
         for place, view in enumerate(self.views):
-            yield replace(self, views=(view,), kept=self.kept if place == 0 else {})
+            edges = {EDGES: self.kept[EDGES]} if EDGES in self.kept else {}
+            yield replace(self, views=(view,), kept=self.kept if place == 0 else edges)
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,8 @@ def train(
     Raises:
         Diverged, TimeLimit, Preempted: as `Watch` does.
     """
+    # A module that an earlier loop has trained is in eval mode.
+    model.train()
     waiting = Patience(patience, model)
     total, rate = model.iterations, optimiser.defaults["lr"]
     state = {"model": model, "optimiser": optimiser, "patience": waiting, **model.state}

@@ -48,10 +48,9 @@ def tuple_loss(z: Tensor, labels: list[int], tau: float) -> float:
 
 
 def two_view_loss(u: Tensor, v: Tensor, labels: list[int], tau: float) -> float:
-    """Eq.
+    """Eq. 5 over the 2M-tuple.
 
-    5 over the 2M-tuple: the counterpart and the entries of the same class are positives, x itself
-    is not there.
+    The counterpart and the entries of the same class are positives, x itself is not there.
     """
     entries, classes, losses = u.tolist() + v.tolist(), labels * 2, []
     for i, x in enumerate(entries):

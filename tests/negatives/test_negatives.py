@@ -116,6 +116,17 @@ def test_each_of_several_views_is_a_pair_and_what_is_kept_goes_with_the_first() 
     assert several.kept == {"anything": 1} and each[2].kept == {}
 
 
+def test_the_edges_of_a_batch_are_found_once_for_all_its_views() -> None:
+    """M-Mix prepares the neighbourhoods of an edge list once, as long as it is the same tensor."""
+    views = (rows(1, 3), rows(2, 3), rows(3, 3))
+    batch = torch.tensor([4, 1, 3])
+    several = pair(u=rows(0, 3), views=views, batch=batch, nodes=5, edge_index=ring(5))
+    several.kept["anything"] = 1
+    found = [(one.edges, one) for one in several.each()]
+    assert all(edges is several.edges for edges, _ in found)
+    assert [one.kept.keys() for _, one in found] == [{"anything", "edges"}, {"edges"}, {"edges"}]
+
+
 def test_several_views_are_detached_together() -> None:
     several = pair(views=tuple(rows(seed).requires_grad_() for seed in (1, 2, 3)))
     detached = several.detached()

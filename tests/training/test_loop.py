@@ -190,6 +190,15 @@ def test_the_rate_is_a_share_of_the_optimisers_own() -> None:
     assert [weight for call, _, weight in model.calls if call == "after"] == [-2, -6, -12, -20]
 
 
+def test_a_module_that_an_earlier_loop_has_trained_is_in_training_mode_again() -> None:
+    """SDCN's autoencoder is: `Counter` checks the mode at each loss."""
+    model = Counter([5.0, 4.0])
+    train(model, descent(model), Watch())
+    assert not model.training
+    again = train(model, descent(model), Watch())
+    assert again.z.tolist() == [[-4.0]]
+
+
 def test_no_iterations_embed_the_untrained_model() -> None:
     model, watch = Counter([]), Watch()
     found = train(model, descent(model), watch, patience=3)
@@ -245,14 +254,15 @@ def walk(watch: Watch, patience: int) -> Embedding:
     return train(model, torch.optim.Adam(model.parameters(), lr=0.1), watch, patience)
 
 
-@pytest.mark.parametrize("patience", [0, 6])
-@pytest.mark.parametrize("after", [1, 4, 8, 9])
+@pytest.mark.parametrize("patience", [0, 8])
+@pytest.mark.parametrize("after", [1, 8, 13, 17])
 def test_a_training_that_is_stopped_goes_on_bit_for_bit(
     tmp_path: Path, after: int, patience: int
 ) -> None:
     whole_watch, stop = Watch(), threading.Event()
     whole = walk(whole_watch, patience)
-    assert (whole_watch.reached < 30) == bool(patience) and whole_watch.reached > 9
+    assert (whole_watch.reached < 30) == bool(patience) and whole_watch.reached > 17
+    assert whole.findings.keys() == ({"at", "steps_kept"} if patience else {"at"})
 
     def until(done: int, total: int, loss: float) -> None:
         if done == after:
