@@ -15,10 +15,11 @@ from gclbench.component.registry import NEGATIVES
 from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
-from gclbench.graph import Graph, edges_among, make_graph
+from gclbench.graph import Graph, make_graph
 from gclbench.methods.dmat_i import DmatI
 from gclbench.negatives.strategy import Negatives, Pair, Report, RowMixture
 from gclbench.negatives.uniform import Uniform, UniformNegatives
+from gclbench.nn.sparse import edges_among
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
