@@ -30,7 +30,7 @@ Share = Annotated[float, Range(above=0, most=1)]
 @METHODS.register("age")
 @dataclass(frozen=True)
 class Age(Trained):
-    """AGE: a linear encoder of smoothed features, trained on its most and least similar pairs.
+    """AGE: a linear encoder of smoothed features, trained on its own most and least similar pairs.
 
     Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps
     the one with the least Davies–Bouldin index of them, or, for link prediction as in its official

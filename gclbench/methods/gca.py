@@ -17,9 +17,9 @@ from gclbench.nn.sparse import DENSE_FROM, normalised_rows
 @METHODS.register("gca")
 @dataclass(frozen=True)
 class Gca(TwoView):
-    """GCA: GRACE whose views rather drop what is unimportant.
+    """GCA: GRACE whose views drop edges and features of unimportant nodes more often.
 
-    Edges to unimportant nodes, and features that unimportant nodes have.
+    These are edges to unimportant nodes, and features that unimportant nodes have.
 
     Attributes:
         centrality: what makes a node important: `degree`, `pagerank` or `eigenvector`.

@@ -18,7 +18,7 @@ from gclbench.methods.dmat import Dmat
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.dmt import Dmt
 from gclbench.methods.kmeans import Features
-from gclbench.methods.metric_learning import MetricLearning
+from gclbench.methods.metric_learning import BatchModel, MetricLearning
 from gclbench.nn.mlp import Mlp
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -140,31 +140,35 @@ def test_a_pass_of_a_semi_supervised_method_counts_labelled_nodes_only(graph, la
     assert watch.reached == 3 * 2, "12 labelled nodes in batches of 8"
 
 
+@pytest.fixture
+def batches(monkeypatch) -> list[Tensor]:
+    """What the encoder reads in training, batch by batch."""
+    seen: list[Tensor] = []
+    inputs = BatchModel.inputs
+
+    def noted(self, rows: Tensor) -> Tensor:
+        read = inputs(self, rows)
+        if torch.is_grad_enabled():  # not for the embedding
+            seen.append(read)
+        return read
+
+    monkeypatch.setattr(BatchModel, "inputs", noted)
+    return seen
+
+
 @pytest.mark.parametrize("method", METHODS_HERE)
-def test_a_batch_larger_than_the_graph_is_the_graph(method, graph, labels):
-    sizes: list[int] = []
-
-    class Spy(method):  # type: ignore[misc, valid-type]
-        def objective(self, encoder, x, labels, views):
-            sizes.append(len(x))
-            return super().objective(encoder, x, labels, views)
-
-    fitted(small(Spy, batch_size=10_000, epochs=2), graph, labels)
+def test_a_batch_larger_than_the_graph_is_the_graph(method, graph, labels, batches):
+    fitted(small(method, batch_size=10_000, epochs=2), graph, labels)
+    sizes = [len(batch) for batch in batches]
     assert sizes == ([30, 30] if method is DmatI else [12, 12])
 
 
 @pytest.mark.parametrize("epoch_is", ["batch", "pass"])
-def test_a_pass_shows_every_node_once_and_passes_differ(graph, labels, epoch_is):
-    seen: list[list[float]] = []
-
-    class Spy(DmatI):
-        def objective(self, encoder, x, labels, views):
-            seen.append(x[:, 0].tolist())
-            return super().objective(encoder, x, labels, views)
-
-    fitted(small(Spy, epochs=8 if epoch_is == "batch" else 2, epoch_is=epoch_is), graph, labels)
-    assert [len(batch) for batch in seen] == [8, 8, 8, 6] * 2
-    passes = [sum(seen[:4], []), sum(seen[4:], [])]
+def test_a_pass_shows_every_node_once_and_passes_differ(graph, labels, epoch_is, batches):
+    epochs = 8 if epoch_is == "batch" else 2
+    fitted(small(DmatI, epochs=epochs, epoch_is=epoch_is), graph, labels)
+    assert [len(batch) for batch in batches] == [8, 8, 8, 6] * 2
+    passes = [torch.cat(batches[:4])[:, 0].tolist(), torch.cat(batches[4:])[:, 0].tolist()]
     assert sorted(passes[0]) == sorted(passes[1]) == sorted(unit_rows(graph.x)[:, 0].tolist())
     assert passes[0] != passes[1]
 
