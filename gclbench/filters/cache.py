@@ -42,7 +42,8 @@ def cached(
             make the key.
         folder: where entries live; one that cannot be written costs the cache, with a warning,
             never the run.
-        device: where the filter computes; no part of the key.
+        device: where the filter computes; no part of the key. Nor is the number of threads: on the
+            CPU it changes no number, and a GPU's numbers agree within the filter's tolerance.
 
     Returns:
         the features and whether they came from disk.
@@ -106,7 +107,7 @@ def _write(filtered: Filtered, features: Path, sidecar: Path) -> None:
     array = filtered.x.cpu().numpy()
     facts = json.dumps({"sha256": _sha256(array), "report": filtered.report})
     if filtered.file is not None:
-        # The mapped file becomes the entry. What a power failure makes of it, its sha256 tells.
+        # The mapped file becomes the entry. After a power failure its sha256 shows any damage.
         os.replace(filtered.file, features)
     else:
         write_atomically(features, lambda file: np.save(file, array, allow_pickle=False))
