@@ -21,9 +21,9 @@ import torch
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count, Range
-from gclbench.data.mirror import cache_folder
 from gclbench.graph import Graph, make_graph
 from gclbench.machine import memory_map
+from gclbench.machine.environment import cache_folder
 
 A, B, C = 0.57, 0.19, 0.19
 _EDGE_BLOCK = 1 << 16

@@ -44,6 +44,7 @@ def cached(
         folder: where entries live. Where it cannot be written, a warning says so and the run goes
             on.
         device: where the filter computes. The sums of a GPU have other last bits than the CPU's.
+            The number of threads is no part of the key: on the CPU it changes no number.
 
     Returns:
         the features and whether they came from disk.

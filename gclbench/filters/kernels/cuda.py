@@ -175,8 +175,8 @@ class _Work:
     def launch(
         self, name: str, before: list[Argument], middle: list[Argument], after: list[Argument]
     ) -> None:
-        """Kernel `name` over the items and `name`_hubs over the hubs, which take the same arguments
-        but for the first ones."""
+        """Kernel `name` over the items and `name`_hubs over the hubs; only their first arguments
+        differ."""
         kernels = module(self.device, self.storage_bytes, self.pack, self.lanes)
         items, hubs = self.plan.items, self.plan.hubs
         for tile in range(0, self.tiles, GRID_Y):
