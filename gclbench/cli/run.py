@@ -76,19 +76,17 @@ def launch(
         return wrong(error.errors)
 
     # Not before: they take torch, and a misspelt name is answered without it.
-    from gclbench.launch.execution import carry_out, recorded
+    from gclbench.launch.execution import carry_out, prepare, recorded
     from gclbench.launch.launcher import LaunchError
     from gclbench.launch.plan import expand
 
     first = experiments[0]
-    store = Store(first.runs_dir)
     try:
         with _terminated_like_interrupted():
             if dry_run:
+                store = Store(first.runs_dir)
                 return _dry_run(expand(experiments, store), store)
-            first.launcher.check()
-            store.ensure_writable()
-            plan = expand(experiments, store)
+            plan, store = prepare(experiments)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             if plan.done:

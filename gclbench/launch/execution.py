@@ -17,6 +17,23 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
 
 
+def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
+    """What experiments amount to, and the store of their records.
+
+    The launcher and the folder of records are those of the first experiment: a sweep has one of
+    each.
+
+    Raises:
+        LaunchError, StoreError: when runs cannot go where the launcher takes them, or records
+            could not be written.
+    """
+    first = experiments[0]
+    first.launcher.check()
+    store = Store(first.runs_dir)
+    store.ensure_writable()
+    return expand(experiments, store), store
+
+
 def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
     """The units of a plan and the launcher that is to run them.
 
@@ -72,11 +89,8 @@ def execute(
         DataUnavailable, GraphError: when the dataset cannot be had.
         KeyboardInterrupt: on Ctrl-C; what was recorded stays.
     """
-    experiment.launcher.check()
-    store = Store(experiment.runs_dir)
-    store.ensure_writable()
     content_hash(experiment.components.dataset)
-    plan = expand([experiment], store)
+    plan, store = prepare([experiment])
     if plan.done:
         note(recorded(plan, store))
     if plan.units:
