@@ -194,12 +194,35 @@ def test_a_datasets_settings_are_checked_and_suggested(command: Command) -> None
     ]
 
 
+def test_its_filter_and_its_settings_for_a_dataset_come_with_it(
+    command: Command, tmp_path: Path
+) -> None:
+    result = command(
+        "method=random_projection", "dataset=digits", "task=clustering", "task.clustering.n_init=1"
+    )
+    assert result.returncode == 0, result.stderr
+    (path,) = tmp_path.glob("runs/*/record.json")
+    spec = json.loads(path.read_text(encoding="utf-8"))["spec"]
+    assert spec["method"] == {"name": "random_projection", "dimension": 12}
+    assert spec["filter"] == {"name": "agc", "order": 3}
+
+
+def test_the_command_wins_over_what_it_states(command: Command) -> None:
+    result = command("show", "method=random_projection", "dataset=cora", "filter=none")
+    assert result.returncode == 0, result.stderr
+    assert "filter:\n  name: none\nmethod:\n  name: random_projection\n  dimension: 16\n" in (
+        result.stdout
+    )
+
+
 @pytest.mark.slow
 def test_show_prints_its_configuration(command: Command) -> None:
     result = command("show", "method=random_projection", "dataset=digits")
     assert result.returncode == 0, result.stderr
     assert "Did you mean 'random_projection'?" in command("method=random_projections").stderr
-    assert "method:\n  name: random_projection\n  dimension: 16\n" in result.stdout
+    assert (
+        "filter:\n  name: agc\n  order: 3\nmethod:\n  name: random_projection\n  dimension: 12\n"
+    ) in result.stdout
 
 
 def test_without_the_package_its_name_is_unknown(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class Machine:
 
 
 class SameIdAtDefault:
-    """Marks a setting that was added after runs were recorded, and whose default does what they did.
+    """Marks a setting that was added after runs were recorded; its default does what they did.
 
     At its default it is no part of a run's identity, so those runs keep their ids.
     """
@@ -112,8 +112,8 @@ def values_of(component: Any) -> dict[str, Any]:
 def identity_of(component: Any) -> dict[str, Any]:
     """The hyper-parameters that make a run what it is.
 
-    These are `values_of` without the `Machine` ones, and without the `SameIdAtDefault` ones that are
-    at their default.
+    These are `values_of` without the `Machine` ones, and without the `SameIdAtDefault` ones at their
+    default.
     """
     kinds, usual = schema(type(component)), defaults(type(component))
     return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
@@ -17,6 +18,8 @@ class RandomProjection:
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
+    filter: ClassVar[str] = "agc"
+    paper: ClassVar[Mapping[str, Mapping[str, Any]]] = {"digits": {"dimension": 12, "agc.order": 3}}
 
     dimension: Count = 16
 
