@@ -30,7 +30,7 @@ __all__ = [
     "printed_elsewhere",
 ]
 
-TOLD = 5
+NAMED = 5
 """So many settings of a column that are left out are named."""
 
 
@@ -164,14 +164,14 @@ def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -
     Args:
         left_out: (what departs, number of runs) of each setting.
     """
-    told = sorted(left_out)
-    if not told:
+    kinds_found = sorted(left_out)
+    if not kinds_found:
         return []
-    kinds = [f"{count} with {departs}" for departs, count in told[:TOLD]]
-    if len(told) > TOLD:
-        further = len(told) - TOLD
+    kinds = [f"{count} with {departs}" for departs, count in kinds_found[:NAMED]]
+    if len(kinds_found) > NAMED:
+        further = len(kinds_found) - NAMED
         kinds.append(
-            f"{sum(count for _, count in told[TOLD:])} at {further} further"
+            f"{sum(count for _, count in kinds_found[NAMED:])} at {further} further"
             f" setting{'s' * (further > 1)}"
         )
     return [

@@ -15,7 +15,7 @@ from gclbench.paper.significance import LEVEL, holm
 ROUNDING = 1e-12
 """Differences that vary by less are the same in every seed."""
 
-SETTINGS = 10
+CROWDED = 10
 """With more settings of one column in a row, the column is a sweep: its pairs would drown those of
 the others."""
 
@@ -62,7 +62,7 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     settings = Counter(
         (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values
     )
-    crowded = {key for key, count in settings.items() if count > SETTINGS}
+    crowded = {key for key, count in settings.items() if count > CROWDED}
     rows: dict[tuple[str, str], list[int]] = {}
     for place, entry in enumerate(entries):
         key = (entry.dataset, entry.metric, entry.heading)

@@ -83,7 +83,7 @@ def everything() -> list[Record]:
     return records
 
 
-# --- files ----------------------------------------------------------------------------------------------------
+# --- files
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -227,7 +227,6 @@ def test_write_all_and_its_captions(tmp_path: Path) -> None:
 
 
 # --- what is missing or broken
-# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -316,7 +315,6 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
 
 
 # --- the verb
-# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
