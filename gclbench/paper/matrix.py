@@ -135,10 +135,10 @@ def commands(comparison: Comparison, seeds: int, all_cells: bool) -> list[str]:
         if all_cells or wanted:
             lacking.setdefault(place, set()).add(entry.column)
     merged: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (base, dataset), names in lacking.items():
+    for (label, dataset), names in lacking.items():
         chosen = tuple(name for name in strategies() if name in names)
-        merged.setdefault((base, chosen), []).append(dataset)
-    return [_command(base, names, where, seeds) for (base, names), where in merged.items()]
+        merged.setdefault((label, chosen), []).append(dataset)
+    return [_command(label, names, where, seeds) for (label, names), where in merged.items()]
 
 
 def _command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:
