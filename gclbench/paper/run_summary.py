@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
-from gclbench.paper.comparison import printed_beside, printed_elsewhere
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK
+from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
 

@@ -13,6 +13,7 @@ from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.drawing.panels import Box, FigureContent, PlotPanel, Series
 from gclbench.paper.drawing.selection import groups_of, holding, most, on
 from gclbench.paper.figure_definition import Figure
+from gclbench.paper.metrics import find_metric
 from gclbench.paper.papers.dmat.columns import DMAT_DATASETS, DMAT_I, KMEANS, method_is
 from gclbench.paper.reference import printed_values
 from gclbench.paper.sources import Collection
@@ -107,7 +108,9 @@ def histogram(label: str, group: Group) -> list[Series]:
     if any(share is None for share in shares):
         return []
     centres = tuple(round(-1 + (2 * number + 1) / BINS, 6) for number in range(BINS))
-    return [Series(label, centres, tuple(100 * share for share in shares if share is not None))]
+    factor = find_metric("hardness_01").factor
+    percent = tuple(factor * share for share in shares if share is not None)
+    return [Series(label, centres, percent)]
 
 
 def _methods(groups: Sequence[Group]) -> dict[str, Group]:
