@@ -15,7 +15,7 @@ from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
 from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables import Definition
+from gclbench.paper.table_definition import Definition
 from gclbench.records import Record
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare"]
