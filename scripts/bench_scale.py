@@ -1,5 +1,6 @@
-"""Filter and DMAT-i training against the number of nodes, as paper 000's Figure 2: R-MAT graphs
-with edges = 20 N, 1,000 features, 5 passes.
+"""Filter and DMAT-i training against the number of nodes, as in Figure 2 of the DMAT-i paper.
+
+R-MAT graphs with edges = 20 N, 1,000 features, 5 passes.
 
 Each size runs in a process of its own, whose peak memory is read from the system: `rss` counts the
 pages of mapped files that happen to be in memory too, which the system takes back when it needs

@@ -1,4 +1,4 @@
-"""Which conductance and modularity do paper 000's KMeans and DeepWalk rows print?
+"""Which conductance and modularity do the KMeans and DeepWalk rows of dmat/1 print?
 
 Clusters raw features and DeepWalk vectors of the four small datasets and counts each partition in
 several ways: with 0, 1 or 2 ends of a self-loop per node, conductance as the mean over clusters or

@@ -1,9 +1,9 @@
 """Regenerates everything that is made from the committed records: results/tables, results/figures,
 results/report.html, README's table.
 
-python scripts/make_results.py            writes them, and removes from the two folders what is not
-made python scripts/make_results.py --check    exits 1 when one differs from what the records give,
-or should not be there
+python scripts/make_results.py            writes them, and removes other files from the two folders
+python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
+                                          should not be there
 """
 
 from __future__ import annotations

@@ -205,8 +205,8 @@ def differences(groups: Sequence[Group]) -> list[str]:
     """For each setting, what tells it from the others: `method.epochs=3, filter.name=none`; empty
     for a single one.
 
-    Where the name of a component differs, its own settings are told only if two groups of that name
-    differ in them.
+    Where the name of a component differs, its own settings are named only if two groups of that
+    name differ in them.
     """
     flat = [group.flat for group in groups]
     keys = sorted({key for settings in flat for key in settings})

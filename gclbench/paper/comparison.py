@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gclbench.paper.aggregate import Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import PLAIN, Column, typed
@@ -14,23 +13,14 @@ from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
 from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
-from gclbench.paper.reference import PrintedValue, preference, printed
 from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables import TABLES, Definition, column_of
-from gclbench.records import Record, flatten
+from gclbench.paper.table_definition import Definition
+from gclbench.records import Record
 
-__all__ = [
-    "Block",
-    "Comparison",
-    "Entry",
-    "NotInTable",
-    "compare",
-    "printed_beside",
-    "printed_elsewhere",
-]
+__all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare"]
 
-TOLD = 5
+NAMED = 5
 """So many settings of a column that are left out are named."""
 
 
@@ -97,7 +87,7 @@ def _cells(
     dataset: str,
     column: Column,
     metrics: Sequence[str],
-    groups: Iterable[Group],
+    groups: Sequence[Group],
 ) -> tuple[list[Entry], list[str]]:
     """The cells of a column in rows that are read from the same runs, and notes on them."""
     measure = definition.measure(metrics[0])
@@ -164,14 +154,14 @@ def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -
     Args:
         left_out: (what departs, number of runs) of each setting.
     """
-    told = sorted(left_out)
-    if not told:
+    kinds_found = sorted(left_out)
+    if not kinds_found:
         return []
-    kinds = [f"{count} with {departs}" for departs, count in told[:TOLD]]
-    if len(told) > TOLD:
-        further = len(told) - TOLD
+    kinds = [f"{count} with {departs}" for departs, count in kinds_found[:NAMED]]
+    if len(kinds_found) > NAMED:
+        further = len(kinds_found) - NAMED
         kinds.append(
-            f"{sum(count for _, count in told[TOLD:])} at {further} further"
+            f"{sum(count for _, count in kinds_found[NAMED:])} at {further} further"
             f" setting{'s' * (further > 1)}"
         )
     return [
@@ -331,68 +321,3 @@ def _tested(entries: list[Entry]) -> list[Entry]:
             sign = mark(entry.shown, ours.mean, theirs.mean, theirs.std, p_value)
         marked.append(replace(entry, p_value=p_value, mark=sign))
     return marked
-
-
-def printed_beside(
-    settings: Mapping[str, Any], metric: str
-) -> tuple[PrintedValue | None, list[str]]:
-    """The printed value that a run's metric may be held against, the method's own paper first, and
-    how its settings depart from it.
-
-    A value stands beside the settings of its column in a table, whatever the paper calls them, and
-    beside no others: k-means on filtered features is not the paper's KMeans.
-    """
-    dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
-    found = [
-        (value, column)
-        for definition in TABLES.values()
-        # Numbers that are relative to another column's are not those of a run.
-        if metric in definition.metrics
-        and definition.source == "runs"
-        and not definition.measure(metric).relative_to
-        if (column := column_of(settings, definition)) is not None
-        if (value := definition.printed(dataset, column, metric)) is not None
-        and value.mean is not None
-    ]
-    if not found:
-        return None, []
-    value, column = min(found, key=lambda pair: preference(pair[0], method))
-    return value, column.departures(flatten(settings))
-
-
-def printed_elsewhere(
-    settings: Mapping[str, Any], metric: str
-) -> tuple[PrintedValue, list[str]] | None:
-    """A printed value of a run's method, dataset and task that stands beside other settings than
-    its own, and what leads to those.
-
-    Returns:
-        The value, its method's own paper first, and overrides as typed; of several columns, those
-        of the nearest. None where no table has one.
-    """
-    flat = flatten(settings)
-    dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
-    for value in printed(dataset, method, task, metric, settings["task"].get("protocol")):
-        definition = TABLES.get(f"{value.paper}/{value.table}")
-        if definition is None or value.mean is None:
-            continue
-        nearest: list[str] = []
-        for column in definition.columns:
-            if (column.method, column.variant, column.method_name) != (
-                value.method,
-                value.variant,
-                method,
-            ):
-                continue
-            lacking = [
-                condition
-                for condition in (*column.where, *definition.where)
-                if not condition.holds(flat)
-            ]
-            if any(condition.excluded for condition in lacking):
-                continue
-            if lacking and (not nearest or len(lacking) < len(nearest)):
-                nearest = [condition.override(task) for condition in lacking]
-        if nearest:
-            return value, nearest
-    return None

@@ -17,7 +17,7 @@ NML_DATASETS = (*CITATION, "amazon_photo", "amazon_computers", "wiki_cs")
 
 
 def runs_of(method: str, strategy: str = "uniform", **settings: Any) -> tuple[Condition, ...]:
-    """Runs of a method on raw features with a strategy, and with these of the strategy's settings."""
+    """Runs of a method on raw features with a strategy, and with these settings of it."""
     return (
         is_("method.name", method),
         RAW,

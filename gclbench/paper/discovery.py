@@ -69,6 +69,6 @@ def _paper(found: Any, origin: str) -> Paper:
     if not isinstance(paper, Paper):
         raise PaperError(
             f"{origin} gives no paper; its module defines PAPER = Paper(name=…, title=…, tables=…)"
-            " (docs/extending.md)"
+            " (docs/papers.md)"
         )
     return paper

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gclbench.paper.aggregate import Cell, Fact
-from gclbench.paper.metrics import Metric, find_metric
+from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
@@ -52,14 +52,14 @@ class Entry:
     heading: str = ""
     records: tuple[Record, ...] = ()
     command: str = ""
-    described: Metric | None = None
+    described: Quantity | None = None
     faithful: bool = True
     comparable: bool = True
     rank: int | None = None
     task: str = ""
 
     @property
-    def shown(self) -> Metric:
+    def shown(self) -> Quantity:
         """The metric's unit and direction."""
         return self.described or find_metric(self.metric)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import Column, Condition
-from gclbench.paper.metrics import Metric, find_metric
+from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.records import Record
 
 GIB = 1 << 30
@@ -36,7 +36,7 @@ class Measure:
 
     metric: str
     value: Reading | None = None
-    described: Metric | None = None
+    described: Quantity | None = None
     printed_as: str = ""
     relative_to: str = ""
     setting: str = ""
@@ -47,7 +47,7 @@ class Measure:
     heading: str = ""
 
     @property
-    def shown(self) -> Metric:
+    def shown(self) -> Quantity:
         """Its unit and direction: the table's own description, else the catalogue's."""
         return self.described or find_metric(self.metric)
 

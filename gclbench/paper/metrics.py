@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["percent", "seconds", "GiB", "number"]
+ShownAs = Literal["percent", "seconds", "GiB", "number"]
 Direction = Literal["higher", "lower", "neither"]
 
 
 @dataclass(frozen=True)
-class Metric:
+class Quantity:
     """What is known of a metric.
 
     Attributes:
@@ -24,7 +24,7 @@ class Metric:
     """
 
     name: str
-    shown_as: Unit = "number"
+    shown_as: ShownAs = "number"
     better: Direction = "neither"
     label: str = ""
 
@@ -49,8 +49,8 @@ class Metric:
         return self.label or self.name
 
 
-def _metrics(names: str, shown_as: Unit, better: Direction, **labels: str) -> list[Metric]:
-    return [Metric(name, shown_as, better, labels.get(name, "")) for name in names.split()]
+def _metrics(names: str, shown_as: ShownAs, better: Direction, **labels: str) -> list[Quantity]:
+    return [Quantity(name, shown_as, better, labels.get(name, "")) for name in names.split()]
 
 
 AGREEMENT = _metrics(
@@ -69,18 +69,18 @@ CUTS = _metrics("conductance conductance_pooled", "percent", "lower")
 WEIGHTS = _metrics("false_negative_recall false_negative_precision weight_auc", "percent", "higher")
 SHARES = _metrics(
     "same_class_share mix_self mix_same_class hardness_mean", "percent", "neither"
-) + [Metric(f"hardness_{number:02d}", "percent") for number in range(1, 21)]
-PLAIN = _metrics(
+) + [Quantity(f"hardness_{number:02d}", "percent") for number in range(1, 21)]
+NUMBERS = _metrics(
     "mix_entropy tau0_q1 tau0_median tau0_q3 q1 median q3 silhouette inertia ratio p_value"
     " nodes edges classes features",
     "number",
     "neither",
 )
-COSTS = [Metric("seconds", "seconds", "lower"), Metric("memory", "GiB", "lower")]
+COSTS = [Quantity("seconds", "seconds", "lower"), Quantity("memory", "GiB", "lower")]
 
-METRICS: dict[str, Metric] = {
+METRICS: dict[str, Quantity] = {
     metric.name: metric
-    for metric in (*AGREEMENT, *SCORES, *CUTS, *WEIGHTS, *SHARES, *PLAIN, *COSTS)
+    for metric in (*AGREEMENT, *SCORES, *CUTS, *WEIGHTS, *SHARES, *NUMBERS, *COSTS)
 }
 
 OF_TASK: dict[str, tuple[str, ...]] = {
@@ -104,6 +104,6 @@ OF_TASK: dict[str, tuple[str, ...]] = {
 """What a run command shows of a task, in order; of other tasks it shows every recorded metric."""
 
 
-def find_metric(name: str) -> Metric:
+def find_metric(name: str) -> Quantity:
     """What is known of a metric; a plain number without a direction for an unknown name."""
-    return METRICS.get(name) or Metric(name)
+    return METRICS.get(name) or Quantity(name)

@@ -115,7 +115,7 @@ def _command(
 
 
 def _of_columns(definition: Definition, headings: Iterable[str]) -> list[str]:
-    """`method=…` where that says which columns, else `column=…`; nothing for all that can be made."""
+    """`method=…` where that says which columns, else `column=…`; nothing where all are meant."""
     built = [column for column in definition.columns if column.method_name in METHODS.entries]
     chosen = [column for column in built if column.label in set(headings)]
     if chosen == built:

@@ -15,7 +15,7 @@ from gclbench.paper.significance import LEVEL, holm
 ROUNDING = 1e-12
 """Differences that vary by less are the same in every seed."""
 
-SETTINGS = 10
+CROWDED = 10
 """With more settings of one column in a row, the column is a sweep: its pairs would drown those of
 the others."""
 
@@ -24,9 +24,9 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | No
     """Two-sided p-value of the paired t-test (Student 1908) over the seeds that both have.
 
     Returns:
-        None with fewer than two common seeds, and where the difference is the same in all of them
-            but not zero: without a spread
-        there is nothing to test with. 1 where it is zero in all of them.
+        None with fewer than two common seeds. None, too, where the difference is the same in all of
+            them but not zero: without a spread there is nothing to test with. 1 where it is zero in
+            all of them.
     """
     gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
     if len(gaps) < 2:
@@ -47,14 +47,15 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
 
     All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is
     the cell with the best mean, and the next leader the best of those that are significantly worse.
-    Rank 1 have the leader and the cells that are not significantly worse than it but significantly
-    better than the next leader; rank 2 likewise from the next leader on, of those significantly
-    worse than the first.
-    Without a next leader there is no such rank: a row of which nothing can be told apart has none.
-    A cell that cannot be told from either
-    side has none, nor one than which a cell of no better rank is significantly better (few common
-    seeds tell less: what cannot be told from the leader may be worse than a third); nor has a row,
-    from the first cell on, whose best mean cannot be tested against any other.
+    Rank 1 goes to the leader, and to the cells that are not significantly worse than it but
+    significantly better than the next leader. Rank 2 goes likewise to the next leader and those
+    tied with it. Without a next leader there is no such rank, so a row in which nothing can be told
+    apart has none.
+
+    A cell that cannot be separated from either side has no rank. Neither has a cell if one of no
+    better rank is significantly better: few common seeds separate less, and what is tied with the
+    leader may still be worse than a third. Nor has a row whose best mean cannot be tested against
+    any other.
 
     Cells that are not at the paper's settings take no part. Neither do columns of which a dataset
     has a whole sweep of settings, nor metrics of which no direction is better.
@@ -62,7 +63,7 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     settings = Counter(
         (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values
     )
-    crowded = {key for key, count in settings.items() if count > SETTINGS}
+    crowded = {key for key, count in settings.items() if count > CROWDED}
     rows: dict[tuple[str, str], list[int]] = {}
     for place, entry in enumerate(entries):
         key = (entry.dataset, entry.metric, entry.heading)

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
-from gclbench.paper.comparison import printed_beside, printed_elsewhere
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK
+from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
 
@@ -25,7 +25,7 @@ RIGHT = ("ours (n)", "paper", "difference")
 GROUPED = 3
 """So many headings name a grid of the terminal: dataset, method and task."""
 
-WIDE = 100_000
+UNWRAPPED = 100_000
 """Characters of a line that is not wrapped."""
 
 ONE_WAY = 0.99
@@ -52,7 +52,7 @@ class RunSummary:
     def plain(self) -> str:
         """Aligned text without colours, for files and pipes."""
         file = io.StringIO()
-        self.show(Console(file=file, width=WIDE, color_system=None), together=True)
+        self.show(Console(file=file, width=UNWRAPPED, color_system=None), together=True)
         return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
     def show(self, console: Console, together: bool = False) -> None:
@@ -165,7 +165,7 @@ def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -
 
 
 def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
-    """Every group with its method's name, and what differs where a method ran at several settings."""
+    """Every group with its method's name, and what differs where a method has several settings."""
     alike: dict[tuple[str, str, str], list[Group]] = {}
     for group in groups:
         alike.setdefault(

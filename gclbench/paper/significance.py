@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gclbench.paper.metrics import Metric
+from gclbench.paper.metrics import Quantity
 
 LEVEL = 0.05
 POINT = 0.01
@@ -62,7 +62,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def mark(
-    metric: Metric,
+    metric: Quantity,
     mean: float,
     printed_mean: float,
     printed_std: float | None,

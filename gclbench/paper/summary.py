@@ -85,7 +85,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
 
 
-def versions() -> dict[str, str]:
+def other_versions() -> dict[str, str]:
     """Papers that print another one's numbers again: counted for themselves, not in the total."""
     return {paper.name: paper.repeats for paper in papers().values() if paper.repeats}
 
@@ -121,7 +121,7 @@ def markdown(found: Summary) -> str:
         "",
         *(
             line
-            for name, other in versions().items()
+            for name, other in other_versions().items()
             for line in (
                 f"{name} is the other version of {other}: its cells are not in the total, nor"
                 " below.",

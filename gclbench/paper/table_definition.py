@@ -111,7 +111,7 @@ class Definition:
         return "gclbench sweep " + " ".join(words)
 
     def printed(self, dataset: str, column: Column, metric: str) -> PrintedValue | None:
-        """What the paper prints in a cell, None for a control or a cell that is not in the paper."""
+        """What the paper prints in a cell; None for a control or a cell that it does not have."""
         if column.method is None:
             return None
         measure = self.measure(metric)

@@ -4,7 +4,8 @@ import statistics
 
 import pytest
 
-from gclbench.paper.comparison import NotInTable, compare, printed_beside
+from gclbench.paper.comparison import NotInTable, compare
+from gclbench.paper.printed_beside import printed_beside
 from gclbench.paper.significance import holm, welch
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, UnknownTable, column_of, find_table

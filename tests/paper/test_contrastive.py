@@ -146,8 +146,10 @@ def test_mixtures_are_compared_after_trainings_of_one_length(
 
 
 def test_protocols_are_never_mixed(record) -> None:
-    """NML-GCL's paper prints public splits for the citation graphs and 10/10/80 for the others; runs of the
-    other split are in neither cell."""
+    """NML-GCL's paper prints public splits for the citation graphs and 10/10/80 for the others.
+
+    Runs of the other split are in neither cell.
+    """
     runs = [
         record(
             method="grace",

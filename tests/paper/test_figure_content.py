@@ -24,7 +24,7 @@ def panel(found: FigureContent, title: str) -> PlotPanel:
     return next(panel for panel in found.panels if panel.title == title)
 
 
-# --- maps -----------------------------------------------------------------------------------------------------
+# --- maps
 
 
 def test_maps_are_of_raw_and_filtered_features_and_of_the_trained_embedding() -> None:
@@ -101,7 +101,6 @@ def test_a_record_without_data_has_no_map() -> None:
 
 
 # --- trainings
-# ------------------------------------------------------------------------------------------------
 
 
 def test_metrics_over_epochs_and_accuracy_against_time() -> None:
@@ -246,7 +245,6 @@ def test_another_form_of_a_dataset_is_in_no_figure() -> None:
 
 
 # --- negatives
-# ------------------------------------------------------------------------------------------------
 
 
 def test_tau0_boxes_are_means_over_runs_beside_the_printed_ones() -> None:

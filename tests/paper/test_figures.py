@@ -16,7 +16,7 @@ import pytest
 from figure_records import hard, mapped, run, together
 
 from gclbench.cli import main
-from gclbench.paper import figures
+from gclbench.paper import drawing, figures
 from gclbench.paper.figures import (
     FIGURES,
     MissingMatplotlib,
@@ -83,7 +83,7 @@ def everything() -> list[Record]:
     return records
 
 
-# --- files ----------------------------------------------------------------------------------------------------
+# --- files
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -227,7 +227,6 @@ def test_write_all_and_its_captions(tmp_path: Path) -> None:
 
 
 # --- what is missing or broken
-# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -306,7 +305,7 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
         if name.startswith(("matplotlib", "gclbench.paper.drawing.output"))
     ]:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.delattr(figures, "output", raising=False)
+    monkeypatch.delattr(drawing, "output", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(
         MissingMatplotlib, match=r"which is not installed; pip install 'matplotlib>=3.8'"
@@ -316,7 +315,6 @@ def test_without_matplotlib_it_is_said_what_to_install(monkeypatch: pytest.Monke
 
 
 # --- the verb
-# -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.measure import Measure
-from gclbench.paper.metrics import METRICS, OF_TASK, Metric, find_metric
+from gclbench.paper.metrics import METRICS, OF_TASK, Quantity, find_metric
 from gclbench.paper.ranking import ranked
 from gclbench.paper.run_summary import closing_table
 from gclbench.paper.significance import BETTER, WITHIN, mark
@@ -28,7 +28,7 @@ def test_names_units_and_directions() -> None:
         "seconds",
         "memory",
     }
-    assert find_metric("acc") == Metric("acc", "percent", "higher", "ACC")
+    assert find_metric("acc") == Quantity("acc", "percent", "higher", "ACC")
     assert (find_metric("acc").factor, find_metric("seconds").factor) == (100, 1)
     assert find_metric("acc").heading == "ACC" and find_metric("auc").heading == "auc"
 
@@ -42,7 +42,7 @@ def test_the_catalogue_has_every_metric_of_our_tasks_and_tables() -> None:
 
 
 def test_an_unknown_metric_is_a_plain_number_without_a_direction() -> None:
-    assert find_metric("bits_per_edge") == Metric("bits_per_edge", "number", "neither")
+    assert find_metric("bits_per_edge") == Quantity("bits_per_edge", "number", "neither")
     assert find_metric("bits_per_edge").factor == 1
 
 
@@ -61,7 +61,7 @@ def test_a_table_of_another_packages_metric(record) -> None:
         datasets=("cora",),
         metrics=("bits_per_edge", "saved"),
         columns=(Column("kmeans", (is_("method.name", "kmeans"),)),),
-        measures={"saved": Measure("saved", described=Metric("saved", "percent", "higher"))},
+        measures={"saved": Measure("saved", described=Quantity("saved", "percent", "higher"))},
     )
     metrics = {"bits_per_edge": 3.25, "saved": 0.5}
     run = record(method="kmeans", filter="none", task="compression", metrics=metrics)
@@ -76,7 +76,7 @@ def test_no_marks_and_ranks_where_no_direction_is_better() -> None:
         for name, cell in (("a", close), ("b", far))
     ]
     assert [entry.rank for entry in ranked(row)[0]] == [None, None]
-    known = Metric("bits_per_edge", "number", "lower")
+    known = Quantity("bits_per_edge", "number", "lower")
     described = [replace(entry, described=known) for entry in row]
     assert [entry.rank for entry in ranked(described)[0]] == [1, None]
     assert mark(find_metric("bits_per_edge"), 1.0, 2.0, 0.1, 0.001) == ""
@@ -85,4 +85,4 @@ def test_no_marks_and_ranks_where_no_direction_is_better() -> None:
 
 @pytest.mark.parametrize(("unit", "expected"), [("percent", WITHIN), ("number", "")])
 def test_one_point_is_a_tolerance_of_fractions_only(unit, expected: str) -> None:
-    assert mark(Metric("made_up", unit, "higher"), 0.695, 0.7, None, None) == expected
+    assert mark(Quantity("made_up", unit, "higher"), 0.695, 0.7, None, None) == expected

@@ -94,14 +94,22 @@ EPOCHS = {"cora": 300, "acm": 400, "dblp": 300}
 PAPER = {
     "cora": {},
     "acm": {
-        "lr": 1e-3, "tau": 2.0, "mask_fraction": 0.6, "views": 4,
+        "lr": 1e-3,
+        "tau": 2.0,
+        "mask_fraction": 0.6,
+        "views": 4,
         "filter": {"name": "gnnbp", "alpha": 0.4, "rrz": 0.4, "r_max": 1e-5},
     },
     "dblp": {
-        "lr": 1e-3, "architecture": [256, 256], "tau": 2.0, "mask_fraction": 0.2, "views": 4, "weight_decay": 0.05,
+        "lr": 1e-3,
+        "architecture": [256, 256],
+        "tau": 2.0,
+        "mask_fraction": 0.2,
+        "views": 4,
+        "weight_decay": 0.05,
         "filter": {"name": "gnnbp", "alpha": 0.6, "rrz": 0.5, "r_max": 1e-4},
     },
-}  # fmt: skip
+}
 
 
 def test_what_is_not_built_and_what_needs_no_runs_is_left_out() -> None:

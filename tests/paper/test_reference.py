@@ -9,13 +9,34 @@ from gclbench.paper.reference import CSV, printed, printed_settings, printed_val
 
 # Rows per (paper, table, first word of the task) as transcribed from the papers.
 COUNTS = {
-    ("000", "1"): 480, ("000", "2"): 40, ("000", "3"): 80, ("000", "4"): 64, ("000", "5"): 24, ("000", "7"): 32, ("000", "8"): 88,
-    ("001", "1"): 75, ("001", "2"): 120, ("001", "3"): 12 + 8, ("001", "4"): 10, ("001", "5"): 35, ("001", "6"): 40, ("001", "8"): 42,
-    ("001", "9"): 20, ("001", "10"): 21,
-    ("002", "2"): 84, ("002", "3"): 130, ("002", "4"): 20, ("002", "5"): 42, ("002", "6"): 21, ("002", "7"): 8 + 12, ("002", "8"): 12,
-    ("002", "9"): 35, ("002", "10"): 40,
-    ("003", "1"): 78, ("003", "2"): 120,
-}  # fmt: skip
+    ("000", "1"): 480,
+    ("000", "2"): 40,
+    ("000", "3"): 80,
+    ("000", "4"): 64,
+    ("000", "5"): 24,
+    ("000", "7"): 32,
+    ("000", "8"): 88,
+    ("001", "1"): 75,
+    ("001", "2"): 120,
+    ("001", "3"): 12 + 8,
+    ("001", "4"): 10,
+    ("001", "5"): 35,
+    ("001", "6"): 40,
+    ("001", "8"): 42,
+    ("001", "9"): 20,
+    ("001", "10"): 21,
+    ("002", "2"): 84,
+    ("002", "3"): 130,
+    ("002", "4"): 20,
+    ("002", "5"): 42,
+    ("002", "6"): 21,
+    ("002", "7"): 8 + 12,
+    ("002", "8"): 12,
+    ("002", "9"): 35,
+    ("002", "10"): 40,
+    ("003", "1"): 78,
+    ("003", "2"): 120,
+}
 
 
 def rows() -> list[dict[str, str]]:
@@ -138,11 +159,15 @@ def test_doubtful_cells_are_those_of_the_transcription() -> None:
         ("dmat", "1", "citeseer", "kmeans", "ari"),
         ("dmat", "7", "dblp", "", "nodes"),
         ("dmat", "7", "amazon_photo", "", "edges"),
-        *((paper, mixing, name, f"mvgrl_mo_mix_{scope}", "accuracy")
-          for paper, mixing, _, _ in both for name in ("cora", "citeseer", "pubmed") for scope in ("op", "wp")),
+        *(
+            (paper, mixing, name, f"mvgrl_mo_mix_{scope}", "accuracy")
+            for paper, mixing, _, _ in both
+            for name in ("cora", "citeseer", "pubmed")
+            for scope in ("op", "wp")
+        ),
         *((paper, main, "cora", "mvgrl", "accuracy") for paper, _, main, _ in both),
         *((paper, similarity, "coil_del", "mvgrl", "pair_auc") for paper, _, _, similarity in both),
-    }  # fmt: skip
+    }
 
 
 def test_doubtful_and_quoted_values_come_last() -> None:

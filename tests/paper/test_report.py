@@ -7,10 +7,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from report_reading import Reading, words
 
 from gclbench.cli import main
 from gclbench.paper import figures, report
@@ -22,39 +22,7 @@ from gclbench.paper.tables import NOT_BUILT, TABLES
 from gclbench.records import Record, Store
 
 Make = Callable[..., Record]
-VOID = {"br", "hr", "meta", "wbr"}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> & \"quoted\" 'too' \x00\x1b[31m"
-
-
-class Reading(HTMLParser):
-    """The elements of a document, whether they are nested properly, and its text."""
-
-    def __init__(self, document: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.feed(document)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    @property
-    def ids(self) -> list[str]:
-        return [str(attributes["id"]) for _, attributes in self.elements if "id" in attributes]
 
 
 def of(*records: Record) -> Collection:
@@ -66,11 +34,6 @@ def article(document: str, anchor: str) -> str:
     found = re.search(rf'<article[^>]*id="{re.escape(anchor)}".*?</article>', document, re.DOTALL)
     assert found, anchor
     return found[0]
-
-
-def words(markup: str) -> str:
-    """The text of markup, its white space as single blanks."""
-    return " ".join(" ".join(Reading(markup).text).split())
 
 
 @pytest.fixture(autouse=True)

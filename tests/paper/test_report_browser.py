@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from report_window import LAPTOP, PHONE, Browser
 
 from gclbench.paper import report
 from gclbench.paper.sources import Collection, collect
@@ -30,92 +30,7 @@ ARGUMENTS = [
 ]
 HOSTILE = "<script>window.taken = 1</script><img src=x onerror='window.taken = 2'>"
 
-LAPTOP, PHONE = (1280, 800), (390, 844)
-SCROLL_BAR = 20
-
 NOT_RUN = ("age", "sdcn")
-
-
-class Browser:
-    """A window with what the tests ask of it."""
-
-    def __init__(self, driver: Any, address: str) -> None:
-        self.driver = driver
-        self.address = address
-
-    def open(
-        self,
-        place: str = "",
-        size: tuple[int, int] = LAPTOP,
-        dark: bool = False,
-        scripts: bool = True,
-        media: str = "",
-    ) -> None:
-        width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        self.driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"media": media, "features": [scheme]}
-        )
-        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
-        self.driver.get("about:blank")
-        self.driver.get(f"{self.address}#{place}" if place else self.address)
-        # A phone's width is taken on when the document has said that it is made for it.
-        self.until(
-            lambda: (
-                width - SCROLL_BAR <= self.metrics()["cssLayoutViewport"]["clientWidth"] <= width
-            )
-        )
-
-    def metrics(self) -> dict[str, dict[str, float]]:
-        return dict(self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {}))
-
-    def run(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def click(self, selector: str) -> None:
-        self.run(
-            "const e = document.querySelector(arguments[0]); e.scrollIntoView({block: 'center'});"
-            " e.click()",
-            selector,
-        )
-
-    def choose(self, kind: str, value: str) -> None:
-        script = (
-            "const s = document.querySelector(`select[name=${arguments[0]}]`); s.value ="
-            " arguments[1];s.dispatchEvent(new Event('change', {bubbles: true})); return s.value"
-        )
-        assert self.run(script, kind, value) == value, f"no such {kind} to choose"
-
-    def column(self, table: str, dataset: str, heading: str) -> list[tuple[str, float | None]]:
-        """(method, value) of the rows of a dataset that are visible, from top to bottom."""
-        script = """
-            const table = document.querySelector(`#${arguments[0]} table`);
-            const place = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim().split(/\\s/)[0] === arguments[2]);
-            const body = [...table.tBodies].find((body) => body.dataset.dataset === arguments[1]);
-            return [...body.rows].filter((row) => row.cells.length > 1 && row.offsetParent)
-                .map((row) => [row.cells[0].textContent, row.cells[place].dataset.value ?? null]);"""
-        return [
-            (name, None if value is None else float(value))
-            for name, value in self.run(script, table, dataset, heading)
-        ]
-
-    def visible(self, selector: str) -> list[str]:
-        """Texts of the elements that are shown."""
-        script = (
-            "return [...document.querySelectorAll(arguments[0])].filter((e) =>"
-            " e.offsetParent).map((e) => e.textContent)"
-        )
-        return list(self.run(script, selector))
-
-    def wait(self, condition: str) -> None:
-        self.until(lambda: self.run(f"return {condition}"))
-
-    def until(self, condition: Callable[[], object]) -> None:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.driver, 10).until(lambda _: condition())
 
 
 @pytest.fixture(scope="module")
@@ -344,8 +259,10 @@ def test_the_body_never_scrolls_sideways(
         browser.open(place, size, scripts=scripts)
         assert browser.metrics()["cssContentSize"]["width"] <= size[0]
         # What is wider scrolls in a place of its own, which the keyboard reaches.
-        wide = """return [...document.querySelectorAll('main *')].filter((e) => e.offsetParent && !e.closest('.scroll, svg, .bar'))
-                  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 100))"""
+        wide = """return [...document.querySelectorAll('main *')]
+                  .filter((e) => e.offsetParent && !e.closest('.scroll, svg, .bar'))
+                  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+                  .map((e) => e.outerHTML.slice(0, 100))"""
         if scripts:
             assert browser.run(wide) == []
 
@@ -378,7 +295,8 @@ def test_without_scripts_everything_is_there(browser: Browser) -> None:
 
 CONTRAST = """
     const parse = (color) => (color.match(/[\\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
-    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+        .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
         .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
     const ground = (e) => {
         for (; e; e = e.parentElement) {

@@ -9,9 +9,11 @@ import pytest
 from gclbench.paper.report.inline import BadDrawing, svg
 
 DRAWING = """<?xml version="1.0"?>
-<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="100pt" height="50pt" viewBox="0 0 100 50">
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+ width="100pt" height="50pt" viewBox="0 0 100 50">
  <metadata>made today</metadata>
- <defs><style>* { fill: red }</style><clipPath id="c"><rect width="1" height="2"/></clipPath><path id="m" d="M0 0"/></defs>
+ <defs><style>* { fill: red }</style><clipPath id="c"><rect width="1" height="2"/></clipPath>
+ <path id="m" d="M0 0"/></defs>
  <g clip-path="url(#c)" onclick="evil()"><use xlink:href="#m" x="1"/><use xlink:href="https://example.org/x.svg#m"/></g>
  <g style="fill: url('#c'); stroke: blue"><text>τ &lt; 1 <tspan>and</tspan> more</text></g>
  <script>evil()</script>

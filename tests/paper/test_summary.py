@@ -27,12 +27,13 @@ def test_what_became_of_printed_numbers(record) -> None:
         "macro_f1": 0.66,
     }  # printed: 70.57, 53.59, 47.34, 69.33
     runs = [
-        record(seed=seed, metrics={name: spread(mean)[seed] for name, mean in metrics.items()}) for seed in range(3)
+        record(seed=seed, metrics={name: spread(mean)[seed] for name, mean in metrics.items()})
+        for seed in range(3)
     ] + [
         record(dataset="acm", epochs=3, metrics={"acc": 0.9}),
         record(dataset="dblp", status="diverged"),
         record(method="kmeans", metrics={"acc": 0.01}),
-    ]  # fmt: skip
+    ]
     found = of(runs, "dmat/1")
     assert found.methods["dmat_i"] == Tally(
         reproduced=1, above=1, below=2, not_comparable=1, missing=48 - 5

@@ -20,12 +20,34 @@ from gclbench.paper.tables import NOT_BUILT, TABLES, UnknownTable, find_table
 
 # Cells of our tables that have a printed value (a legible one or a remark on why there is none).
 PLACES = {
-    "dmat/1": 480, "dmat/2": 32, "dmat/3": 80, "dmat/4": 64 + 57, "dmat/5": 24, "dmat/7": 32, "dmat/8": 88,
-    "mmix/1": 12, "mmix/2": 27, "mmix/5": 12, "mmix/6": 9, "mmix/7": 12, "mmix/8": 5, "mmix/9": 15,
-    "mmix_iclr/1": 21, "mmix_iclr/3": 12, "mmix_iclr/4": 4, "mmix_iclr/5": 15, "mmix_iclr/8": 12, "mmix_iclr/10": 9,
-    "nml/1": 72, "nml/2": 120, "contrast/10_10_80": 0,
-    "contrast/weights": 0, "contrast/mixing": 0, "contrast/mixing_nmi": 0, "contrast/mixing_shares": 0,
-}  # fmt: skip
+    "dmat/1": 480,
+    "dmat/2": 32,
+    "dmat/3": 80,
+    "dmat/4": 64 + 57,
+    "dmat/5": 24,
+    "dmat/7": 32,
+    "dmat/8": 88,
+    "mmix/1": 12,
+    "mmix/2": 27,
+    "mmix/5": 12,
+    "mmix/6": 9,
+    "mmix/7": 12,
+    "mmix/8": 5,
+    "mmix/9": 15,
+    "mmix_iclr/1": 21,
+    "mmix_iclr/3": 12,
+    "mmix_iclr/4": 4,
+    "mmix_iclr/5": 15,
+    "mmix_iclr/8": 12,
+    "mmix_iclr/10": 9,
+    "nml/1": 72,
+    "nml/2": 120,
+    "contrast/10_10_80": 0,
+    "contrast/weights": 0,
+    "contrast/mixing": 0,
+    "contrast/mixing_nmi": 0,
+    "contrast/mixing_shares": 0,
+}
 
 
 def of(records, name: str):
@@ -103,15 +125,19 @@ def test_commands_name_the_column_only_where_the_method_has_several() -> None:
 
 
 # --- settings
-# -------------------------------------------------------------------------------------------------
 
 
 def test_shipped_settings_are_what_hydra_composes() -> None:
     from gclbench.config.validation import load
 
-    for command in (["method=grace", "dataset=pubmed", "negatives=nml"], ["method=mmix_mo", "dataset=citeseer"],
-                    ["method=dmat_i", "dataset=acm"], ["method=nml_gcl", "dataset=wiki_cs"], ["method=age", "dataset=dblp"],
-                    ["method=kmeans", "dataset=coauthor_cs"]):  # fmt: skip
+    for command in (
+        ["method=grace", "dataset=pubmed", "negatives=nml"],
+        ["method=mmix_mo", "dataset=citeseer"],
+        ["method=dmat_i", "dataset=acm"],
+        ["method=nml_gcl", "dataset=wiki_cs"],
+        ["method=age", "dataset=dblp"],
+        ["method=kmeans", "dataset=coauthor_cs"],
+    ):
         settings = load([*command, "task=clustering", "device=cpu"]).settings
         flat = {
             f"{kind}.{key}": value
@@ -136,8 +162,16 @@ def test_settings_of_generated_graphs_are_nobodys() -> None:
 
 def test_runs_of_other_settings_are_not_taken_for_the_papers(record) -> None:
     """Where the paper prints no settings, the shipped ones are its code's."""
-    runs = [record(method="grace", task="classification", task_settings={"protocol": "public"}, metrics={"accuracy": 0.81}, **settings)
-            for settings in ({"epochs": 200}, {"epochs": 3})]  # fmt: skip
+    runs = [
+        record(
+            method="grace",
+            task="classification",
+            task_settings={"protocol": "public"},
+            metrics={"accuracy": 0.81},
+            **settings,
+        )
+        for settings in ({"epochs": 200}, {"epochs": 3})
+    ]
     whole = of(runs, "nml/1")
     assert (
         cell(whole, "cora", "accuracy", "grace").records == (runs[0],)
@@ -186,7 +220,6 @@ def test_hyper_parameters_beside_the_printed(record) -> None:
 
 
 # --- counts
-# ---------------------------------------------------------------------------------------------------
 
 
 def test_counts_of_datasets_beside_the_printed() -> None:
@@ -236,7 +269,6 @@ def test_counts_of_mmix_are_printed_with_two_swapped() -> None:
 
 
 # --- times and quantiles
-# --------------------------------------------------------------------------------------
 
 
 def timed(record, fit: float | None, filter_seconds: float = 0.0, device: str = "one", **settings):
@@ -322,7 +354,6 @@ def test_runs_with_another_strategy_are_no_baselines(record) -> None:
 
 
 # --- what records may hold
-# ------------------------------------------------------------------------------------
 
 
 def test_one_run_nan_missing_metrics_and_no_variance_are_shown_and_never_raise(record) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from gclbench.paper.aggregate import SHOWN_STATUS
-from gclbench.paper.drawing.panels import NOT_RUN, FigureContent
+from gclbench.paper.aggregate import NOT_RUN, SHOWN_STATUS
+from gclbench.paper.drawing.panels import FigureContent
 from gclbench.paper.figure_definition import Figure
 from gclbench.records import STATUSES, Record
 

@@ -19,7 +19,7 @@ from gclbench.paper.figure_definition import Build
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
-TASK = "tsne"
+TSNE = "tsne"
 
 
 class NoMap(ValueError):
@@ -55,7 +55,7 @@ def side_by_side(panels: Mapping[str, tuple[Condition, ...]], preferred: Sequenc
     """A figure with one map per entry of `panels`, of the lowest seed that has one."""
 
     def content(collection: Collection, datasets: Sequence[str]) -> FigureContent:
-        found = groups_of(collection, TASK, datasets=datasets or preferred)
+        found = groups_of(collection, TSNE, datasets=datasets or preferred)
         fitting = [group for conditions in panels.values() for group in holding(found, *conditions)]
         dataset = dataset_of(fitting, datasets, preferred)
         here = on(found, dataset)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gclbench.paper.aggregate import NOT_RUN
 from gclbench.records import Record
-
-NOT_RUN = "not run"
 
 UNKNOWN = -1
 """The class of a node whose class is not known."""

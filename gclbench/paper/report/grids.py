@@ -74,7 +74,7 @@ def meaning_of(entry: Entry) -> str:
     return MEANINGS.get(entry.mark, "")
 
 
-def mark(entry: Entry) -> Markup | None:
+def shown_mark(entry: Entry) -> Markup | None:
     """The mark, with its meaning for who cannot see it."""
     if entry.mark not in MEANINGS:
         return None
@@ -185,7 +185,7 @@ def _row(
 def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: Anchors) -> Markup:
     if entry is None:
         return element("td")
-    ours, sign = entry.ours, mark(entry)
+    ours, sign = entry.ours, shown_mark(entry)
     shown: Markup | str = ours.show(entry.factor) + ("" if entry.faithful else DAGGER)
     if entry.records:
         where = page_anchor(comparison, block.dataset, entry.column, anchors)

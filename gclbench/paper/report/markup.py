@@ -95,7 +95,7 @@ def lines(*content: object) -> Markup:
 
 
 def slug(value: str) -> str:
-    """Letters, digits, dots and dashes only, for an anchor: `dmat_i [tau=0.5]` as `dmat-i-tau-0.5`."""
+    """Letters, digits, dots and dashes, for an anchor: `dmat_i [tau=0.5]` as `dmat-i-tau-0.5`."""
     return re.sub(r"[^a-z0-9.]+", "-", value.lower()).strip("-.") or "x"
 
 

@@ -18,7 +18,7 @@ COMMAND = (
 
 
 def section(collection: Collection, anchors: Anchors) -> Markup:
-    """A table for each dataset with runs of a strategy besides the plain one, a body per measure."""
+    """A table for each dataset with runs of a strategy but the plain one, a body per measure."""
     datasets = sorted({record.name("dataset") for record in collection.records})
     whole = compare(matrix.table(datasets), collection)
     mixed = [

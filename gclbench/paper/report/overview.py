@@ -1,4 +1,4 @@
-"""The top of the report: what was reproduced, per paper and per method, and how to read the marks."""
+"""The top of the report: what was reproduced, by paper and by method, and what the marks mean."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gclbench.paper.report import quantities
 from gclbench.paper.report.markup import Markup, element, join, lines
 from gclbench.paper.significance import BETTER, WITHIN, WORSE
 from gclbench.paper.sources import Collection
-from gclbench.paper.summary import Tally, summary, versions
+from gclbench.paper.summary import Tally, other_versions, summary
 
 KINDS = {
     "reproduced": "within",
@@ -55,7 +55,7 @@ def section(comparisons: Sequence[Comparison]) -> Markup:
                     f"{name} is another version of {other} and prints its numbers again: they are"
                     " not in the total, nor below.",
                 )
-                for name, other in versions().items()
+                for name, other in other_versions().items()
             ],
             element("h3", "Per method"),
             _counts("method", found.methods),

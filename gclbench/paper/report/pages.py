@@ -79,7 +79,7 @@ def _values(page: Page) -> Markup:
     """Ours beside the paper's, a row per metric."""
     rows = []
     for entry in page.entries:
-        sign = grids.mark(entry)
+        sign = grids.shown_mark(entry)
         meaning = grids.meaning_of(entry)
         p_value = "" if entry.p_value is None else f"{entry.p_value:.2g}"
         cells = (

@@ -80,7 +80,7 @@ AGE_LINKS = Column(
 )
 DGI = Column("dgi", (method_is("dgi"), RAW, PLAIN), "dgi")
 GCA = Column("gca", (method_is("gca"), RAW, PLAIN), "gca")
-PROGCL = Column(
+PROGCL_QUOTED = Column(
     "progcl",
     (method_is("progcl"), RAW, is_("negatives.name", "progcl_weight", default="progcl_weight")),
     "progcl",

@@ -13,12 +13,13 @@ from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.drawing.panels import Box, FigureContent, PlotPanel, Series
 from gclbench.paper.drawing.selection import groups_of, holding, most, on
 from gclbench.paper.figure_definition import Figure
+from gclbench.paper.metrics import find_metric
 from gclbench.paper.papers.dmat.columns import DMAT_DATASETS, DMAT_I, KMEANS, method_is
 from gclbench.paper.reference import printed_values
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
-TASK = "contrast"
+CONTRAST = "contrast"
 QUARTILES = {"q1": "tau0_q1", "median": "tau0_median", "q3": "tau0_q3"}
 """Printed name to ours."""
 
@@ -33,7 +34,7 @@ STAGES: dict[str, tuple[Condition, ...]] = {
 def tau0(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     """Quartiles of τ⁰ per dataset: means over runs, beside Table 5."""
     shown = tuple(datasets) or DMAT_DATASETS
-    found = groups_of(collection, TASK, *DMAT_I.where, datasets=shown)
+    found = groups_of(collection, CONTRAST, *DMAT_I.where, datasets=shown)
     boxes: list[Box] = []
     used: list[Record] = []
     remarks = []
@@ -74,7 +75,7 @@ def hardness(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     """The three stages, a line per dataset, and the contrastive methods on the dataset that has the
     most of them."""
     shown = tuple(datasets) or DMAT_DATASETS
-    found = groups_of(collection, TASK, datasets=shown)
+    found = groups_of(collection, CONTRAST, datasets=shown)
     panels: list[PlotPanel] = []
     used: list[Record] = []
     for title, conditions in STAGES.items():
@@ -102,12 +103,14 @@ def _panel(title: str, lines: Sequence[Series]) -> PlotPanel:
 
 
 def histogram(label: str, group: Group) -> list[Series]:
-    """Shares of the pairs per bin, in percent, means over runs; nothing where a bin has no value."""
+    """Percent of the pairs per bin, means over runs; nothing where a bin has no value."""
     shares = [group.cell(f"hardness_{number:02d}").mean for number in range(1, BINS + 1)]
     if any(share is None for share in shares):
         return []
     centres = tuple(round(-1 + (2 * number + 1) / BINS, 6) for number in range(BINS))
-    return [Series(label, centres, tuple(100 * share for share in shares if share is not None))]
+    factor = find_metric("hardness_01").factor
+    percent = tuple(factor * share for share in shares if share is not None)
+    return [Series(label, centres, percent)]
 
 
 def _methods(groups: Sequence[Group]) -> dict[str, Group]:

@@ -13,11 +13,11 @@ from typing import Any
 from gclbench.paper.drawing.panels import FigureContent, PlotPanel, Series
 from gclbench.paper.drawing.selection import number
 from gclbench.paper.figure_definition import Figure
+from gclbench.paper.measure import GIB
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
 BENCHMARK = "bench_scale"
-GIB = 1 << 30
 
 
 def content(collection: Collection, datasets: Sequence[str]) -> FigureContent:

@@ -17,7 +17,7 @@ from gclbench.paper.papers.dmat.columns import (
     FILTERED_KMEANS,
     GCA,
     KMEANS,
-    PROGCL,
+    PROGCL_QUOTED,
     SDCN,
     SSGC,
     SSGC_FILTERED,
@@ -57,7 +57,7 @@ CLUSTERING = Definition(
         AGE,
         DGI,
         GCA,
-        PROGCL,
+        PROGCL_QUOTED,
         DMAT_I,
         FILTERED_KMEANS,
         UNTRAINED,
@@ -115,7 +115,7 @@ LINK_PREDICTION = Definition(
         "coauthor_phy",
     ),
     metrics=("ap", "auc"),
-    columns=(DMAT_I, SSGC_FILTERED, AGE_LINKS, GCA, PROGCL),
+    columns=(DMAT_I, SSGC_FILTERED, AGE_LINKS, GCA, PROGCL_QUOTED),
     where=(
         is_("task.val_fraction", 0.05, default=0.05),
         is_("task.test_fraction", 0.1, default=0.1),
@@ -144,7 +144,8 @@ TIMES = Definition(
         "ratio": Measure("ratio", training_seconds, printed_as="seconds", relative_to="dmat_i"),
     },
     columns=tuple(
-        replace(column, footnote="") for column in (SDCN, PROGCL, AGC, SSGC, AGE, DGI, GCA, DMAT_I)
+        replace(column, footnote="")
+        for column in (SDCN, PROGCL_QUOTED, AGC, SSGC, AGE, DGI, GCA, DMAT_I)
     ),
     where=(is_("task.clusters", None),),
     compared=False,

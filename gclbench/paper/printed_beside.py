@@ -1,0 +1,75 @@
+"""Which printed number belongs beside a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gclbench.paper.reference import PrintedValue, preference, printed
+from gclbench.paper.tables import TABLES, column_of
+from gclbench.records import flatten
+
+
+def printed_beside(
+    settings: Mapping[str, Any], metric: str
+) -> tuple[PrintedValue | None, list[str]]:
+    """The printed value that a run's metric may be held against, the method's own paper first, and
+    how its settings depart from it.
+
+    A value stands beside the settings of its column in a table, whatever the paper calls them, and
+    beside no others: k-means on filtered features is not the paper's KMeans.
+    """
+    dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
+    found = [
+        (value, column)
+        for definition in TABLES.values()
+        # Numbers that are relative to another column's are not those of a run.
+        if metric in definition.metrics
+        and definition.source == "runs"
+        and not definition.measure(metric).relative_to
+        if (column := column_of(settings, definition)) is not None
+        if (value := definition.printed(dataset, column, metric)) is not None
+        and value.mean is not None
+    ]
+    if not found:
+        return None, []
+    value, column = min(found, key=lambda pair: preference(pair[0], method))
+    return value, column.departures(flatten(settings))
+
+
+def printed_elsewhere(
+    settings: Mapping[str, Any], metric: str
+) -> tuple[PrintedValue, list[str]] | None:
+    """A printed value of a run's method, dataset and task that stands beside other settings than
+    its own, and what leads to those.
+
+    Returns:
+        The value, its method's own paper first, and overrides as typed; of several columns, those
+        of the nearest. None where no table has one.
+    """
+    flat = flatten(settings)
+    dataset, method, task = (str(settings[kind]["name"]) for kind in ("dataset", "method", "task"))
+    for value in printed(dataset, method, task, metric, settings["task"].get("protocol")):
+        definition = TABLES.get(f"{value.paper}/{value.table}")
+        if definition is None or value.mean is None:
+            continue
+        nearest: list[str] = []
+        for column in definition.columns:
+            if (column.method, column.variant, column.method_name) != (
+                value.method,
+                value.variant,
+                method,
+            ):
+                continue
+            lacking = [
+                condition
+                for condition in (*column.where, *definition.where)
+                if not condition.holds(flat)
+            ]
+            if any(condition.excluded for condition in lacking):
+                continue
+            if lacking and (not nearest or len(lacking) < len(nearest)):
+                nearest = [condition.override(task) for condition in lacking]
+        if nearest:
+            return value, nearest
+    return None
