@@ -81,8 +81,8 @@ SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=1
 JobRequeue=1
 KillWait=3
 ReturnToService=2
-SlurmdTimeout=10
-MinJobAge=60
+SlurmdTimeout=60
+MinJobAge=300
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 SlurmctldParameters=preempt_send_user_signal
@@ -110,7 +110,7 @@ start() {
   munged --force --key-file="$here/munge.key" --socket="$here/munge.socket" --pid-file="$here/munged.pid" \
     --log-file="$here/log/munged.log" --seed-file="$here/munge.seed" 2>"$here/log/munged.err" || fail "munged does not start: $(cat "$here/log/munged.err")"
   slurmctld -c >"$here/log/slurmctld.err" 2>&1 || fail "slurmctld does not start: $(cat "$here/log/slurmctld.err")"
-  wait_for 20 slurmctld scontrol ping
+  wait_for 60 slurmctld scontrol ping
   up
   echo "ready in $here"
 }
@@ -172,7 +172,7 @@ steps() { # the sessions of this cluster's slurmstepd processes
 up() {
   alive slurmctld || fail "not running; scripts/slurm_local.sh start"
   alive slurmd || slurmd >"$here/log/slurmd.err" 2>&1 || fail "slurmd does not start: $(cat "$here/log/slurmd.err")"
-  wait_for 20 "the node" node_ready
+  wait_for 60 "the node" node_ready
 }
 
 case ${1:-} in

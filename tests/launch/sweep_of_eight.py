@@ -14,8 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from gclbench.records import Record, Store
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -123,8 +126,10 @@ def stop_one_at_work(folder: Path) -> tuple[str, int]:
     raise AssertionError(f"no run in the middle of its training within {PATIENCE} s")
 
 
-def wait_until(condition: Callable[[], object], what: str) -> None:
+def wait_until(condition: Callable[[], T], what: str) -> T:
+    """What the condition gives once it holds."""
     deadline = time.monotonic() + PATIENCE
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < deadline, f"{what}: not within {PATIENCE} s"
         time.sleep(0.1)
+    return found

@@ -99,8 +99,8 @@ def test_eight_runs_through_a_preemption_and_a_node_failure(slurm: Slurm, tmp_pa
     )
     process = start(tmp_path, *SWEEP, *settings, SLURM_CONF=f"{FOLDER}/slurm.conf")
     try:
-        wait_until(lambda: at_work(tmp_path), "a training")
-        victim = job_of(next(iter(at_work(tmp_path).values())))
+        working = wait_until(lambda: at_work(tmp_path), "a training")
+        victim = job_of(next(iter(working.values())))
         # As Slurm does before it takes a job's place away. scancel itself may go on trying until
         # the job is back: it is not waited for.
         with subprocess.Popen(
