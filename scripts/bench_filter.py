@@ -77,7 +77,7 @@ def load(name: str, scale: int) -> Graph:
 
 
 def copy_bandwidth(device: str) -> float:
-    """Bytes per second, read and written, of copying 256 MiB (1 GiB on a GPU); the best of a few."""
+    """Bytes per second, read and written, of copying 256 MiB (1 GiB on a GPU); the best of some."""
     source = torch.ones((1 << 28) if device != "cpu" else (1 << 26), device=device)
     target = torch.empty_like(source)
     best = min(timed(lambda: target.copy_(source), device)[0] for _ in range(6))

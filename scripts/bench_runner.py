@@ -79,7 +79,7 @@ def command_cost(dataset: str, seeds: int, folder: Path) -> dict[str, float]:
 
 
 def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
-    """Seconds to compose, expand and check a sweep: nothing recorded, half recorded, all recorded."""
+    """Seconds to compose, expand and check a sweep: with nothing, half or all of it recorded."""
     seeds = -(-runs // (len(METHODS) * len(DATASETS) * len(TASKS)))
     command = [
         f"method={','.join(METHODS)}",

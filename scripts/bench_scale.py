@@ -113,17 +113,18 @@ def one(nodes: int, features: int, passes: int, tol: float, device: str) -> dict
 
 def table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        f"{'nodes':>9}{'edges':>11}{'generate s':>12}{'filter s':>10}{'train s':>9}{'filter cpu s':>14}{'train cpu s':>13}"
-        f"{'rss GB':>8}{'anon GB':>9}"
+        f"{'nodes':>9}{'edges':>11}{'generate s':>12}{'filter s':>10}{'train s':>9}"
+        f"{'filter cpu s':>14}{'train cpu s':>13}{'rss GB':>8}{'anon GB':>9}"
     ]
     for row in rows:
         if "failed" in row:
             lines.append(f"{row['nodes']:>9}  {row['failed']}")
             continue
-        wall, cpu = row["seconds"], row["cpu_seconds"]
+        wall, cpu, peak = row["seconds"], row["cpu_seconds"], row["memory"]
         lines.append(
-            f"{row['nodes']:>9}{row['edges']:>11}{wall['generate']:>12.1f}{wall['filter']:>10.1f}{wall['train']:>9.1f}{cpu['filter']:>14.1f}"
-            f"{cpu['train']:>13.1f}{row['memory']['rss_peak'] / 1e9:>8.2f}{row['memory']['anonymous_peak'] / 1e9:>9.2f}"
+            f"{row['nodes']:>9}{row['edges']:>11}{wall['generate']:>12.1f}{wall['filter']:>10.1f}"
+            f"{wall['train']:>9.1f}{cpu['filter']:>14.1f}{cpu['train']:>13.1f}"
+            f"{peak['rss_peak'] / 1e9:>8.2f}{peak['anonymous_peak'] / 1e9:>9.2f}"
         )
     return "\n".join(lines)
 

@@ -50,7 +50,8 @@ steps["render"] = time.perf_counter()
 seconds = {}
 for name, moment in steps.items():
     seconds[name], start = round(moment - start, 3), moment
-print(json.dumps({"seconds": seconds, "records": len(collection.records), "in_the_table": len(comparison.records)}))
+counts = {"records": len(collection.records), "in_the_table": len(comparison.records)}
+print(json.dumps({"seconds": seconds, **counts}))
 """
 COMMAND = "import sys; from gclbench.cli import main; sys.exit(main(sys.argv[1:]))"
 FLOOR = """

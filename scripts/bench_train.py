@@ -156,7 +156,7 @@ class Turns:
 
 
 def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, object]:
-    """Both trainings from the same seed: their times, largest difference of losses, and accuracies."""
+    """Both trainings from one seed: their times, largest difference of losses, and accuracies."""
     override = [] if epochs is None else [f"method.epochs={epochs}"]
     experiment = load(["method=grace", f"dataset={dataset}", "task=classification", *override])
     graph, method = experiment.components.dataset.load(), experiment.components.method

@@ -1,12 +1,12 @@
 """Shows that a refactoring moves no number.
 
-python scripts/compare_results.py records BEFORE      records, tables and figures of a git revision
-python scripts/compare_results.py ids                 every committed record's id, made again by this code
-python scripts/compare_results.py train STORE         trains every method and strategy for a few steps
-python scripts/compare_results.py stores BEFORE AFTER two stores that `train` wrote, with two versions
+python scripts/compare_results.py records BEFORE       records, tables, figures of a revision
+python scripts/compare_results.py ids                  ids of committed records, made again
+python scripts/compare_results.py train STORE          every method and strategy, a few steps
+python scripts/compare_results.py stores BEFORE AFTER  two stores that `train` wrote
 
 `records` and `ids` take a minute. For `train`, install the older version in an environment of its
-own and run this script with its Python. Every mode prints what differs and exits with 1 if any does.
+own and run this script with its Python. Each mode prints what differs. It exits with 1 then.
 """
 
 from __future__ import annotations

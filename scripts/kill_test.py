@@ -32,9 +32,14 @@ SEEDS = 6
 TASKS = ("clustering", "classification")
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "device=cpu")
 COMMAND = (
-    *SMALL, "method=dmat_i", "method.epochs=3", f"task=[{','.join(TASKS)}]", "task.clustering.n_init=1", f"seeds={SEEDS}",
+    *SMALL,
+    "method=dmat_i",
+    "method.epochs=3",
+    f"task=[{','.join(TASKS)}]",
+    "task.clustering.n_init=1",
+    f"seeds={SEEDS}",
     "checkpoint_every=0.001",
-)  # fmt: skip
+)
 RUNS = SEEDS * len(TASKS)
 
 

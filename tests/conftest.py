@@ -36,7 +36,7 @@ def mirror() -> Path:
 
 @pytest.fixture
 def register_method(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, type], None]:
-    """Makes a dataclass of a test the method called `name`, as if another package had brought it."""
+    """Makes a dataclass of a test the method called `name`, as if another package brought it."""
 
     def register(name: str, cls: type) -> None:
         monkeypatch.setitem(

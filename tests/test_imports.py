@@ -1,5 +1,5 @@
 """The house rules that can be read from the source: who imports whom, what imports torch, sizes and
-names (DESIGN section 2)."""
+names (docs/architecture.md)."""
 
 from __future__ import annotations
 

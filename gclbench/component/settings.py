@@ -112,7 +112,7 @@ def values_of(component: Any) -> dict[str, Any]:
 def identity_of(component: Any) -> dict[str, Any]:
     """The hyper-parameters that make a run what it is.
 
-    These are `values_of` without the `Machine` ones, and without the `SameIdAtDefault` ones at their
+    These are `values_of` without the `Machine` ones and without the `SameIdAtDefault` ones at their
     default.
     """
     kinds, usual = schema(type(component)), defaults(type(component))

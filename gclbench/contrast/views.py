@@ -10,7 +10,7 @@ def dropped_columns(width: int, fraction: float, generator: torch.Generator) -> 
     """Columns that a masked view sets to zero: round(fraction·width) of them, sorted, without
     repetition.
 
-    Paper 000, Algorithm 1, line 3: one set of columns per view and batch.
+    DMT / DMAT / DMAT-i paper, Algorithm 1, line 3: one set of columns per view and batch.
 
     Args:
         width: number of feature columns F. fraction: in [0, 1).

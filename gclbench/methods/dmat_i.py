@@ -30,7 +30,7 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 @METHODS.register("dmat_i")
 @dataclass(frozen=True)
 class DmatI(MetricLearning):
-    """DMAT-i: contrast of batches with column-masked views of GnnBP features, no labels (paper 000).
+    """DMAT-i: contrast of batches with column-masked views of GnnBP features, no labels.
 
     Attributes:
         mask_fraction: fraction of feature columns set to zero in a view. views: views per batch.

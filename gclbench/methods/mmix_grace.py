@@ -1,4 +1,4 @@
-"""GRACE+(mp-mix) of M-Mix (paper 002)."""
+"""GRACE+(mp-mix) of M-Mix (KDD 2022)."""
 
 from __future__ import annotations
 

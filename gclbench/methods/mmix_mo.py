@@ -1,4 +1,4 @@
-"""MVGRL+(mo-mix) of M-Mix (papers 001, 002)."""
+"""MVGRL+(mo-mix) of M-Mix (ICLR submission, KDD 2022)."""
 
 from __future__ import annotations
 

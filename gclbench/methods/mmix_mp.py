@@ -1,4 +1,4 @@
-"""MVGRL+(mp-mix) of M-Mix (papers 001, 002)."""
+"""MVGRL+(mp-mix) of M-Mix (ICLR submission, KDD 2022)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NML-GCL: negative metric learning for graphs (paper 003)."""
+"""NML-GCL: negative metric learning for graphs (Zhao et al. 2025)."""
 
 from __future__ import annotations
 

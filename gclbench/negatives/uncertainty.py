@@ -1,5 +1,4 @@
-"""How uncertain a classifier is about which of two groups a pair of nodes belongs to (AUGCL, paper
-004)."""
+"""How uncertain a classifier is about which of two groups a pair of nodes belongs to (AUGCL)."""
 
 from __future__ import annotations
 

@@ -206,9 +206,17 @@ def test_all_errors_come_at_once_whatever_their_kind() -> None:
         "x=[",
     )
     starts = (
-        "'method.views=a,b' names", "cannot read 'x=['", "there is no dataset 'corra'", "'methd' does not", "'method.lrr' does not",
-        "filter.alpha=0 is", "method.tau=-1 is", "seeds=0 must", "rerun=x must", "device=gpu must",
-    )  # fmt: skip
+        "'method.views=a,b' names",
+        "cannot read 'x=['",
+        "there is no dataset 'corra'",
+        "'methd' does not",
+        "'method.lrr' does not",
+        "filter.alpha=0 is",
+        "method.tau=-1 is",
+        "seeds=0 must",
+        "rerun=x must",
+        "device=gpu must",
+    )
     assert len(found) == len(starts)
     for start in starts:
         assert sum(error.startswith(start) for error in found) == 1, start

@@ -1,4 +1,4 @@
-"""What papers 000, 001 and 004 prove about their objectives, as statements about ours."""
+"""What the DMAT, M-Mix and AUGCL papers prove about their objectives, as statements about ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unit(count: int, seed: int, width: int = 4) -> Tensor:
     return normalize(torch.randn(count, width, generator=generator, dtype=torch.float64), dim=1)
 
 
-# Paper 000
+# DMT / DMAT / DMAT-i paper
 
 
 def anchors_of(u: Tensor, v: Tensor, labels: list[int], tau: float) -> list[dict[str, float]]:
@@ -64,8 +64,8 @@ def test_equation_6_with_labels_is_its_label_free_form(tau: float, labels: list[
 
 @pytest.mark.parametrize("seed", range(20))
 def test_lemma_1(seed: int) -> None:
-    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (paper
-    000, Lemma 1).
+    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (the DMAT
+    paper, Lemma 1).
 
     L_unbiased(x) = −log h(x, x̄) / (h(x, x̄) + (m + q)·mean of h over the negatives), for m further
     positives and q negatives.
@@ -213,7 +213,7 @@ def test_m_mix_gives_the_larger_weights_to_the_more_similar_nodes(variant: str) 
             assert float(moved @ z @ z[anchor]) <= found + 1e-12
 
 
-# Paper 004
+# AUGCL paper
 
 
 def test_theorem_1_of_paper_004() -> None:

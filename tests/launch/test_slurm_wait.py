@@ -1,4 +1,4 @@
-"""Waiting for a sweep's Slurm jobs: what is done again, what is given up, and what a user is told."""
+"""Waiting for a sweep's Slurm jobs: what is repeated, what is given up, what a user reads."""
 
 from __future__ import annotations
 

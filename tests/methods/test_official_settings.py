@@ -26,7 +26,7 @@ GCA_SETTINGS = {
     "coauthor_cs": (5e-4, [512, 256], 256, "rrelu_mean", [0.3, 0.2], [0.3, 0.4], 0.4, 1000),
     "coauthor_phy": (0.01, [256, 128], 64, "rrelu_mean", [0.4, 0.1], [0.1, 0.4], 0.5, 1500),
     "wiki_cs": (0.01, [512, 256], 256, "prelu", [0.2, 0.3], [0.1, 0.1], 0.4, 3000),
-    # GRACE's rows (docs/sources.md, docs/choices.md); a dataset without one has Cora's.
+    # GRACE's rows (docs/choices.md, docs/sources.md); a dataset without one has Cora's.
     "cora": (5e-4, [256, 128], 128, "relu", [0.2, 0.4], [0.3, 0.4], 0.4, 200),
     "citeseer": (1e-3, [512, 256], 256, "prelu", [0.2, 0.0], [0.3, 0.2], 0.9, 200),
     "pubmed": (1e-3, [512, 256], 256, "relu", [0.4, 0.1], [0.0, 0.2], 0.7, 1500),

@@ -148,8 +148,8 @@ def test_the_own_paper_comes_first() -> None:
 
 
 def test_doubtful_cells_are_those_of_the_transcription() -> None:
-    """TABLES.md, "Suspicious or damaged cells": two of dmat, MVGRL's Cora value, op and wp rows
-    equal to the main table's, one AUC."""
+    """Cells that were suspicious or damaged: two of dmat, MVGRL's Cora value, op and wp rows equal
+    to the main table's, one AUC."""
     found = {
         (v.paper, v.table, v.dataset, v.method, v.metric) for v in printed_values() if v.doubtful
     }

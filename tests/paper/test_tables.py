@@ -93,7 +93,7 @@ def test_both_versions_of_mmix_print_the_same_cells(printed: str, again: str) ->
 @pytest.mark.parametrize("table", ["mmix/2", "mmix/5", "mmix/7", "mmix/9"])
 def test_every_table_of_mixtures_has_the_controls(table: str) -> None:
     """No mixing, fixed mixing over the adjacency, random shares: without them no gain can be put
-    down to mixing (METHODS 4.3)."""
+    down to mixing (docs/sources.md, mmix)."""
     assert {"no mixing", "fixed mixing", "random mixing"} <= {
         column.label for column in TABLES[table].columns
     }
