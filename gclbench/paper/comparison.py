@@ -20,7 +20,7 @@ from gclbench.records import Record
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare"]
 
-NAMED = 5
+NAMED = 2
 """So many settings of a column that are left out are named."""
 
 
@@ -193,10 +193,14 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
 
 
 def _counted(name: str, strategies: Counter[str]) -> str:
-    """How many runs of a method there are under each strategy; no word of strategies where there
-    are none but the plain negatives."""
+    """How many runs of a method there are under each strategy, or under all where they are many.
+
+    Strategies are not named where there are only the plain negatives.
+    """
     if all(strategy in PLAIN.values for strategy in strategies):
         return f"{strategies.total()} of {name}"
+    if len(strategies) > NAMED:
+        return f"{strategies.total()} of {name} with {len(strategies)} kinds of negatives"
     return f"{name} with negatives " + ", ".join(
         f"{strategy} ({count})" for strategy, count in sorted(strategies.items())
     )

@@ -64,7 +64,7 @@ def test_equation_6_with_labels_is_its_label_free_form(tau: float, labels: list[
 
 @pytest.mark.parametrize("seed", range(20))
 def test_lemma_1(seed: int) -> None:
-    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (the DMAT
+    """L_DMAT and L_DMT never exceed the unbiased contrastive loss of tuples of the same size (DMAT
     paper, Lemma 1).
 
     L_unbiased(x) = −log h(x, x̄) / (h(x, x̄) + (m + q)·mean of h over the negatives), for m further

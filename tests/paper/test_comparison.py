@@ -137,9 +137,9 @@ def test_of_a_sweep_the_first_settings_are_named_and_the_others_counted(record) 
             *[record(epochs=epochs, seed=seed) for epochs in range(1, 9) for seed in range(2)],
         ]
     ).notes
-    told = "; ".join(f"2 with method.epochs={epochs} (paper: 300)" for epochs in range(1, 6))
+    told = "; ".join(f"2 with method.epochs={epochs} (paper: 300)" for epochs in range(1, 3))
     assert notes == (
-        f"cora: runs of dmat_i at other settings are not shown: {told}; 6 at 3 further settings.",
+        f"cora: runs of dmat_i at other settings are not shown: {told}; 12 at 6 further settings.",
     )
 
 
@@ -186,6 +186,10 @@ def test_runs_in_no_column_are_noted(record) -> None:
         " imix (1)"
     )
     assert comparison.notes == (f"cora: runs in no column of this table: {kinds}.",)
+    many = [record(method="gca", filter="none", negatives=name) for name in ("imix", "nml", "mmix")]
+    assert of(many).notes == (
+        "cora: runs in no column of this table: 3 of gca (filter none) with 3 kinds of negatives.",
+    )
     # k-means and its like have no negatives to name.
     comparison = of([record(seed=seed, filter="none") for seed in range(2)])
     assert comparison.notes == (

@@ -72,11 +72,8 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if comparison.pairs:
         yield (
             "Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over"
-            f" the {comparison.pairs} tested pairs of the whole table. Bold: the best, and what is"
-            " not significantly worse than it but significantly better than the second;"
-            " underlined: the second, which is the best of those significantly worse than the"
-            " first, and what is tied with it likewise. No ranks where nothing can be told apart;"
-            " none for a cell if one without a better rank is significantly better."
+            f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
+            " rank 2 (docs/tables.md, Tests)."
         )
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
