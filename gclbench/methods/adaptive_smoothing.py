@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from gclbench.component.settings import Count
 from gclbench.embedding import Embedding
 from gclbench.filters.symmetric import by_columns
-from gclbench.methods.clusters import kmeans, number_of_clusters, spread
+from gclbench.methods.clusters import number_of_clusters, partition, spread
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -59,7 +59,7 @@ class AdaptiveSmoothing:
             powers.x = by_columns(powers.x, step)
             z, measured = self.represented(powers, order, k, start)
             spreads = [
-                spread(measured, kmeans(z, k, self.n_init, int(start.integers(2**31))).clusters)
+                spread(measured, partition(z, k, self.n_init, int(start.integers(2**31))).clusters)
                 for _ in range(self.repetitions)
             ]
             found = math.fsum(spreads) / self.repetitions

@@ -59,7 +59,7 @@ class Partition:
     centres: Tensor
 
 
-def kmeans(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
+def partition(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
     """Lloyd's algorithm from k-means++ starts, the restart with the least inertia; one thread, so a
     rerun is bit-identical.
 

@@ -20,7 +20,7 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 
 @METHODS.register("kmeans")
 @dataclass(frozen=True)
-class Features:
+class GivenFeatures:
     """The features as they are, or as `filter=…` makes them: k-means, and the filter alone.
 
     It is the KMeans row of the DMT / DMAT / DMAT-i paper. task=clustering does the k-means. Of

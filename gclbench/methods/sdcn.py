@@ -15,7 +15,7 @@ from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
 from gclbench.embedding import Embedding
 from gclbench.methods.batches import Batches
-from gclbench.methods.clusters import kmeans, number_of_clusters
+from gclbench.methods.clusters import number_of_clusters, partition
 from gclbench.nn.autoencoder import Autoencoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
 from gclbench.training.loop import Loss, Model, Step, train
@@ -90,7 +90,7 @@ class Sdcn:
         start = Pretraining(self, autoencoder, x, rng)
         rate = torch.optim.Adam(start.parameters(), lr=self.pretrain_lr, fused=True)
         code = train(start, rate, watch).z
-        centres = kmeans(code, k, self.n_init, rng.integer("centres")).centres
+        centres = partition(code, k, self.n_init, rng.integer("centres")).centres
         model = SdcnModel(self, network.to(x.device), graph, centres)
         return train(model, torch.optim.Adam(model.parameters(), lr=self.lr, fused=True), watch)
 

@@ -7,7 +7,7 @@ import torch
 from sklearn.metrics import davies_bouldin_score
 from torch import Tensor
 
-from gclbench.methods.clusters import kmeans
+from gclbench.methods.clusters import partition
 
 NEGLIGIBLE = 1e-12
 """An eigenvalue below this share of the largest one counts as zero."""
@@ -37,7 +37,7 @@ def spectral_clusters(z: Tensor, k: int, n_init: int, seed: int) -> Tensor:
     # D^(−½) is about N^(−½): scaled to mean 1, so that float32 and k-means' tolerance see ordinary
     # numbers.
     mapped = scale / scale.mean() * (y @ basis)
-    return kmeans((mapped * len(z) ** 0.5).float(), k, n_init, seed).clusters
+    return partition((mapped * len(z) ** 0.5).float(), k, n_init, seed).clusters
 
 
 def davies_bouldin(z: Tensor, clusters: Tensor) -> float:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from gclbench.component.registry import nearest
 from gclbench.records import Record, RunSpec, flatten
-from gclbench.training.watch import Reporter, kept
+from gclbench.training.watch import Reporter, on_curve
 
 PATIENCE = 30.0
 """Seconds that a run waits at its end for its tracker."""
@@ -157,7 +157,7 @@ class Tracking:
             return report
 
         def heard(iteration: int, total: int, loss: float) -> None:
-            if kept(iteration, total):
+            if on_curve(iteration, total):
                 self._calls.put((iteration, loss))
             if report is not None:
                 report(iteration, total, loss)

@@ -190,7 +190,7 @@ class Watch:
                 f"the loss became {value} at iteration {iteration} of {total}{_broken(terms or {})}"
             )
         self.reached, self.last_loss = iteration, value
-        if kept(iteration, total):
+        if on_curve(iteration, total):
             self.curve.append((iteration, value))
         if self._report is not None:
             self._report(iteration, total, value)
@@ -218,7 +218,7 @@ class Watch:
         return {**facts, "resumed": self.resumed} if self.resumed else facts
 
 
-def kept(iteration: int, total: int) -> bool:
+def on_curve(iteration: int, total: int) -> bool:
     """Whether an iteration's loss is one of those that the record keeps."""
     return iteration == total or iteration % max(1, math.ceil(total / CURVE_POINTS)) == 0
 

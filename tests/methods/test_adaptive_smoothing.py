@@ -47,7 +47,7 @@ def no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (k, n_init) == (K, 7)
         return Partition(torch.from_numpy(halves(z.double().numpy())), torch.zeros(0))
 
-    monkeypatch.setattr(adaptive_smoothing, "kmeans", partition)
+    monkeypatch.setattr(adaptive_smoothing, "partition", partition)
 
 
 def tightness(x: np.ndarray, of: np.ndarray) -> float:

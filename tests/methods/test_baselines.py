@@ -18,7 +18,7 @@ from gclbench.graph import Unsupported, make_graph, without_labels
 from gclbench.methods.agc import Agc
 from gclbench.methods.age import Age
 from gclbench.methods.deepwalk import DeepWalk
-from gclbench.methods.kmeans import Features
+from gclbench.methods.kmeans import GivenFeatures
 from gclbench.methods.sdcn import Sdcn
 from gclbench.methods.ssgc import Ssgc
 from gclbench.tasks.clustering import Clustering
@@ -30,7 +30,7 @@ NODES = 24
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
 
 ALL: dict[str, Any] = {
-    "kmeans": Features(),
+    "kmeans": GivenFeatures(),
     "deepwalk": DeepWalk(walks=2, length=6, dimension=4),
     "agc": Agc(repetitions=1, n_init=2, max_order=6),
     "ssgc": Ssgc(repetitions=1, n_init=2, max_order=6),

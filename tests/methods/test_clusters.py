@@ -6,7 +6,7 @@ import torch
 
 from gclbench.graph import Unsupported, make_graph, without_labels
 from gclbench.methods import clusters
-from gclbench.methods.clusters import kmeans, leading_directions, number_of_clusters, spread
+from gclbench.methods.clusters import leading_directions, number_of_clusters, partition, spread
 
 NO_EDGES = np.empty((2, 0), dtype=np.int64)
 
@@ -81,8 +81,8 @@ def test_directions_that_are_not_there_are_zero(
 
 def test_kmeans_with_duplicates_and_one_cluster() -> None:
     z = torch.tensor([[0.0, 0.0], [1.0, 0.0]]).repeat_interleave(5, dim=0)
-    several = kmeans(z, 4, 3, 0)
+    several = partition(z, 4, 3, 0)
     assert len(several.clusters.unique()) == 2 and several.centres.shape == (4, 2)
     assert several.clusters[0] != several.clusters[5]
-    one = kmeans(z, 1, 3, 0)
+    one = partition(z, 1, 3, 0)
     assert not one.clusters.any() and one.centres.tolist() == [[0.5, 0.0]]

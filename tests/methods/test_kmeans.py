@@ -8,7 +8,7 @@ import torch
 
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.methods import kmeans
-from gclbench.methods.kmeans import Features
+from gclbench.methods.kmeans import GivenFeatures
 from gclbench.tasks.clustering import Clustering
 from gclbench.tasks.contrast import ContrastAnalysis
 from gclbench.training.streams import Streams
@@ -24,7 +24,7 @@ def clustered(x: np.ndarray, clusters: int | None = None) -> dict[str, float]:
 
 
 def embedded(graph: Graph):
-    return Features().fit(graph, torch.full((graph.num_nodes,), -1), Streams(0), Watch())
+    return GivenFeatures().fit(graph, torch.full((graph.num_nodes,), -1), Streams(0), Watch())
 
 
 def test_the_embedding_is_the_features() -> None:

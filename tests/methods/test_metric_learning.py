@@ -17,7 +17,7 @@ from gclbench.methods import metric_learning
 from gclbench.methods.dmat import Dmat
 from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.dmt import Dmt
-from gclbench.methods.kmeans import Features
+from gclbench.methods.kmeans import GivenFeatures
 from gclbench.methods.metric_learning import BatchModel, MetricLearning
 from gclbench.nn.mlp import Mlp
 from gclbench.training.streams import Streams
@@ -49,7 +49,7 @@ def small(method: type[MetricLearning], **settings: object) -> MetricLearning:
 
 
 def fitted(
-    method: MetricLearning | Features,
+    method: MetricLearning | GivenFeatures,
     graph: Graph,
     labels: Tensor,
     seed: int = 0,
@@ -309,10 +309,10 @@ def test_unit_rows():
 
 
 def test_features_are_their_own_embedding(graph, labels):
-    embedding = Features().fit(graph, labels, Streams(0), Watch())
+    embedding = GivenFeatures().fit(graph, labels, Streams(0), Watch())
     assert embedding.z is graph.x
     assert embedding.geometry == "euclidean"
-    assert not Features().needs_labels
+    assert not GivenFeatures().needs_labels
 
 
 def test_registered():
@@ -320,7 +320,7 @@ def test_registered():
         "dmt": Dmt,
         "dmat": Dmat,
         "dmat_i": DmatI,
-        "kmeans": Features,
+        "kmeans": GivenFeatures,
     }
 
 

@@ -86,9 +86,9 @@ def test_the_main_training_by_hand(graph):
         g = torch.relu(p_matrix @ ((g + h2) / 2) @ weights[2])
         return code, (p_matrix @ ((g + code) / 2) @ weights[3]).softmax(dim=1)
 
-    from gclbench.methods.clusters import kmeans
+    from gclbench.methods.clusters import partition
 
-    centres = nn.Parameter(kmeans(forward()[0], K, 20, rng.integer("centres")).centres.clone())
+    centres = nn.Parameter(partition(forward()[0], K, 20, rng.integer("centres")).centres.clone())
     optimiser = torch.optim.Adam([*ae.parameters(), *weights, centres], lr=0.01)
     losses, clusters = [], []
     for _ in range(4):

@@ -26,7 +26,7 @@ def test_the_map_is_that_of_the_dense_matrix(monkeypatch: pytest.MonkeyPatch) ->
         mapped.append(rows)
         return Partition(torch.zeros(len(rows), dtype=torch.long), torch.zeros(k, 1))
 
-    monkeypatch.setattr(spectral, "kmeans", look)
+    monkeypatch.setattr(spectral, "partition", look)
     spectral_clusters(z, 3, 1, 0)
     w = (z @ z.T).double().numpy()
     scale = w.sum(axis=1) ** -0.5
