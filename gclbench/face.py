@@ -135,6 +135,7 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
     from gclbench.run.runner import limited
+    from gclbench.tasks.items import check_items
     from gclbench.training.watch import Watch
 
     errors: list[str] = []
@@ -152,6 +153,7 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
         pipeline = Pipeline(components, spec, loaded, watch, device)
         try:
             with limited(experiment.time_limit, experiment.memory_limit):
+                check_items(name, task, loaded.graph)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
