@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 C = TypeVar("C", bound=type)
 
@@ -232,8 +232,3 @@ GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
 def kind_of(name: str) -> str | None:
     """The kind that has a component called `name`, None if no kind has."""
     return next((kind for kind, registry in KINDS.items() if name in registry.entries), None)
-
-
-def describe(component: Any) -> str:
-    """The first docstring line of a component's class."""
-    return (type(component).__doc__ or "").strip().partition("\n")[0]

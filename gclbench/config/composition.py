@@ -111,7 +111,7 @@ def _settings(kind: str, name: str, dataset: str) -> dict[str, Any]:
     """A component's settings on a dataset, and those that it makes to others."""
     said = declared(GROUPS[kind], name)
     yaml = yaml_of(kind, name)
-    values = {key: value for key, value in yaml.items() if key not in STATEMENTS}
+    values = {key: value for key, value in yaml.items() if key not in (*STATEMENTS, "name")}
     row = yaml.get("paper", {}).get(dataset, {})
     return {**said.defaults, **said.paper.get(dataset, {}), **values, **row}
 

@@ -20,8 +20,10 @@ from gclbench.graph import Unsupported
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
+from gclbench.methods.trained import Trained
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.sparse import compressed
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 Share = Annotated[float, Range(above=0, most=1)]
@@ -66,7 +68,9 @@ class Age(Trained):
     n_init: Count = 10
     epoch_by: Annotated[str, OneOf("clusters", "validation"), SameIdAtDefault()] = "clusters"
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         return AgeModel(self, graph, rng)
 
     def judge(self, graph: Data, rng: Streams) -> Callable[[Tensor], tuple[Tensor | None, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +16,12 @@ from gclbench.component.settings import Count, Fraction, NonNegative, Positive, 
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.methods.trained import Trained
 from gclbench.methods.two_view import check_shapes
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 
@@ -40,6 +42,7 @@ class Bgrl(Trained):
     """
 
     version: ClassVar[str] = "1"
+    optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = (
@@ -60,15 +63,12 @@ class Bgrl(Trained):
     def __post_init__(self) -> None:
         check_shapes(self)
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         if len(graph.x) < 2:
             raise Unsupported(f"bgrl normalises over nodes, and '{graph.name}' has {len(graph.x)}")
         return BgrlModel(self, graph, rng)
-
-    def optimiser(self, model: Model) -> torch.optim.Optimizer:
-        return torch.optim.AdamW(
-            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
 
 
 class BgrlModel(Model):

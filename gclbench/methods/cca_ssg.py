@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,11 @@ from gclbench.component.settings import Count, Fraction, NonNegative, OneOf, Pos
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.methods.trained import Trained
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 SMALLEST_VARIANCE = 1e-12
@@ -59,7 +61,9 @@ class CcaSsg(Trained):
                 "architecture needs at least one width, for example method.architecture=[512,512]"
             )
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         if len(graph.x) < 2:
             raise Unsupported(
                 f"cca_ssg standardises over nodes, and '{graph.name}' has {len(graph.x)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
@@ -13,10 +13,12 @@ from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
 from gclbench.embedding import Embedding
+from gclbench.methods.trained import Trained
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.gcn import GCN_ACTIVATIONS
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 
@@ -48,7 +50,9 @@ class Dgi(Trained):
     activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "prelu"
     normalize_features: bool = True
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         return DgiModel(self, graph, rng)
 
 

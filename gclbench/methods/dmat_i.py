@@ -6,7 +6,7 @@ DMT / DMAT / DMAT-i paper, section 3.3 and Algorithm 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -49,7 +49,9 @@ class DmatI(MetricLearning):
         """True only where the labels say which nodes to train on."""
         return self.train_on == "labelled"
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         return DmatIModel(self, graph, labels, rng, negatives or Uniform())
 
 
@@ -59,11 +61,13 @@ class DmatIModel(BatchModel):
     With plain negatives the loss is the paper's Eq. 7.
     """
 
+    settings: DmatI
+
     def __init__(
         self, settings: DmatI, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy
     ):
         super().__init__(settings, graph, labels, rng)
-        self.dmat_i, self.edge_index = settings, graph.edge_index
+        self.edge_index = graph.edge_index
         width, nodes = settings.architecture[-1], len(graph.x)
         self.strategy = negatives.build(width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes
@@ -77,7 +81,7 @@ class DmatIModel(BatchModel):
         if whole and self.strategy.by_number:
             batch = batch.sort().values
         x = self.inputs(self.x.index_select(0, batch))
-        dropped = [self.columns() for _ in range(self.dmat_i.views)]
+        dropped = [self.columns() for _ in range(self.settings.views)]
         mixture = self.strategy.mixture(len(x), x.device)
         mix = None if mixture is None else mixture.apply
         anchor, *masked = self.encoder.views(x, dropped, mix)
@@ -90,7 +94,7 @@ class DmatIModel(BatchModel):
 
     def columns(self) -> Tensor:
         """The columns that a masked view sets to zero."""
-        dropped = dropped_columns(self.x.shape[1], self.dmat_i.mask_fraction, self.state["views"])
+        dropped = dropped_columns(self.x.shape[1], self.settings.mask_fraction, self.state["views"])
         return dropped.to(self.x.device)
 
     def pair(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
@@ -18,8 +18,10 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.methods.batches import Batches
+from gclbench.methods.trained import Trained
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 ROWS_AT_ONCE = 8192
@@ -44,6 +46,7 @@ class MetricLearning(Trained):
     """
 
     version: ClassVar[str] = "1"
+    optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"
 
     epochs: Annotated[int, Range(least=0)] = 300
@@ -67,12 +70,9 @@ class MetricLearning(Trained):
         """Whether training reads the labels of training nodes."""
         return True
 
-    def optimiser(self, model: Model) -> torch.optim.Optimizer:
-        return torch.optim.AdamW(
-            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         return BatchModel(self, graph, labels, rng)
 
     def objective(self, encoder: Mlp, x: Tensor, labels: Tensor, views: torch.Generator) -> Tensor:
@@ -108,8 +108,8 @@ class BatchModel(Model):
         nodes = settings.training_nodes(labels)
         passes = settings.epoch_is == "pass"
         batches = math.ceil(len(nodes) / settings.batch_size) if passes else 1
-        self_batches = Batches(nodes, settings.batch_size, rng.torch("batches"))
-        super().__init__(settings.epochs * batches, views=rng.torch("views"), batches=self_batches)
+        drawn = Batches(nodes, settings.batch_size, rng.torch("batches"))
+        super().__init__(settings.epochs * batches, views=rng.torch("views"), batches=drawn)
         self.settings, self.x, self.labels = settings, graph.x, labels
         with rng.seeded("init"):
             self.encoder = Mlp(graph.x.shape[1], settings.architecture, settings.activation)

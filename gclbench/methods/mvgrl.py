@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -17,13 +17,15 @@ from gclbench.embedding import Embedding
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import with_features
 from gclbench.methods.subgraphs import Subgraphs
+from gclbench.methods.trained import Trained
 from gclbench.methods.two_view import contrasted
 from gclbench.negatives.strategy import Pair, RowMixture, Strategy, mean_of
+from gclbench.negatives.uniform import Uniform
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.gcn import GCN_ACTIVATIONS
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, normalised_rows
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 PROPAGATION_COST = 14
@@ -83,14 +85,12 @@ class Mvgrl(Trained):
         """Only the contrast of nodes has negatives to weight."""
         return self.objective == "nodes"
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
         if self.objective == "summary":
             return SummaryModel(self, graph, rng)
-        if negatives is None:
-            raise ValueError(
-                "objective=nodes needs a strategy for negatives; Uniform() is the plain one"
-            )
-        return NodesModel(self, graph, rng, negatives)
+        return NodesModel(self, graph, rng, negatives or Uniform())
 
 
 class MvgrlModel(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Ran
 from gclbench.embedding import Embedding
 from gclbench.methods.batches import Batches
 from gclbench.methods.clusters import number_of_clusters, partition
+from gclbench.negatives.strategy import Strategy
 from gclbench.nn.autoencoder import Autoencoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
 from gclbench.training.loop import Loss, Model, Step, train
@@ -71,7 +72,12 @@ class Sdcn:
             )
 
     def fit(
-        self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Any = None
+        self,
+        graph: Data,
+        labels: Tensor,
+        rng: Streams,
+        watch: Watch,
+        negatives: Strategy | None = None,
     ) -> Embedding:
         """Trains the autoencoder, then both, and returns the last epoch's codes and clusters.
 

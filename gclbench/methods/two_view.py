@@ -21,10 +21,12 @@ from gclbench.component.settings import (
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.embedding import Contrast, Embedding
+from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Pair, Report, RowMixture, Strategy
+from gclbench.negatives.uniform import Uniform
 from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
 from gclbench.nn.sparse import Adjacency, Features
-from gclbench.training.loop import Loss, Model, Step, Trained
+from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 
@@ -97,8 +99,10 @@ class TwoView(Trained):
         first, second = zip(self.edge_drop, self.feature_drop, strict=True)
         return Drops(*first), Drops(*second)
 
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
-        return TwoViewModel(self, graph, rng, negatives)
+    def model(
+        self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
+    ) -> Model:
+        return TwoViewModel(self, graph, rng, negatives or Uniform())
 
 
 class TwoViewModel(Model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,16 @@ class Measure:
     def cell(self, group: Group | None) -> Cell:
         """Over the group's seeds."""
         return Cell() if group is None else group.cell(self.metric, self.value)
+
+
+def finite_number(value: object) -> float | None:
+    """A finite number of a record, None for anything else: a store may hold anything.
+
+    `true` is no number here, nor is an integer that no float holds.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if abs(value) <= sys.float_info.max else None
 
 
 def training_seconds(record: Record) -> float | None:

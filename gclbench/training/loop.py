@@ -11,11 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.embedding import Embedding
 from gclbench.training.patience import Patience
-from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
 
@@ -129,49 +127,3 @@ def train(
         embedding = model.embed(Step(max(1, watch.reached), total))
     findings = {**waiting.findings(), **embedding.findings}
     return replace(embedding, findings=findings, remarks=[*waiting.remarks(), *embedding.remarks])
-
-
-class Trained:
-    """Base of methods: a frozen dataclass of settings that builds a `Model` and trains it.
-
-    Attributes:
-        epochs, lr, weight_decay, patience: of the loop and of Adam, unless a method says otherwise.
-    """
-
-    epochs: int
-    lr: float
-    weight_decay: float = 0.0
-    patience: int = 0
-
-    def model(self, graph: Data, labels: Tensor, rng: Streams, negatives: Any = None) -> Model:
-        """The model at its start.
-
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: (N,), −1 where a label may not be seen.
-            negatives: settings of the strategy, for a method that takes one.
-
-        Raises:
-            Unsupported: when the graph does not suit the method or the strategy.
-        """
-        raise TypeError(f"{type(self).__name__} defines no model")
-
-    def optimiser(self, model: Model) -> torch.optim.Optimizer:
-        """Adam at the method's rate and weight decay."""
-        return torch.optim.Adam(
-            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
-        )
-
-    def fit(
-        self, graph: Data, labels: Tensor, rng: Streams, watch: Watch, negatives: Any = None
-    ) -> Embedding:
-        """Trains the model and embeds every item of the graph.
-
-        Args:
-            graph: x (N×F), edge_index (2×E). labels: (N,), −1 where a label may not be seen.
-            negatives: settings of the strategy, for a method that takes one.
-
-        Raises:
-            Unsupported: when the graph does not suit the method or the strategy.
-        """
-        model = self.model(graph, labels, rng, negatives).to(graph.x.device)
-        return train(model, self.optimiser(model), watch, self.patience)

@@ -84,7 +84,7 @@ def test_table_8_lands_in_method_and_filter_as_printed(method: str) -> None:
         settings = load(overrides(method, dataset)).settings
         assert settings["filter"]["name"] == "gnnbp"
         found = flatten({kind: settings[kind] for kind in ("method", "filter")})
-        printed = dict(printed_settings(dataset))
+        printed = dict(printed_settings("dmat", dataset))
         assert len(printed) == 11
         if method == "dmt":
             for views in ("method.mask_fraction", "method.views"):

@@ -143,12 +143,11 @@ def test_five_steps_by_hand(graph, way, objective):
     )
 
 
-def test_nodes_without_a_strategy(graph):
-    with pytest.raises(
-        ValueError,
-        match=r"objective=nodes needs a strategy for negatives; Uniform\(\) is the plain one",
-    ):
-        Mvgrl(objective="nodes").fit(graph, torch.full((NODES,), -1), Streams(0), Watch())
+def test_nodes_without_a_strategy_take_the_plain_one(graph):
+    method, labels = Mvgrl(objective="nodes", epochs=3), torch.full((NODES,), -1)
+    bare = method.fit(graph, labels, Streams(0), Watch())
+    plain = method.fit(graph, labels, Streams(0), Watch(), Uniform())
+    assert torch.equal(bare.z, plain.z)
 
 
 class Waiting(UniformNegatives):

@@ -63,4 +63,4 @@ def test_facts_are_counted_for_themselves() -> None:
 def test_page() -> None:
     text = markdown(of([], *TABLES))
     assert "| dmat | 601 | 0 | 0 | 0 | 0 | 601 |" in text and "| **total** | 870 |" in text
-    assert text.count("\n| --- |") == 2 and "118 as printed, 14 not" in text
+    assert text.count("\n| --- |") == 2 and "123 as printed, 9 not" in text

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from gclbench.embedding import Embedding
+from gclbench.methods.trained import Trained
 from gclbench.training.checkpoint import Checkpoint
-from gclbench.training.loop import Loss, Model, Step, Trained, train
+from gclbench.training.loop import Loss, Model, Step, train
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Preempted, Watch
 

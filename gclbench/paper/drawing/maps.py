@@ -11,11 +11,11 @@ from gclbench.paper.drawing.selection import (
     groups_of,
     holding,
     most,
-    number,
     on,
     shown_dataset,
 )
 from gclbench.paper.figure_definition import Build
+from gclbench.paper.measure import finite_number
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
@@ -42,7 +42,8 @@ def cloud(record: Record) -> Cloud:
     if len({len(part) for part in lists}) > 1:
         raise NoMap(f"it holds {len(lists[0])} x, {len(lists[1])} y and {len(lists[2])} classes")
     x, y, classes = (
-        tuple(value for item in part if (value := number(item)) is not None) for part in lists
+        tuple(value for item in part if (value := finite_number(item)) is not None)
+        for part in lists
     )
     if not len(x) == len(y) == len(classes) == len(lists[0]):
         raise NoMap("a coordinate or class is no number")
@@ -86,8 +87,8 @@ def _panel(title: str, records: Sequence[Record]) -> tuple[PlotPanel, Record | N
             remarks.append(f"{title}: run {record.id} has no map that could be drawn: {error}.")
             continue
         scores = [
-            ("", number(record.metrics.get("silhouette"))),
-            ("on the map ", number(record.data.get("silhouette"))),
+            ("", finite_number(record.metrics.get("silhouette"))),
+            ("on the map ", finite_number(record.data.get("silhouette"))),
         ]
         told = [f"{where}{value:.2f}" for where, value in scores if value is not None]
         return (

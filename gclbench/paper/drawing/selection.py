@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group
@@ -121,15 +120,3 @@ def line(label: str, members: Sequence[tuple[float, Group]], metric: str) -> Ser
         return None
     x, y, spread = zip(*points, strict=True)
     return Series(label, x, y, spread if any(spread) else ())
-
-
-def number(value: object) -> float | None:
-    """A finite number of a file, None for anything else; `true` is none, nor is an integer that no
-    float holds."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not abs(value) <= sys.float_info.max
-    ):
-        return None
-    return float(value)

@@ -9,9 +9,6 @@ from gclbench.paper.filled_table import Block, Comparison, Entry
 NARROW_COLUMNS = 5
 """Up to so many columns, a table is one grid with a row per dataset and metric."""
 
-ONLY = ("ours", "paper")
-"""What can be asked for in place of both."""
-
 
 @dataclass(frozen=True)
 class Row:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gclbench.paper.filled_table import DAGGER, Comparison, Entry
+from gclbench.paper.measure import finite_number
 from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.records import Record, flatten
@@ -166,7 +167,7 @@ def _run(page: Page, record: Record) -> Markup:
 
 
 def _plain(value: object) -> str | None:
-    found = quantities.number(value)
+    found = finite_number(value)
     return None if found is None else f"{found:.6g}"
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
+
+from gclbench.paper.measure import finite_number
 
 MINUTE, HOUR = 60, 3600
 MIB = 1 << 20
 
 
-def number(value: object) -> float | None:
-    """A finite number, or None: a store may hold anything."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if math.isfinite(value) else None
-
-
 def numbers(values: Iterable[object]) -> list[float]:
     """The finite numbers among values."""
-    return [found for found in map(number, values) if found is not None]
+    return [found for found in map(finite_number, values) if found is not None]
 
 
 def total(values: Iterable[object]) -> float | None:
@@ -29,7 +23,7 @@ def total(values: Iterable[object]) -> float | None:
 
 def seconds(value: object) -> str:
     """`0.06 s`, `7.1 s`, `12 min 5 s`, `3 h 20 min`; empty without a number."""
-    found = number(value)
+    found = finite_number(value)
     if found is None:
         return ""
     if found < 10:
@@ -44,7 +38,7 @@ def seconds(value: object) -> str:
 
 def memory(value: object) -> str:
     """Bytes as `550 MiB` or `1.73 GiB`; empty without a number."""
-    found = number(value)
+    found = finite_number(value)
     if found is None:
         return ""
     return f"{found / MIB:.0f} MiB" if found < 1024 * MIB else f"{found / MIB / 1024:.2f} GiB"

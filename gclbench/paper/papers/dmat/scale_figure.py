@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.paper.drawing.panels import FigureContent, PlotPanel, Series
-from gclbench.paper.drawing.selection import number
 from gclbench.paper.figure_definition import Figure
-from gclbench.paper.measure import GIB
+from gclbench.paper.measure import GIB, finite_number
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
@@ -36,7 +35,7 @@ def content(collection: Collection, datasets: Sequence[str]) -> FigureContent:
         rows = [
             row
             for row in facts["rows"]
-            if isinstance(row, dict) and number(row.get("nodes")) is not None
+            if isinstance(row, dict) and finite_number(row.get("nodes")) is not None
         ]
         suffix = f" ({path.stem})" if len(paths) > 1 else ""
         seconds += _seconds(suffix, rows)
@@ -101,7 +100,7 @@ def _facts(path: Path) -> dict[str, Any] | str:
 def _circumstances(facts: dict[str, Any]) -> str:
     environment = facts.get("environment")
     commit = environment.get("commit", "unknown") if isinstance(environment, dict) else "unknown"
-    threads = number(facts.get("threads"))
+    threads = finite_number(facts.get("threads"))
     shown = "" if threads is None else f", {threads:g} thread{'' if threads == 1 else 's'}"
     return f"{facts.get('device', 'unknown device')}{shown}, commit {commit}"
 
@@ -117,7 +116,7 @@ def _seconds(suffix: str, rows: list[dict[str, Any]]) -> list[Series]:
     for phase, name in (("filter", "filter"), ("train", "training")):
         lines += _line(
             f"{name}, {unit} time{suffix}",
-            [(number(row.get("nodes")), _sum(row.get(kind), phase)) for row in rows],
+            [(finite_number(row.get("nodes")), _sum(row.get(kind), phase)) for row in rows],
         )
     return lines
 
@@ -131,7 +130,8 @@ def _memory(suffix: str, rows: list[dict[str, Any]]) -> list[Series]:
     lines = []
     for kind, name in kinds.items():
         points = [
-            (number(row.get("nodes")), _over(_sum(row.get("memory"), kind), GIB)) for row in rows
+            (finite_number(row.get("nodes")), _over(_sum(row.get("memory"), kind), GIB))
+            for row in rows
         ]
         lines += _line(f"{name}{suffix}", points)
     return lines
@@ -139,12 +139,12 @@ def _memory(suffix: str, rows: list[dict[str, Any]]) -> list[Series]:
 
 def _nodes(record: Record) -> float | None:
     settings = record.spec["dataset"]
-    nodes, scale = number(settings.get("nodes")), number(settings.get("scale"))
+    nodes, scale = finite_number(settings.get("nodes")), finite_number(settings.get("scale"))
     return nodes if nodes is not None else None if scale is None or scale > 40 else 2.0**scale
 
 
 def _sum(values: object, *keys: str) -> float | None:
-    found = [number(values.get(key)) for key in keys] if isinstance(values, dict) else [None]
+    found = [finite_number(values.get(key)) for key in keys] if isinstance(values, dict) else [None]
     return (
         sum(value for value in found if value is not None)
         if any(value is not None for value in found)
@@ -153,7 +153,7 @@ def _sum(values: object, *keys: str) -> float | None:
 
 
 def _over(value: object, divisor: float) -> float | None:
-    found = number(value)
+    found = finite_number(value)
     return None if found is None else found / divisor
 
 
