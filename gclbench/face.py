@@ -213,9 +213,9 @@ def _several(names: Any) -> list[Any]:
 
 def _experiment(overrides: list[str]) -> Experiment:
     """Raises `ConfigErrors` with every error found."""
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
-    return load(overrides)
+    return experiment_of(overrides)
 
 
 def _frame(records: Sequence[Record]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from typing import Any
 
 from gclbench.cli import main as gclbench
 from gclbench.config.overrides import sweep
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.launch.plan import content_hash, expand
 from gclbench.launch.specification import specification
 from gclbench.machine.environment import device_name, versions
@@ -96,7 +96,7 @@ def expansion(runs: int, folder: Path) -> list[dict[str, Any]]:
         _forget()
         processor = time.process_time()
         times = {"start": time.perf_counter()}
-        experiments = [load(one) for one in sweep(command)]
+        experiments = [experiment_of(one) for one in sweep(command)]
         times["composed"] = time.perf_counter()
         for experiment in experiments:
             content_hash(experiment.components.dataset)
@@ -172,7 +172,7 @@ def main() -> None:
         "load_average": round(os.getloadavg()[0], 1),
     }
     with tempfile.TemporaryDirectory() as folder:
-        load([])
+        experiment_of([])
         facts["expansion"] = expansion(options.runs, Path(folder))
         command_cost("sbm", 1, Path(folder))  # libraries are loaded at their first use
         facts["own_cost"] = {

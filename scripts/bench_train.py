@@ -27,7 +27,7 @@ from plain_grace import train as plain_grace
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
@@ -87,7 +87,7 @@ def one_pass(method: DmatI, x: Tensor, loss_of: object) -> tuple[float, list[flo
 
 def measure(dataset: str, rounds: int) -> dict[str, object]:
     """Medians over alternating passes, so that a busy machine slows both alike."""
-    experiment = load(["method=dmat_i", f"dataset={dataset}"])
+    experiment = experiment_of(["method=dmat_i", f"dataset={dataset}"])
     graph = experiment.components.dataset.load()
     x = experiment.components.filter.apply(graph).x
     method = experiment.components.method
@@ -158,7 +158,9 @@ class Turns:
 def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, object]:
     """Both trainings from one seed: their times, largest difference of losses, and accuracies."""
     override = [] if epochs is None else [f"method.epochs={epochs}"]
-    experiment = load(["method=grace", f"dataset={dataset}", "task=classification", *override])
+    experiment = experiment_of(
+        ["method=grace", f"dataset={dataset}", "task=classification", *override]
+    )
     graph, method = experiment.components.dataset.load(), experiment.components.method
     task, uniform = (
         experiment.components.tasks["classification"],
@@ -236,7 +238,9 @@ def main() -> None:
         "benchmark": "bench_train",
         "device": device_name("cpu"),
         "threads": torch.get_num_threads(),
-        "load_average_of_the_machine_at_the_end": [round(load, 2) for load in os.getloadavg()],
+        "load_average_of_the_machine_at_the_end": [
+            round(experiment_of, 2) for load in os.getloadavg()
+        ],
         "environment": versions(),
         "rows": rows,
     }

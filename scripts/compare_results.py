@@ -73,7 +73,7 @@ def records(before: str) -> Iterator[str]:
 
 def ids() -> Iterator[str]:
     """Records whose id this code does not give any more."""
-    from gclbench.config.validation import ConfigErrors, load
+    from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.launch.specification import specification
 
     found = _runs(_working())
@@ -82,7 +82,7 @@ def ids() -> Iterator[str]:
         words = shlex.split(record["command"])[1:]
         task = next(word for word in words if word.startswith("task=")).removeprefix("task=")
         try:
-            experiment = load([*words, "device=cpu"])
+            experiment = experiment_of([*words, "device=cpu"])
         except ConfigErrors as error:
             yield f"{record['id']}: {record['command']}: {error}"
             continue

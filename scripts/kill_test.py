@@ -197,9 +197,9 @@ def main() -> None:
     torch.set_num_threads(1)  # a process with threads must not be forked
     import gclbench.cli.run
     import gclbench.launch.plan  # noqa: F401
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
-    load([*COMMAND])
+    experiment_of([*COMMAND])
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         count = test(

@@ -110,13 +110,13 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
     Raises:
         ConfigErrors: also when there is no command at all.
     """
-    from gclbench.config.validation import ConfigErrors, load
+    from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
     errors: list[str] = []
     for command in commands:
         try:
-            experiments.append(load(command))
+            experiments.append(experiment_of(command))
         except ConfigErrors as error:
             errors += [text for text in error.errors if text not in errors]
     if not commands:

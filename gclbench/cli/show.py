@@ -45,10 +45,10 @@ def _config(overrides: list[str]) -> int:
     from omegaconf import OmegaConf
 
     from gclbench.cli.run import wrong
-    from gclbench.config.validation import ConfigErrors, load, resolved
+    from gclbench.config.validation import ConfigErrors, experiment_of, resolved
 
     try:
-        load(overrides)
+        experiment_of(overrides)
         print(OmegaConf.to_yaml(OmegaConf.create(resolved(overrides))), end="")
     except ConfigErrors as error:
         return wrong(error.errors)
@@ -58,14 +58,14 @@ def _config(overrides: list[str]) -> int:
 def _dataset(overrides: list[str]) -> int:
     from gclbench.cli.run import wrong
     from gclbench.component.registry import DATASETS
-    from gclbench.config.validation import ConfigErrors, load
+    from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data import catalog
     from gclbench.data.graph_counts import describe_graph
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
 
     try:
-        experiment = load(overrides)
+        experiment = experiment_of(overrides)
         graph = experiment.components.dataset.load()
     except ConfigErrors as error:
         return wrong(error.errors)

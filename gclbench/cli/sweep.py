@@ -199,9 +199,9 @@ def _command(definition: Definition, column: Column, method: str, dataset: str) 
 
 def _settings(command: list[str], task: str) -> dict[str, object]:
     """A command's settings, flat as a record's are."""
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
     from gclbench.records import flatten
 
-    settings = load([*command, "device=cpu"]).settings
+    settings = experiment_of([*command, "device=cpu"]).settings
     kinds = {kind: values for kind, values in settings.items() if kind != "tasks"}
     return flatten({**kinds, "task": settings["tasks"][task]})

@@ -78,7 +78,7 @@ class Experiment:
     tracking: str | None = None
 
 
-def load(overrides: list[str]) -> Experiment:
+def experiment_of(overrides: list[str]) -> Experiment:
     """Composes and validates one command.
 
     Raises:

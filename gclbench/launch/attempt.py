@@ -178,9 +178,9 @@ def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
 
 @functools.lru_cache(maxsize=64)
 def _experiment(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
-    return load([*overrides, f"task=[{','.join(tasks)}]"])
+    return experiment_of([*overrides, f"task=[{','.join(tasks)}]"])
 
 
 def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int, RunSpec]]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from gclbench.component.settings import values_of
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.launch.plan import expand
 from gclbench.launch.sweep import Job, Sweep
 from gclbench.records import Store
@@ -24,7 +24,7 @@ def records(folder: str = "runs") -> list[str]:
 
 def saved_sweep(*overrides: str, **more: object) -> Sweep:
     """A sweep in the store whose only job has never been."""
-    experiment = load([*KMEANS, *overrides])
+    experiment = experiment_of([*KMEANS, *overrides])
     plan = expand([experiment], Store("runs"))
     places = tuple(range(len(plan.units)))
     job = Job("nowhere:0", places, host=os.uname().nodename, pid=2**22 + 1)

@@ -14,7 +14,7 @@ from gclbench.component.declared import STATEMENTS, declared
 from gclbench.component.registry import DATASETS, GROUPS
 from gclbench.config import composition
 from gclbench.config.composition import all_names, composed, nodes, stated_names, yaml_of
-from gclbench.config.validation import ConfigErrors, load, resolved
+from gclbench.config.validation import ConfigErrors, experiment_of, resolved
 
 CONFIGS = Path(str(files("gclbench.configs")))
 YAMLS = [
@@ -209,7 +209,7 @@ def test_a_stated_name_that_nothing_has_is_an_error(
 ) -> None:
     with_yaml({"negatives": "nlm"})
     with pytest.raises(ConfigErrors) as raised:
-        load(["method=stating"])
+        experiment_of(["method=stating"])
     (error,) = raised.value.errors
     assert error.startswith(
         "method 'stating' states negatives=nlm for itself: there is no negatives strategy 'nlm'."
@@ -223,7 +223,7 @@ def test_a_misspelt_setting_in_a_table_is_an_error(
 ) -> None:
     with_yaml({"paper": {"dblp": {"widht": 4}}})
     with pytest.raises(ConfigErrors, match="'method.widht' does not exist. Did you mean 'method.w"):
-        load(["method=stating", "dataset=dblp"])
+        experiment_of(["method=stating", "dataset=dblp"])
 
 
 # --- settings that refer to others
@@ -247,7 +247,7 @@ def test_a_yaml_may_refer_to_a_setting_that_the_command_sets(
 
 
 def test_files_are_read_once_however_many_runs_there_are() -> None:
-    load(["dataset=cora"])
+    experiment_of(["dataset=cora"])
     before = composition._read_once.cache_info().misses
     for lr in range(1, 200):
         resolved(["method=dmat_i", "dataset=cora", f"method.lr={lr}e-5"])

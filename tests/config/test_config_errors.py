@@ -9,12 +9,12 @@ import pytest
 from gclbench.component.registry import DATASETS, KINDS
 from gclbench.component.settings import schema
 from gclbench.config.overrides import ConfigErrors, sweep
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 
 
 def errors_of(*command: str) -> list[str]:
     with pytest.raises(ConfigErrors) as raised:
-        load(list(command))
+        experiment_of(list(command))
     return raised.value.errors
 
 

@@ -14,7 +14,7 @@ from gclbench.component.registry import DATASETS, FILTERS, KINDS, METHODS, TASKS
 from gclbench.component.settings import values_of
 from gclbench.config import composition
 from gclbench.config import validation as config
-from gclbench.config.validation import ConfigErrors, load, resolved
+from gclbench.config.validation import ConfigErrors, experiment_of, resolved
 from gclbench.paper.reference import printed_settings, printed_values
 from gclbench.records import flatten
 
@@ -34,7 +34,7 @@ def overrides(method: str, dataset: str, *more: str) -> list[str]:
 
 def errors_of(*command: str) -> list[str]:
     with pytest.raises(ConfigErrors) as raised:
-        load(list(command))
+        experiment_of(list(command))
     return raised.value.errors
 
 
@@ -45,7 +45,7 @@ def errors_of(*command: str) -> list[str]:
 def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: str) -> None:
     for dataset in DATASETS.names():
         tasks = ",".join(TASKS.names())
-        experiment = load(overrides(method, dataset, f"task=[{tasks}]"))
+        experiment = experiment_of(overrides(method, dataset, f"task=[{tasks}]"))
         assert experiment.settings["method"]["name"] == method
         assert experiment.settings["dataset"]["name"] == dataset
         assert isinstance(experiment.components.method, METHODS.load(method))
@@ -55,16 +55,19 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
 @pytest.mark.parametrize("name", FILTERS.names())
 def test_a_filter_composes_with_any_method(name: str) -> None:
     for method in METHODS.names():
-        assert load(overrides(method, "cora", f"filter={name}")).settings["filter"]["name"] == name
+        assert (
+            experiment_of(overrides(method, "cora", f"filter={name}")).settings["filter"]["name"]
+            == name
+        )
 
 
 def test_one_task_leaves_the_others_out() -> None:
     for task in TASKS.names():
-        assert list(load([f"task={task}"]).components.tasks) == [task]
+        assert list(experiment_of([f"task={task}"]).components.tasks) == [task]
 
 
 def test_values_that_identify_a_run_are_plain_and_as_typed() -> None:
-    whole, fraction = load(["method.tau=2"]), load(["method.tau=2.0"])
+    whole, fraction = experiment_of(["method.tau=2"]), experiment_of(["method.tau=2.0"])
     assert whole.settings == fraction.settings
     assert isinstance(whole.settings["method"]["tau"], float)
     assert whole.settings["method"]["architecture"] == [256, 128]
@@ -81,7 +84,7 @@ def test_table_8_lands_in_method_and_filter_as_printed(method: str) -> None:
     assert set(composition.yaml_of("method", method)["paper"]) == tabled
     assert set(composition.yaml_of("filter", "gnnbp")["paper"]) == tabled
     for dataset in sorted(tabled):
-        settings = load(overrides(method, dataset)).settings
+        settings = experiment_of(overrides(method, dataset)).settings
         assert settings["filter"]["name"] == "gnnbp"
         found = flatten({kind: settings[kind] for kind in ("method", "filter")})
         printed = dict(printed_settings("dmat", dataset))
@@ -93,7 +96,7 @@ def test_table_8_lands_in_method_and_filter_as_printed(method: str) -> None:
 
 
 def test_a_dataset_without_a_row_takes_the_defaults_of_the_class() -> None:
-    settings = load(["method=dmat_i", "dataset=wiki_cs"]).settings
+    settings = experiment_of(["method=dmat_i", "dataset=wiki_cs"]).settings
     assert (settings["method"]["tau"], settings["method"]["lr"], settings["filter"]["alpha"]) == (
         1.0,
         1e-3,
@@ -103,15 +106,18 @@ def test_a_dataset_without_a_row_takes_the_defaults_of_the_class() -> None:
 
 def test_the_command_line_wins_over_the_paper_and_moves_nothing_else() -> None:
     plain, changed = (
-        load(["dataset=cora"]).settings,
-        load(["dataset=cora", "method.lr=0.5", "filter.rrz=0.25"]).settings,
+        experiment_of(["dataset=cora"]).settings,
+        experiment_of(["dataset=cora", "method.lr=0.5", "filter.rrz=0.25"]).settings,
     )
     assert changed["method"] == {**plain["method"], "lr": 0.5}
     assert changed["filter"] == {**plain["filter"], "rrz": 0.25}
 
 
 def test_an_override_in_any_order_wins() -> None:
-    assert load(["method.lr=0.5", "dataset=cora", "method=dmt"]).settings["method"]["lr"] == 0.5
+    assert (
+        experiment_of(["method.lr=0.5", "dataset=cora", "method=dmt"]).settings["method"]["lr"]
+        == 0.5
+    )
 
 
 def test_a_filter_that_is_not_chosen_leaves_no_keys() -> None:
@@ -122,12 +128,15 @@ def test_a_filter_that_is_not_chosen_leaves_no_keys() -> None:
 
 def test_one_process_composes_different_datasets_in_turn() -> None:
     """Rows are looked up per composition, never remembered."""
-    lrs = [load([f"dataset={name}"]).settings["method"]["lr"] for name in ("cora", "acm", "cora")]
+    lrs = [
+        experiment_of([f"dataset={name}"]).settings["method"]["lr"]
+        for name in ("cora", "acm", "cora")
+    ]
     assert lrs == [1e-4, 1e-3, 1e-4]
 
 
 def test_a_bare_command_is_dmat_i_on_digits_with_seed_0() -> None:
-    experiment = load([])
+    experiment = experiment_of([])
     assert (experiment.settings["method"]["name"], experiment.settings["dataset"]["name"]) == (
         "dmat_i",
         "digits",
@@ -135,11 +144,11 @@ def test_a_bare_command_is_dmat_i_on_digits_with_seed_0() -> None:
     assert (
         experiment.seeds == (0,) and experiment.runs_dir == "runs" and experiment.time_limit is None
     )
-    assert not experiment.tasks_chosen and load(["task=clustering"]).tasks_chosen
+    assert not experiment.tasks_chosen and experiment_of(["task=clustering"]).tasks_chosen
 
 
 def test_components_hold_the_values_of_the_settings() -> None:
-    experiment = load(["dataset=cora", "method.epochs=7"])
+    experiment = experiment_of(["dataset=cora", "method.epochs=7"])
     assert {"name": "dmat_i", **values_of(experiment.components.method)} == experiment.settings[
         "method"
     ]
@@ -157,7 +166,7 @@ def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> Non
         "time_limit=9",
         "method.lr=0.5",
     ]
-    assert load(command).overrides == ("dataset=cora", "method.lr=0.5")
+    assert experiment_of(command).overrides == ("dataset=cora", "method.lr=0.5")
 
 
 # --- seeds, device, limits
@@ -168,7 +177,7 @@ def test_what_repeats_the_command_leaves_out_where_and_how_often_it_ran() -> Non
     [("seeds=1", (0,)), ("seeds=3", (0, 1, 2)), ("seeds=[3,7]", (3, 7)), ("seeds=[0]", (0,))],
 )
 def test_seeds(text: str, seeds: tuple[int, ...]) -> None:
-    assert load([text]).seeds == seeds
+    assert experiment_of([text]).seeds == seeds
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "a", "1.5", "true", "null"])
@@ -199,10 +208,13 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert errors_of("device=cuda") == [
         "device=cuda: no GPU is visible to torch; device=auto falls back to the CPU"
     ]
-    assert load(["device=auto"]).device == "cpu"
+    assert experiment_of(["device=auto"]).device == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert load(["device=auto"]).device == "cuda" and load(["device='cuda:1'"]).device == "cuda:1"
+    assert (
+        experiment_of(["device=auto"]).device == "cuda"
+        and experiment_of(["device='cuda:1'"]).device == "cuda:1"
+    )
     assert errors_of("device='cuda:2'") == ["device=cuda:2: there are 2 GPUs, numbered from 0"]
 
 
@@ -214,7 +226,7 @@ def test_time_limit_is_a_positive_number(value: str) -> None:
 
 
 def test_time_limit_and_rerun() -> None:
-    assert load(["time_limit=2.5"]).time_limit == 2.5
+    assert experiment_of(["time_limit=2.5"]).time_limit == 2.5
     assert errors_of("rerun=always") == ["rerun=always must be one of never, failed, all"]
 
 
@@ -249,8 +261,8 @@ def outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_component_without_yaml_takes_its_classs_defaults(outside: None) -> None:
-    assert load(["method=outside"]).settings["method"] == {"name": "outside", "width": 3}
-    assert load(["method=outside", "method.width=5"]).components.method.width == 5
+    assert experiment_of(["method=outside"]).settings["method"] == {"name": "outside", "width": 3}
+    assert experiment_of(["method=outside", "method.width=5"]).components.method.width == 5
     assert errors_of("method=outside", "method.widht=5")[0].startswith(
         "'method.widht' does not exist. Did you mean 'method.width'?"
     )
@@ -268,7 +280,7 @@ def test_any_kind_may_come_without_yaml(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setitem(registry._classes, "outside", Outside)
         where = "task.outside" if kind == "task" else kind
         choice = "task=[clustering,outside]" if kind == "task" else f"{kind}=outside"
-        experiment = load([choice, f"{where}.strength=0.25"])
+        experiment = experiment_of([choice, f"{where}.strength=0.25"])
         component = (
             experiment.components.tasks["outside"]
             if kind == "task"

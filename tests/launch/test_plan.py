@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.data.mirror import DataUnavailable
 from gclbench.launch.plan import Plan, expand, repeatable
 from gclbench.launch.specification import specification
@@ -22,7 +22,7 @@ HASH = "ab" * 32
 
 
 def planned(store: Path, *overrides: str, dataset_hash: str = HASH) -> Plan:
-    return expand([load(list(overrides))], Store(store), lambda dataset: dataset_hash)
+    return expand([experiment_of(list(overrides))], Store(store), lambda dataset: dataset_hash)
 
 
 def names(result: Plan) -> list[list[str]]:
@@ -52,7 +52,7 @@ def test_tasks_that_hide_nothing_are_one_unit_per_seed_and_link_prediction_its_o
 
 def test_ids_are_those_of_the_specifications(tmp_path: Path) -> None:
     """They are computed without making a specification for every seed."""
-    experiment = load(["method=dmat_i", "negatives=uniform", "seeds=[0,7]"])
+    experiment = experiment_of(["method=dmat_i", "negatives=uniform", "seeds=[0,7]"])
     for unit in expand([experiment], Store(tmp_path), lambda dataset: HASH).units:
         assert unit.ids == tuple(
             specification(experiment, task, unit.seed, HASH).id for task in unit.tasks
@@ -61,8 +61,8 @@ def test_ids_are_those_of_the_specifications(tmp_path: Path) -> None:
 
 def test_a_run_that_several_commands_name_is_taken_once(tmp_path: Path) -> None:
     experiments = [
-        load(["task=clustering", "seeds=2"]),
-        load(["task=clustering", "method.tau=1", "seeds=3"]),
+        experiment_of(["task=clustering", "seeds=2"]),
+        experiment_of(["task=clustering", "method.tau=1", "seeds=3"]),
     ]
     plan = expand(experiments, Store(tmp_path), lambda dataset: HASH)
     assert [unit.seed for unit in plan.units] == [0, 1, 2] and len(plan.ids) == 3
@@ -76,7 +76,11 @@ def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
             raise DataUnavailable("dataset 'cora' is not there")
         return HASH
 
-    experiments = [load(["dataset=cora"]), load(["dataset=cora", "method=kmeans"]), load([])]
+    experiments = [
+        experiment_of(["dataset=cora"]),
+        experiment_of(["dataset=cora", "method=kmeans"]),
+        experiment_of([]),
+    ]
     plan = expand(experiments, Store(tmp_path), content_hash)
     assert plan.unavailable == ["dataset 'cora' is not there"]
     assert {unit.dataset for unit in plan.units} == {"digits"} and len(plan.ids) == 3
@@ -84,7 +88,9 @@ def test_a_dataset_that_cannot_be_had_is_named_once_and_the_others_are_planned(
 
 def test_a_datasets_hash_is_asked_for_once(tmp_path: Path) -> None:
     asked = []
-    experiments = [load([f"method={method}", "seeds=50"]) for method in ("dmat_i", "kmeans", "dmt")]
+    experiments = [
+        experiment_of([f"method={method}", "seeds=50"]) for method in ("dmat_i", "kmeans", "dmt")
+    ]
     expand(experiments, Store(tmp_path), lambda dataset: asked.append(dataset) or HASH)
     assert len(asked) == 1
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gclbench.component.settings import bind
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.plan import expand
 from gclbench.launch.ray import Ray, environment, knock, record_interrupted
@@ -91,7 +91,7 @@ def test_what_ray_ended_without_a_word_is_recorded_as_interrupted(tmp_path: Path
         "method=kmeans",
         "task=clustering",
     ]
-    units = expand([load([*sbm, "seeds=2", f"runs_dir={tmp_path}"])], store).units
+    units = expand([experiment_of([*sbm, "seeds=2", f"runs_dir={tmp_path}"])], store).units
     record_interrupted(units[:1], str(tmp_path))
     (first,) = store.scan()
     assert (first.seed, first.status) == (0, "interrupted")

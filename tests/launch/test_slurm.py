@@ -64,9 +64,9 @@ def test_settings_become_options_of_sbatch() -> None:
 
 
 def test_extra_comes_from_the_command_line() -> None:
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
-    launcher = load(
+    launcher = experiment_of(
         ["launcher=slurm", "launcher.extra={qos:long,mail-type:END}", "launcher.time=2-00:00:00"]
     ).launcher
     assert launcher.extra == {"qos": "long", "mail-type": "END"} and minutes(launcher.time) == 2880

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
 from gclbench.launch.plan import expand
 from gclbench.launch.running import announced, running
@@ -49,7 +49,7 @@ def units(*overrides: str) -> list[Unit]:
         *(() if any(text.startswith("task=") for text in overrides) else (TWO_TASKS,)),
         *overrides,
     ]
-    return expand([load(command)], Store("runs")).units
+    return expand([experiment_of(command)], Store("runs")).units
 
 
 def written(unit: Unit) -> dict[str, str]:
@@ -242,7 +242,7 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
 def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
     (unit,) = units("task=clustering")
     other = replace(unit, dataset_hash="ab" * 32)
-    experiment = load([*QUICK, "task=clustering"])
+    experiment = experiment_of([*QUICK, "task=clustering"])
     spec = specification(experiment, "clustering", 0, "ab" * 32)
     other = replace(other, ids=(spec.id,))
     assert perform(other, "runs") == {spec.id: "failed"}

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
 from gclbench.component.registry import METHODS
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.graph import make_graph
 from gclbench.methods.grace import Grace
 from gclbench.negatives.uniform import Uniform
@@ -164,7 +164,7 @@ def test_the_loss_falls() -> None:
     ],
 )
 def test_settings_of_the_official_code(dataset: str, expected: dict[str, object]) -> None:
-    method = load(["method=grace", f"dataset={dataset}"]).components.method
+    method = experiment_of(["method=grace", f"dataset={dataset}"]).components.method
     assert {name: getattr(method, name) for name in expected} == expected
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import make_graph
 from gclbench.methods.dmat_i import DmatI
@@ -198,7 +198,7 @@ def test_batches_of_dmat_i(strategy: Any, graph: Data) -> None:
 
 
 def settings(*command: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = load(list(command)).settings
+    found = experiment_of(list(command)).settings
     return found["method"], found["negatives"]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.graph import Graph, make_graph
 from gclbench.methods.nml_gcl import NmlGcl
 from gclbench.methods.progcl import Progcl
@@ -40,7 +40,7 @@ PROGCL_SETTINGS = {
 
 @pytest.mark.parametrize("dataset", NML_SETTINGS)
 def test_the_settings_of_nml_gcl(dataset):
-    settings = load(["method=nml_gcl", f"dataset={dataset}"]).settings
+    settings = experiment_of(["method=nml_gcl", f"dataset={dataset}"]).settings
     lr, weight_decay, tau, epochs, inner_steps, alpha, edges, columns = NML_SETTINGS[dataset]
     method, negatives = settings["method"], settings["negatives"]
     assert (method["lr"], method["weight_decay"], method["tau"], method["epochs"]) == (
@@ -67,7 +67,9 @@ def test_the_settings_of_nml_gcl(dataset):
 
 
 def test_nml_keeps_its_rows_on_another_base_and_a_filters_alpha_is_not_its_own():
-    settings = load(["method=grace", "negatives=nml", "filter=gnnbp", "dataset=citeseer"]).settings
+    settings = experiment_of(
+        ["method=grace", "negatives=nml", "filter=gnnbp", "dataset=citeseer"]
+    ).settings
     assert (
         settings["negatives"]["inner_steps"] == 3 and settings["negatives"]["weight_decay"] == 5e-3
     )
@@ -76,7 +78,7 @@ def test_nml_keeps_its_rows_on_another_base_and_a_filters_alpha_is_not_its_own()
 
 @pytest.mark.parametrize("dataset", PROGCL_SETTINGS)
 def test_the_settings_of_progcl(dataset):
-    settings = load(["method=progcl", f"dataset={dataset}"]).settings
+    settings = experiment_of(["method=progcl", f"dataset={dataset}"]).settings
     method = settings["method"]
     names = (
         "lr",
@@ -107,24 +109,24 @@ def test_the_settings_of_progcl(dataset):
 def test_progcl_on_a_citation_graph_has_graces_row():
     for dataset in ("cora", "citeseer", "pubmed", "dblp_citation", "acm"):
         progcl, grace = (
-            load([f"method={name}", f"dataset={dataset}"]).settings["method"]
+            experiment_of([f"method={name}", f"dataset={dataset}"]).settings["method"]
             for name in ("progcl", "grace")
         )
         assert {**progcl, "name": "grace"} == {**grace, "centrality": "eigenvector"}
 
 
 def test_a_named_pair_takes_another_strategy():
-    mix = load(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]
+    mix = experiment_of(["method=progcl", "negatives=progcl_mix"]).settings["negatives"]
     assert mix.pop("selected") == 1000, "ProGCL's official code"
-    assert mix == {**load(["method=progcl"]).settings["negatives"], "name": "progcl_mix"}
-    assert load(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {
+    assert mix == {**experiment_of(["method=progcl"]).settings["negatives"], "name": "progcl_mix"}
+    assert experiment_of(["method=mmix_mp", "negatives=imix"]).settings["negatives"] == {
         "name": "imix",
         "alpha": 1.0,
     }
-    assert load(["method=nml_gcl"]).settings["negatives"]["detach"] is False, (
+    assert experiment_of(["method=nml_gcl"]).settings["negatives"]["detach"] is False, (
         "the official code's weights carry gradients"
     )
-    assert load(["method=nml_gcl", "negatives=uniform"]).settings["negatives"] == {
+    assert experiment_of(["method=nml_gcl", "negatives=uniform"]).settings["negatives"] == {
         "name": "uniform"
     }
 

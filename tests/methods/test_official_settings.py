@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 
 GCA_COLUMNS = (
     "lr",
@@ -98,7 +98,7 @@ MVGRL_SETTINGS = {
 
 
 def composed(method: str, dataset: str) -> dict[str, Any]:
-    return load([f"method={method}", f"dataset={dataset}"]).settings["method"]
+    return experiment_of([f"method={method}", f"dataset={dataset}"]).settings["method"]
 
 
 @pytest.mark.parametrize("dataset", GCA_SETTINGS)

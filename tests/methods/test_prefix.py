@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.graph import with_features, without_labels
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -29,7 +29,7 @@ def test_a_shorter_training_is_the_beginning_of_a_longer_one(overrides: list[str
     """Three iterations of a training of five leave the parameters of a training of three."""
 
     def trained(epochs: int, stop: int) -> tuple[list[float], list[torch.Tensor]]:
-        experiment = load([*SMALL, *overrides, f"method.epochs={epochs}", "filter=none"])
+        experiment = experiment_of([*SMALL, *overrides, f"method.epochs={epochs}", "filter=none"])
         graph = experiment.components.dataset.load()
         losses: list[float] = []
         kept: list[torch.Tensor] = []

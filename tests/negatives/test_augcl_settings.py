@@ -14,7 +14,7 @@ from augcl_loops import (
 )
 
 from gclbench.component.settings import bind, values_of
-from gclbench.config.validation import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.graph import Unsupported
 from gclbench.negatives.augcl import Augcl
 
@@ -37,7 +37,7 @@ from gclbench.negatives.augcl import Augcl
 )
 def test_settings_out_of_range(setting: str, text: str) -> None:
     with pytest.raises(ConfigErrors, match=text):
-        load(["method=augcl", "dataset=cora", f"negatives.{setting}"])
+        experiment_of(["method=augcl", "dataset=cora", f"negatives.{setting}"])
 
 
 @pytest.mark.parametrize(

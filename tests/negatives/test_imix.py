@@ -10,7 +10,7 @@ import torch
 from scipy.stats import beta, kstest
 from torch.nn.functional import normalize
 
-from gclbench.config.validation import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.graph import Unsupported
 from gclbench.negatives.imix import Imix, ImixNegatives
 from gclbench.negatives.strategy import Pair, RowMixture
@@ -126,4 +126,4 @@ def test_a_graph_of_one_node_is_refused() -> None:
 
 def test_alpha_must_be_positive() -> None:
     with pytest.raises(ConfigErrors, match=r"negatives\.alpha=0 is out of range: it must be > 0"):
-        load(["method=grace", "dataset=cora", "negatives=imix", "negatives.alpha=0"])
+        experiment_of(["method=grace", "dataset=cora", "negatives=imix", "negatives.alpha=0"])

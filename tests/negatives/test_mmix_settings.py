@@ -17,7 +17,7 @@ from mmix_loops import (
 )
 
 from gclbench.component.settings import bind
-from gclbench.config.validation import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.graph import Unsupported
 from gclbench.negatives.mmix import Mmix
 from gclbench.training.streams import Streams
@@ -50,7 +50,7 @@ def test_a_graph_of_one_node_is_refused() -> None:
 )
 def test_settings_out_of_range(setting: str, text: str) -> None:
     with pytest.raises(ConfigErrors, match=text):
-        load(["method=grace", "dataset=cora", "negatives=mmix", f"negatives.{setting}"])
+        experiment_of(["method=grace", "dataset=cora", "negatives=mmix", f"negatives.{setting}"])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_fixed_mixing_over_all_nodes_is_refused() -> None:
     with pytest.raises(
         ConfigErrors, match=r"variant=adjacency mixes neighbours only.*negatives\.scope=wp"
     ):
-        load(
+        experiment_of(
             [
                 "method=grace",
                 "dataset=cora",

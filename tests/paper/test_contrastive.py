@@ -9,7 +9,7 @@ import pytest
 
 from gclbench.cli import table
 from gclbench.component.registry import METHODS
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.paper import matrix
 from gclbench.paper.comparison import compare
 from gclbench.paper.contrastive_columns import NML_DATASETS
@@ -135,7 +135,9 @@ def test_mixtures_are_compared_after_trainings_of_one_length(
     table = TABLES["contrast/mixing"]
 
     def spec(*length: str):
-        settings = load([*command.split(), *length, "dataset=cora", "task=classification"]).settings
+        settings = experiment_of(
+            [*command.split(), *length, "dataset=cora", "task=classification"]
+        ).settings
         parts = {kind: settings[kind] for kind in ("method", "negatives", "filter")}
         return {**record(task="classification", task_settings=PUBLIC).spec, **parts}
 
@@ -194,7 +196,7 @@ def test_what_a_command_records_is_in_the_table_of_its_name(
     method = command.partition("=")[2]
     if method not in METHODS.names():
         pytest.skip(f"{method} is not built yet")
-    settings = load([command, f"dataset={dataset}", "task=classification"]).settings
+    settings = experiment_of([command, f"dataset={dataset}", "task=classification"]).settings
     spec = record(
         task="classification",
         dataset=dataset,

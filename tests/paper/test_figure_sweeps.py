@@ -116,7 +116,7 @@ def test_every_command_composes_and_makes_records_that_the_figure_takes() -> Non
     """Hydra composes every run; its settings, as a record with metrics, fill every panel."""
     from gclbench.component.settings import identity_of
     from gclbench.config.overrides import sweep
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
     for figure in FIGURES.values():
         if figure.id == "dmat/2":
@@ -127,7 +127,9 @@ def test_every_command_composes_and_makes_records_that_the_figure_takes() -> Non
             words = line.split()
             assert words[0] == "gclbench"
             for overrides in sweep([word for word in words[1:] if word != "-m"]):
-                experiment = load([word for word in overrides if not word.startswith("seeds=")])
+                experiment = experiment_of(
+                    [word for word in overrides if not word.startswith("seeds=")]
+                )
                 for name, task in experiment.components.tasks.items():
                     made = (
                         (hard() if name == "contrast" else mapped())

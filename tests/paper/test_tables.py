@@ -128,7 +128,7 @@ def test_commands_name_the_column_only_where_the_method_has_several() -> None:
 
 
 def test_shipped_settings_are_what_hydra_composes() -> None:
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
 
     for command in (
         ["method=grace", "dataset=pubmed", "negatives=nml"],
@@ -138,7 +138,7 @@ def test_shipped_settings_are_what_hydra_composes() -> None:
         ["method=age", "dataset=dblp"],
         ["method=kmeans", "dataset=coauthor_cs"],
     ):
-        settings = load([*command, "task=clustering", "device=cpu"]).settings
+        settings = experiment_of([*command, "task=clustering", "device=cpu"]).settings
         flat = {
             f"{kind}.{key}": value
             for kind in ("method", "filter", "negatives", "dataset")

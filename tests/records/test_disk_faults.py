@@ -99,10 +99,10 @@ def test_a_record(
 def test_a_record_of_a_worker(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The worker is another process, so its folder is one that cannot be written: a file stands
     where a run's folder is needed."""
-    from gclbench.config.validation import load
+    from gclbench.config.validation import experiment_of
     from gclbench.launch.plan import expand
 
-    unit = expand([load([*KMEANS, "seeds=[1]"])], Store("runs")).units[0]
+    unit = expand([experiment_of([*KMEANS, "seeds=[1]"])], Store("runs")).units[0]
     Path("runs").mkdir()
     Path("runs", unit.ids[0]).write_text("in the way")
     assert main([*KMEANS, "seeds=[0,1,2]", "launcher.workers=2"]) == 1

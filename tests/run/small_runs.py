@@ -15,7 +15,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.component.settings import OneOf
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.launch.execution import execute
@@ -105,7 +105,7 @@ class LabelledSpy(Spy):
 def run(*overrides: str) -> dict[str, Record]:
     """Runs a command; records by task (of one seed)."""
     small = () if "dataset=custom" in overrides else SMALL
-    records = execute(load([*small, "device=cpu", *overrides]))
+    records = execute(experiment_of([*small, "device=cpu", *overrides]))
     return {f"{record.name('task')}": record for record in records}
 
 

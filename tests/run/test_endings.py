@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from small_runs import SMALL, Unruly, run, write_graph
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.launch.execution import execute
 from gclbench.records import Record, Store, StoreError
@@ -49,7 +49,7 @@ def test_a_diverged_run_names_settings_that_are_in_use(
     settings: list[str], stepped: bool, advice: str
 ) -> None:
     """The first loss is that of the initial weights, whatever the rate."""
-    components = load([*settings, "dataset=digits"]).components
+    components = experiment_of([*settings, "dataset=digits"]).components
     found = Ending.of(Diverged("the loss became nan"), components, stepped)
     assert found == Ending("diverged", f"the loss became nan{advice}")
 
@@ -162,7 +162,7 @@ def test_an_interrupt_ends_the_sweep_and_keeps_what_is_recorded(
 
     monkeypatch.setattr(Unruly, "fit", fit)
     with pytest.raises(KeyboardInterrupt):
-        execute(load([*SMALL, "method=unruly", "task=clustering", "seeds=3"]))
+        execute(experiment_of([*SMALL, "method=unruly", "task=clustering", "seeds=3"]))
     assert sorted((record.seed, record.status) for record in Store("runs").scan()) == [
         (0, "ok"),
         (1, "interrupted"),

@@ -8,7 +8,7 @@ import pytest
 import torch
 from small_runs import SMALL, Spy, run, write_graph
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.graph import MASKS
 from gclbench.launch.execution import execute
 from gclbench.run import datasets
@@ -58,7 +58,7 @@ def test_a_semi_supervised_method_sees_no_label_in_clustering() -> None:
 
 @pytest.mark.parametrize("filtering", ["none", "gnnbp"])
 def test_link_prediction_hides_held_out_edges_from_method_and_filter(filtering: str) -> None:
-    experiment = load(
+    experiment = experiment_of(
         [*SMALL, "method=spy", f"filter={filtering}", "task=link_prediction", "seeds=[5]"]
     )
     (record,) = execute(experiment)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from small_runs import SMALL, Spy, run, write_graph
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Contrast
 from gclbench.launch.execution import execute
 from gclbench.launch.specification import specification
@@ -68,7 +68,7 @@ def test_a_record_says_with_how_many_threads_it_ran(threads: int) -> None:
     assert (
         record.id
         == specification(
-            load([*SMALL, "method=kmeans", "task=clustering"]),
+            experiment_of([*SMALL, "method=kmeans", "task=clustering"]),
             "clustering",
             0,
             record.spec["dataset_hash"],
@@ -112,9 +112,11 @@ def test_runs_are_bit_identical_and_do_not_depend_on_other_seeds_or_tasks() -> N
         "method.batch_size=32",
         "task=[clustering,classification]",
     )
-    together = execute(load([*SMALL, *command, "seeds=3"]))
-    alone = execute(load([*SMALL, *command, "seeds=[2]", "rerun=all"]))
-    single = execute(load([*SMALL, *command[:3], "task=classification", "seeds=[2]", "rerun=all"]))
+    together = execute(experiment_of([*SMALL, *command, "seeds=3"]))
+    alone = execute(experiment_of([*SMALL, *command, "seeds=[2]", "rerun=all"]))
+    single = execute(
+        experiment_of([*SMALL, *command[:3], "task=classification", "seeds=[2]", "rerun=all"])
+    )
     by_id = {record.id: record.metrics for record in together}
     assert [record.metrics for record in alone] == [by_id[record.id] for record in alone]
     assert single[0].metrics == by_id[single[0].id]

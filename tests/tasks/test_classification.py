@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import bind
-from gclbench.config.validation import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
@@ -220,8 +220,8 @@ def test_settings_bind_with_their_bounds() -> None:
 def test_the_public_variant_is_the_same_run_as_the_setting():
     """One embedding can be evaluated under both protocols, and neither record depends on how it was
     asked for."""
-    variant = load(["dataset=cora", "method=kmeans", "task=classification_public"])
-    setting = load(
+    variant = experiment_of(["dataset=cora", "method=kmeans", "task=classification_public"])
+    setting = experiment_of(
         [
             "dataset=cora",
             "method=kmeans",
@@ -233,10 +233,14 @@ def test_the_public_variant_is_the_same_run_as_the_setting():
         variant.settings["tasks"]["classification_public"]
         == setting.settings["tasks"]["classification"]
     )
-    both = load(["dataset=cora", "method=kmeans", "task=[classification,classification_public]"])
+    both = experiment_of(
+        ["dataset=cora", "method=kmeans", "task=[classification,classification_public]"]
+    )
     assert [task["protocol"] for task in both.settings["tasks"].values()] == [
         "random_10_10_80",
         "public",
     ]
     with pytest.raises(ConfigErrors, match="protocol"):
-        load(["task=classification_public", "task.classification_public.protocol=random_10_10_80"])
+        experiment_of(
+            ["task=classification_public", "task.classification_public.protocol=random_10_10_80"]
+        )

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from gclbench.component.registry import TASKS
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Contrast, Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.tasks import contrast_metrics
@@ -318,8 +318,8 @@ def test_no_label_is_shown_to_a_method_and_nothing_is_hidden() -> None:
 
 def test_is_asked_for_by_name() -> None:
     assert TASKS.load("contrast") is ContrastAnalysis
-    assert "contrast" not in load([]).components.tasks, "opt-in"
-    tasks = load(
+    assert "contrast" not in experiment_of([]).components.tasks, "opt-in"
+    tasks = experiment_of(
         ["task=contrast", "method=grace", "dataset=cora", "task.contrast.tuple_size=64"]
     ).components.tasks
     assert tasks == {"contrast": ContrastAnalysis(tuple_size=64)}

@@ -11,7 +11,7 @@ import pytest
 import torch
 from sklearn.metrics import silhouette_score
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
 from gclbench.launch.execution import execute
@@ -139,7 +139,7 @@ def test_a_run_keeps_its_map_in_the_record_and_other_tasks_keep_none(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    records = execute(load([*SBM, "task=[tsne,clustering]"]))
+    records = execute(experiment_of([*SBM, "task=[tsne,clustering]"]))
     by_task = {record.name("task"): record for record in records}
     assert (
         by_task["tsne"].ok
@@ -156,7 +156,7 @@ def test_a_map_that_cannot_be_made_is_recorded_as_unsupported(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    (record,) = execute(load([*SBM[:-1], "task=tsne"]))
+    (record,) = execute(experiment_of([*SBM[:-1], "task=tsne"]))
     assert (
         record.status == "unsupported"
         and record.data == {}

@@ -13,7 +13,7 @@ import pytest
 
 from gclbench import tracking
 from gclbench.cli import main
-from gclbench.config.validation import ConfigErrors, load
+from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.launch.attempt import perform
 from gclbench.launch.plan import expand
 from gclbench.records import Record, RunSpec, Store
@@ -74,7 +74,7 @@ def of(what: str) -> list[tuple[Any, ...]]:
 
 def run_here(folder: Path, *overrides: str) -> tuple[list[Unit], list[Record]]:
     """Two short runs that share a training."""
-    experiment = load(
+    experiment = experiment_of(
         [
             "dataset=digits",
             "task=[clustering,classification]",
@@ -241,7 +241,9 @@ def test_an_interrupted_run_is_told(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 def test_the_tracker_travels_with_the_unit(tmp_path: Path) -> None:
-    experiment = load(["method=kmeans", "device=cpu", "tracking=heard", f"runs_dir={tmp_path}"])
+    experiment = experiment_of(
+        ["method=kmeans", "device=cpu", "tracking=heard", f"runs_dir={tmp_path}"]
+    )
     unit, *_ = expand([experiment], Store(tmp_path)).units
     assert Unit.from_plain(unit.plain()).tracking == "heard"
     older = {key: value for key, value in unit.plain().items() if key != "tracking"}
@@ -259,7 +261,7 @@ def test_the_tracker_travels_with_the_unit(tmp_path: Path) -> None:
 )
 def test_wrong_values(value: str, message: str) -> None:
     with pytest.raises(ConfigErrors, match=message):
-        load([f"tracking={value}"])
+        experiment_of([f"tracking={value}"])
 
 
 def test_a_missing_package_is_said_before_anything_starts(
@@ -273,6 +275,6 @@ def test_a_missing_package_is_said_before_anything_starts(
     )
     assert capsys.readouterr().err == f"gclbench: {message}\n"
     assert not (tmp_path / "runs").exists()
-    assert load(["tracking=heard", "launcher=ray"]).tracking == "heard", (
+    assert experiment_of(["tracking=heard", "launcher=ray"]).tracking == "heard", (
         "what the nodes have is not known here"
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench.config.validation import load
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import without_labels
 from gclbench.training.checkpoint import Checkpoint, restore, snapshot
@@ -37,7 +37,7 @@ class Stopper:
 
 
 def train(method: str, *settings: str, watch: Watch) -> Embedding:
-    experiment = load([*SMALL, f"method={method}", "filter=none", "device=cpu", *settings])
+    experiment = experiment_of([*SMALL, f"method={method}", "filter=none", "device=cpu", *settings])
     graph = experiment.components.dataset.load()
     labels = graph.y if method in ("dmt", "dmat") else torch.full((graph.num_nodes,), -1)
     return experiment.components.method.fit(without_labels(graph), labels, Streams(3), watch)
