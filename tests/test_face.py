@@ -17,7 +17,7 @@ import gclbench
 from gclbench.cli import main
 from gclbench.component.registry import METHODS
 from gclbench.config.validation import ConfigErrors
-from gclbench.config.validation import load as validated
+from gclbench.config.validation import experiment_of as validated
 from gclbench.data.mirror import DataUnavailable
 from gclbench.face import _overrides
 from gclbench.graph import GraphError
