@@ -34,6 +34,7 @@ GRID = (
     ("nml_gcl,augcl,progcl,mmix_mo,mmix_mp,mmix_grace,dmt,dmat,age", "", "clustering"),
     ("dmt,dmat,dmat_i,grace,kmeans,dgi", "", "classification,link_prediction"),
     ("grace,nml_gcl,augcl,progcl,mmix_mp,dmat_i", "", "contrast"),
+    ("dmat_i", "uniform,nml,augcl,mmix,progcl_weight", "clustering,contrast"),
 )
 """(methods, strategies, tasks) that `train` runs; no strategy named: the method's own."""
 
@@ -123,6 +124,7 @@ def train(store: str) -> Iterator[str]:
                 ]
                 words += [f"task=[{tasks}]", f"runs_dir={store}", "device=cpu", "seeds=2"]
                 words += [f"negatives={strategy}"] if strategy else []
+                words += ["method.batch_size=64"] if tasks.endswith(",contrast") else []
                 words += (
                     [] if method in ("kmeans", "agc", "ssgc", "deepwalk") else ["method.epochs=7"]
                 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
@@ -16,6 +16,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
+from gclbench.nn.feature_mlp import FeatureMlp
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Loss, Model, Step
@@ -111,27 +112,6 @@ class CcaSsgModel(Model):
 
     def embed(self, step: Step) -> Embedding:
         return Embedding(self.encoded())
-
-
-class FeatureMlp(nn.Module):
-    """Linear layers on constant features, batch normalisation and ReLU between them; no biases, as
-    every layer's is taken out again.
-
-    Args:
-        inputs: F. widths: output width of each layer.
-    """
-
-    def __init__(self, inputs: int, widths: tuple[int, ...]):
-        super().__init__()
-        self.weight = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, widths[0])))
-        rest: list[nn.Module] = []
-        for before, after in zip(widths[:-1], widths[1:], strict=True):
-            rest += [nn.BatchNorm1d(before), nn.ReLU(), nn.Linear(before, after, bias=False)]
-        self.rest = nn.Sequential(*rest)
-
-    def forward(self, features: Features, keep: Tensor | None = None) -> Tensor:
-        """N×widths[-1]; keep: (F,) bool, feature columns that the view keeps."""
-        return self.rest(features.product(self.weight, keep))
 
 
 def standardised(h: Tensor) -> Tensor:

@@ -14,10 +14,11 @@ from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
+from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
-from gclbench.methods.two_view import contrasted
 from gclbench.negatives.strategy import Pair, Strategy
 from gclbench.negatives.uniform import Uniform
 from gclbench.training.loop import Loss, Model, Step
@@ -123,9 +124,9 @@ class DmatIModel(BatchModel):
         z = self.strategy.embed(z, self.edge_index)
         if views is None:
             return Embedding(z, geometry="cosine")
-        anchor, masked = views
-        pair = self.pair(anchor, [masked], step, batched=self.batched)
-        return contrasted(z, pair, self.strategy.report(pair))
+        u, v = (unit_rows(view) for view in views)
+        pair = self.pair(u, [v], step, batched=self.batched)
+        return contrasted(z, u, v, pair.tau, self.strategy.report(pair))
 
     def last_views(self) -> tuple[Tensor, Tensor] | None:
         """All nodes unmasked and with one set of columns masked, N×d each.

@@ -20,9 +20,10 @@ from gclbench.component.settings import (
 )
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
-from gclbench.embedding import Contrast, Embedding
+from gclbench.embedding import Embedding
+from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import Trained
-from gclbench.negatives.strategy import Pair, Report, RowMixture, Strategy
+from gclbench.negatives.strategy import Pair, RowMixture, Strategy
 from gclbench.negatives.uniform import Uniform
 from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
 from gclbench.nn.sparse import Adjacency, Features
@@ -157,16 +158,6 @@ class TwoViewModel(Model):
         z = self.encoder(self.features, self.adjacency.normalised())
         # What a strategy does behind the projector is dropped with it.
         z = z if self.settings.projector else self.strategy.embed(z, self.edge_index)
-        return contrasted(z, pair, self.strategy.report(pair))
-
-
-def contrasted(z: Tensor, pair: Pair, report: Report) -> Embedding:
-    """An embedding trained on cosines, with the last pair of views and what its strategy reports.
-
-    Args:
-        z: N×d.
-    """
-    contrast = Contrast(
-        unit_rows(pair.u), unit_rows(pair.v), pair.tau, report.weights, report.mixture
-    )
-    return Embedding(z, "cosine", contrast, findings=report.findings, remarks=report.remarks)
+        return contrasted(
+            z, unit_rows(pair.u), unit_rows(pair.v), pair.tau, self.strategy.report(pair)
+        )

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from gclbench.graph import make_graph
-from gclbench.methods.cca_ssg import CcaSsg, FeatureMlp, canonical_correlation, standardised
+from gclbench.methods.cca_ssg import CcaSsg, canonical_correlation, standardised
+from gclbench.nn.feature_mlp import FeatureMlp
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.streams import Streams

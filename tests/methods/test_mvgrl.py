@@ -13,8 +13,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from gclbench.cli import main
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import make_graph
-from gclbench.methods import mvgrl
-from gclbench.methods.mvgrl import Mvgrl, TwoPropagations
+from gclbench.methods import two_propagations
+from gclbench.methods.mvgrl import Mvgrl
+from gclbench.methods.two_propagations import TwoPropagations
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.imix import Imix
 from gclbench.negatives.progcl import ProgclWeight
@@ -44,7 +45,9 @@ def graph():
 @pytest.fixture(params=["features", "products"])
 def way(request, monkeypatch):
     """Diffuses the features once, or the product with the weights in every step."""
-    monkeypatch.setattr(mvgrl, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param])
+    monkeypatch.setattr(
+        two_propagations, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param]
+    )
     return request.param
 
 
