@@ -72,8 +72,8 @@ class Embedding:
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
             raise ValueError(
-                "an embedding is a matrix (items × dimensions); this one has shape"
-                f" {tuple(self.z.shape)}"
+                "an embedding is a matrix (items × dimensions);"
+                f" this one has shape {tuple(self.z.shape)}"
             )
         if self.geometry not in ("euclidean", "cosine"):
             raise ValueError(
@@ -81,13 +81,13 @@ class Embedding:
             )
         if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
             raise ValueError(
-                f"{self.z.shape[0]} items have one cluster each; these clusters have shape"
-                f" {tuple(self.clusters.shape)}"
+                f"{self.z.shape[0]} items have one cluster each;"
+                f" these clusters have shape {tuple(self.clusters.shape)}"
             )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]
         ):
             raise ValueError(
-                f"a history is a matrix (iterations × {self.z.shape[0]} items); this one is"
-                f" {tuple(self.history.shape)}"
+                f"a history is a matrix (iterations × {self.z.shape[0]} items);"
+                f" this one is {tuple(self.history.shape)}"
             )

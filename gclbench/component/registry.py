@@ -114,8 +114,8 @@ class Registry:
         for entry in self._builtin():
             if entry.name in found:
                 raise RegistryConflict(
-                    f"{self.kind} '{entry.name}' is defined in {found[entry.name].origin} and in"
-                    f" {entry.origin}"
+                    f"{self.kind} '{entry.name}' is defined in {found[entry.name].origin}"
+                    f" and in {entry.origin}"
                 )
             found[entry.name] = entry
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):

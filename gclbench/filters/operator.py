@@ -50,8 +50,8 @@ class Operator:
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
         if nodes >= 2**31:
             raise ValueError(
-                f"the filter numbers nodes in 32 bits, so at most {2**31 - 1}; this graph has"
-                f" {nodes}"
+                f"the filter numbers nodes in 32 bits, so at most {2**31 - 1};"
+                f" this graph has {nodes}"
             )
         rows, neighbours = edge_index.numpy()
         if not _ascending(rows, neighbours):

@@ -79,8 +79,8 @@ REMARKS = (
     f"{NODES_200}: GRACE's number of steps on Cora, no early stop (docs/choices.md).",
     "unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record"
     " says why.",
-    "Seconds and memory are of the machine in the records; compare them within a row or column"
-    " only.",
+    "Seconds and memory are of the machine in the records;"
+    " compare them within a row or column only.",
 )
 
 

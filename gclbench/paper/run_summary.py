@@ -228,6 +228,6 @@ def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:
     return (
         f"{name} · {', '.join(tasks)} · seed{'s' * (len(cosines) > 1)}"
         f" {', '.join(map(str, cosines))}: after training, what the loss compares points one way"
-        f" for all nodes (mean cosine {min(cosines.values()):.4f}): trained too little, or"
-        " collapsed"
+        f" for all nodes (mean cosine {min(cosines.values()):.4f}):"
+        " trained too little, or collapsed"
     )

@@ -52,8 +52,8 @@ class ContrastAnalysis(WholeGraph):
         if classes < 2:
             raise Unsupported(
                 "task=contrast tells true from false negatives by their classes, and"
-                f" '{graph.name}' has {classes} of them; it needs a dataset with two classes or"
-                " more"
+                f" '{graph.name}' has {classes} of them;"
+                " it needs a dataset with two classes or more"
             )
         return None
 
@@ -86,8 +86,8 @@ class ContrastAnalysis(WholeGraph):
         if not len(u) == len(v) == graph.items:
             raise ValueError(
                 f"the last views have {len(u)} and {len(v)} rows, but the graph has"
-                f" {graph.items} nodes; a method's Embedding.contrast must hold one row per"
-                " node"
+                f" {graph.items} nodes; a method's Embedding.contrast must hold"
+                " one row per node"
             )
         labels = graph.y.to(u.device)
         histogram, mean = hardness_histogram(u, v, labels, BINS)

@@ -55,8 +55,8 @@ MIXTURES = _shortened(
     MMIX_MP,
 )
 SAME_LENGTH = (
-    "200 steps without early stopping, as many as MVGRL's with the node objective in `matrix`"
-    " (docs/choices.md)."
+    "200 steps without early stopping,"
+    " as many as MVGRL's with the node objective in `matrix` (docs/choices.md)."
 )
 
 FAMILY = Definition(

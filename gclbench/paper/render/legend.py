@@ -38,8 +38,8 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         return
     if definition.crossed:
         yield (
-            "mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by"
-            " status)."
+            "mean ± standard deviation (ddof=1) over runs (number of runs;"
+            " runs without a value by status)."
         )
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."

@@ -79,8 +79,8 @@ def _legend() -> Markup:
             WITHIN,
             "within",
             (
-                "reproduced: within the larger of the paper's standard deviation and one point, or"
-                " better"
+                "reproduced: within the larger of the paper's standard deviation and one point,"
+                " or better"
             ),
         ),
         (BETTER, "above", "above: significantly better"),
