@@ -16,10 +16,10 @@ class Contrast:
     Attributes:
         u, v: what the loss compared: unit rows (N×d).
         tau: temperature τ.
-        weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their
-            negatives v, mean 1 over a row's negatives; None where the strategy mixes instead.
-        mixture: likewise, the share of each node in each anchor's mixture; None where the strategy
-            mixes nothing.
+        weights: (start, stop) → (stop−start)×N: the rows of weights that anchors u[start:stop] give
+            their negatives v, with mean 1; None for a strategy that mixes.
+        mixture: (start, stop) → (stop−start)×N: the share of each node in each anchor's mixture;
+            None for a strategy that does not mix.
     """
 
     u: Tensor

@@ -1,4 +1,4 @@
-"""Names to components: datasets, filters, methods, negatives and tasks.
+"""Names to components: datasets, filters, methods, negatives, tasks and launchers.
 
 A component is a frozen dataclass: its fields are its hyper-parameters, its docstring's first
 line is what `gclbench list` prints. Built-in components are found by reading the source files of

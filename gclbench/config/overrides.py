@@ -137,7 +137,10 @@ def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
         key in GROUPS and (override.is_add() or override.is_force_add())
     ):
         several = "; task=[NAME,NAME] names several" if key == "task" else ""
-        return f"'{text}' has no use for + and @: write {key}={text.partition('=')[2]}{several}"
+        return (
+            f"'{text}': '+' and '@' are not used here;"
+            f" write {key}={text.partition('=')[2]}{several}"
+        )
     if override.is_sweep_override() and not allow_sweeps:
         return _not_swept(override)
     return None

@@ -87,7 +87,7 @@ def _rest(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes
     if definition.source == "catalog":
         yield (
-            "Counts: gclbench/data/catalog.py, checked by its tests where the files are there;"
+            "Counts: gclbench/data/pages/, checked by the tests where the files are there;"
             " `gclbench show dataset=NAME` counts anew."
         )
         return
