@@ -24,7 +24,7 @@ class GivenFeatures:
     """The features as they are, or as `filter=…` makes them: k-means, and the filter alone.
 
     The KMeans row of the DMT / DMAT / DMAT-i paper; task=clustering runs the k-means. With fewer
-    distinct points than clusters, each point is a cluster and the other clusters stay empty;
+    distinct points than clusters, each of them is a cluster and the other clusters stay empty;
     `clusters_found` counts those that do not. For task=contrast both views are the features' unit
     rows, at τ = 1: the hardness of raw and of smoothed features (Figure 6a, b of that paper).
     """

@@ -52,7 +52,7 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
       significantly worse than the first. Without one there is no rank 1.
     - Rank 2: that next leader and its ties, by the same rule among the cells that are significantly
       worse than the first leader.
-    - No rank: a cell tied with both leaders. A cell that one of no better rank beats: few common
+    - No rank: a cell that differs significantly from neither leader. A cell that one of no better rank beats: few common
       seeds separate less, so a tie of the leader may be worse than a third cell. A row whose best
       mean cannot be tested against any other.
 

@@ -63,8 +63,7 @@ class Record:
         device: name of the device. environment: versions of Python and libraries, platform, git
             commit.
         filter_report: what the filter's solver did. split: protocol and hash.
-        fit: what the training did. Always the iterations run, the final loss and the loss curve.
-            Some runs have more:
+        fit: the iterations run, the final loss and the loss curve. Some runs have more:
 
             - `mean_cosine`: of different nodes in what the loss compares (1: all point one way);
               where `task=contrast` makes sense.
