@@ -52,9 +52,9 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
       significantly worse than the first. Without one there is no rank 1.
     - Rank 2: that next leader and its ties, by the same rule among the cells that are significantly
       worse than the first leader.
-    - No rank: a cell that differs significantly from neither leader. A cell that one of no better rank beats: few common
-      seeds separate less, so a tie of the leader may be worse than a third cell. A row whose best
-      mean cannot be tested against any other.
+    - No rank: a cell that differs significantly from neither leader. A cell that one of no better
+      rank beats: few common seeds separate less, so a tie of the leader may be worse than a third
+      cell. A row whose best mean cannot be tested against any other.
 
     Three things take no part: cells that are not at the paper's settings, columns with a whole
     sweep of settings on the dataset, and metrics without a better direction.
