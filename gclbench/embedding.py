@@ -16,10 +16,10 @@ class Contrast:
     Attributes:
         u, v: what the loss compared: unit rows (N×d).
         tau: temperature τ.
-        weights: (start, stop) → (stop−start)×N weights that the anchors u[start:stop] give their
-            negatives v, mean 1 over a row's negatives; None where the strategy mixes instead.
-        mixture: likewise, the share of each node in each anchor's mixture; None where the strategy
-            mixes nothing.
+        weights: (start, stop) → (stop−start)×N: the rows of weights that anchors u[start:stop] give
+            their negatives v, with mean 1; None for a strategy that mixes.
+        mixture: (start, stop) → (stop−start)×N: the share of each node in each anchor's mixture;
+            None for a strategy that does not mix.
     """
 
     u: Tensor
@@ -72,8 +72,8 @@ class Embedding:
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
             raise ValueError(
-                "an embedding is a matrix (items × dimensions); this one has shape"
-                f" {tuple(self.z.shape)}"
+                "an embedding is a matrix (items × dimensions);"
+                f" this one has shape {tuple(self.z.shape)}"
             )
         if self.geometry not in ("euclidean", "cosine"):
             raise ValueError(
@@ -81,13 +81,13 @@ class Embedding:
             )
         if self.clusters is not None and self.clusters.shape != self.z.shape[:1]:
             raise ValueError(
-                f"{self.z.shape[0]} items have one cluster each; these clusters have shape"
-                f" {tuple(self.clusters.shape)}"
+                f"{self.z.shape[0]} items have one cluster each;"
+                f" these clusters have shape {tuple(self.clusters.shape)}"
             )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]
         ):
             raise ValueError(
-                f"a history is a matrix (iterations × {self.z.shape[0]} items); this one is"
-                f" {tuple(self.history.shape)}"
+                f"a history is a matrix (iterations × {self.z.shape[0]} items);"
+                f" this one is {tuple(self.history.shape)}"
             )

@@ -294,8 +294,8 @@ def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
     numbers = _whole(graph_of, "graph_of", name)
     if numbers.shape != (count,):
         raise GraphError(
-            f"graph '{name}': graph_of must have shape ({count},), one for each node, not"
-            f" {numbers.shape}"
+            f"graph '{name}': graph_of must have shape ({count},), one for each node,"
+            f" not {numbers.shape}"
         )
     steps = np.diff(numbers, prepend=0)
     wrong = (steps != 0) & (steps != 1)
@@ -327,8 +327,8 @@ def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tenso
         one_hot = labels.ndim == 2 and labels.shape[0] == count
         hint = "; for one-hot rows give their argmax" if one_hot else ""
         raise GraphError(
-            f"graph '{name}': labels must have shape ({count},), one for each {kind}, not"
-            f" {labels.shape}{hint}"
+            f"graph '{name}': labels must have shape ({count},), one for each {kind},"
+            f" not {labels.shape}{hint}"
         )
     if labels.min() < -1:
         raise GraphError(
@@ -358,8 +358,8 @@ def _masks(masks: Mapping[str, Any], count: int, name: str, kind: str) -> dict[s
         array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
         if array.ndim not in (1, 2) or array.shape[0] != count or array.size == 0:
             raise GraphError(
-                f"graph '{name}': {key} must have shape ({count},) or ({count}, splits), not"
-                f" {array.shape}"
+                f"graph '{name}': {key} must have shape ({count},) or ({count}, splits),"
+                f" not {array.shape}"
             )
         if array.dtype.kind not in "biu" or not np.isin(array, (0, 1)).all():
             raise GraphError(

@@ -1,8 +1,10 @@
 """What a newcomer adds from a package of their own, with no change to gclbench.
 
-| to add    | files                                           |
-| a method  | one module, an entry point in gclbench.methods  |
-| a dataset | one module, an entry point in gclbench.datasets |
+| to add     | files                                            |
+| a method   | one module, an entry point in gclbench.methods   |
+| a strategy | one module, an entry point in gclbench.negatives |
+| a dataset  | one module, an entry point in gclbench.datasets  |
+| a paper    | one module, an entry point in gclbench.papers    |
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
         print(f"gclbench cancel: {error.args[1]}", file=sys.stderr)
         return 1
     print(
-        f"sweep {sweep.id}: {len(ended)} jobs told to end"
+        f"sweep {sweep.id}: asked {len(ended)} of its jobs to end"
         if ended
         else f"sweep {sweep.id}: nothing of it was queued or running"
     )

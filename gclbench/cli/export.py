@@ -68,8 +68,8 @@ def main(argv: list[str]) -> int:
     form = options.format or (options.output.suffix[1:] if table else "")
     if table and form not in FORMATS:
         return _wrong(
-            f"{options.output} has none of the suffixes .{', .'.join(FORMATS)}; say --format"
-            f" {'|'.join(FORMATS)}"
+            f"{options.output} has none of the suffixes .{', .'.join(FORMATS)};"
+            f" say --format {'|'.join(FORMATS)}"
         )
     if form == "parquet" and options.output is None:
         return _wrong("Parquet is no text to print; say --output FILE.parquet")

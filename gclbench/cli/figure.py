@@ -80,8 +80,8 @@ def main(argv: list[str]) -> int:
         return _wrong(str(error))
     if figure.of_one_dataset and len(options.dataset) > 1:
         return _wrong(
-            f"figure {figure.id} shows one dataset, and {len(options.dataset)} were named; give one"
-            " --dataset"
+            f"figure {figure.id} shows one dataset, and {len(options.dataset)} were named;"
+            " give one --dataset"
         )
     if (
         figure.of_one_dataset

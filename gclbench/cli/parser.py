@@ -124,8 +124,8 @@ class Parser(argparse.ArgumentParser):
             return f"there is no option '{word}'; settings are KEY=VALUE: seeds=[{value or 0}]"
         if guess is None:
             return (
-                f"there is no option '{word}'; settings are KEY=VALUE, as in dataset=cora"
-                " method.lr=1e-3"
+                f"there is no option '{word}';"
+                " settings are KEY=VALUE, as in dataset=cora method.lr=1e-3"
             )
         return f"there is no option '{word}'; settings are KEY=VALUE: {guess}={value or 'VALUE'}"
 

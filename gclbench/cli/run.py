@@ -1,4 +1,4 @@
-"""`gclbench [overrides]` and `gclbench -m [overrides]`: compose, run, print the closing table."""
+"""`gclbench [overrides]` and `gclbench -m [overrides]`: compose, run, print the results."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _dry_run(plan: Plan, store: Store) -> int:
 
 
 def _close(plan: Plan, store: Store) -> int:
-    """The closing table, and what was not run; the exit code."""
+    """Prints the table of results, and what was not run; the exit code."""
     from gclbench.paper.run_summary import print_closing_table
 
     records: list[Record] = []
@@ -187,9 +187,8 @@ def _close(plan: Plan, store: Store) -> int:
         if record is None:
             absent += 1
         else:
-            record.fit.pop(
-                "curve", None
-            )  # the table needs no loss curves, and thousands of them fill the memory
+            # The table needs no loss curves, and thousands of them fill the memory.
+            record.fit.pop("curve", None)
             records.append(record)
     if records:
         print_closing_table(records)

@@ -189,8 +189,8 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         and not (options.format or options.command or options.missing)
     ):
         raise ValueError(
-            f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}; say --format"
-            f" {'|'.join(FORMATS)}"
+            f"{options.output} has none of the suffixes {', '.join(SUFFIXES)};"
+            f" say --format {'|'.join(FORMATS)}"
         )
     chosen = options.format or (
         SUFFIXES.get(options.output.suffix, "markdown") if options.output else None
@@ -226,8 +226,8 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
             raise ValueError(str(error)) from error
     if options.metric or options.method or options.only:
         raise ValueError(
-            "table matrix is always whole: of --dataset, --metric, --method and --only it takes"
-            " --dataset"
+            "table matrix is always whole:"
+            " of --dataset, --metric, --method and --only it takes --dataset"
         )
     definition = matrix.table(options.dataset or matrix.DATASETS_SHOWN)
     comparison = compare(definition, collect(options.runs))

@@ -1,4 +1,4 @@
-"""Names to components: datasets, filters, methods, negatives and tasks.
+"""Names to components: datasets, filters, methods, negatives, tasks and launchers.
 
 A component is a frozen dataclass: its fields are its hyper-parameters, its docstring's first
 line is what `gclbench list` prints. Built-in components are found by reading the source files of
@@ -114,8 +114,8 @@ class Registry:
         for entry in self._builtin():
             if entry.name in found:
                 raise RegistryConflict(
-                    f"{self.kind} '{entry.name}' is defined in {found[entry.name].origin} and in"
-                    f" {entry.origin}"
+                    f"{self.kind} '{entry.name}' is defined in {found[entry.name].origin}"
+                    f" and in {entry.origin}"
                 )
             found[entry.name] = entry
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):

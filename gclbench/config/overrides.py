@@ -51,16 +51,16 @@ def sweep(overrides: list[str]) -> list[list[str]]:
             continue
         if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
             errors.append(
-                f"'{override.input_line}' names several values, and a sweep has one"
-                f" {override.key_or_group}"
+                f"'{override.input_line}' names several values,"
+                f" and a sweep has one {override.key_or_group}"
             )
             continue
         try:
             choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
         except HydraException as error:
             errors.append(
-                f"'{override.input_line}' cannot be swept: {error}; write the values out, as in"
-                " KEY=A,B"
+                f"'{override.input_line}' cannot be swept: {error};"
+                " write the values out, as in KEY=A,B"
             )
             continue
         if not choices[-1]:
@@ -137,7 +137,10 @@ def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
         key in GROUPS and (override.is_add() or override.is_force_add())
     ):
         several = "; task=[NAME,NAME] names several" if key == "task" else ""
-        return f"'{text}' has no use for + and @: write {key}={text.partition('=')[2]}{several}"
+        return (
+            f"'{text}': '+' and '@' are not used here;"
+            f" write {key}={text.partition('=')[2]}{several}"
+        )
     if override.is_sweep_override() and not allow_sweeps:
         return _not_swept(override)
     return None
@@ -151,10 +154,10 @@ def _not_swept(override: Override) -> str:
     if key == "seeds":
         # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
         return (
-            f"'{text}' names several values; seeds of one command are a list:"
-            f" seeds=[{text.partition('=')[2]}]"
+            f"'{text}' names several values;"
+            f" seeds of one command are a list: seeds=[{text.partition('=')[2]}]"
         )
     return (
-        f"'{text}' names several values; run a sweep with -m: gclbench -m {text}. A list is written"
-        " [a,b]."
+        f"'{text}' names several values; run a sweep with -m: gclbench -m {text}."
+        " A list is written [a,b]."
     )

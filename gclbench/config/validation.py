@@ -180,8 +180,8 @@ def _settings(name: str, component: Any) -> dict[str, Any]:
 
     Values are as bound, so that `tau=1` and `tau=1.0` are one run.
     """
-    # Two tasks that differ by a setting alone are recorded under one name, so that either is the
-    # other's run.
+    # `recorded_as`: two tasks that differ by one setting share a name in records, so that a run of
+    # one is found as a run of the other.
     name = getattr(component, "recorded_as", name)
     return {"name": name} if component is None else {"name": name, **identity_of(component)}
 

@@ -16,7 +16,7 @@ from gclbench.records import flatten
 
 
 def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
-    """The values of those overrides that are right, and whether any of these is a setting.
+    """The composed values of the valid overrides, and whether any override is a setting.
 
     Args:
         errors: gets a sentence for each of the others.

@@ -1,10 +1,9 @@
 """Any differentiable function of rows, walked in blocks: the general form of the row-block engine.
 
-`panel` (rows.py) is its fused special case. What is not a log-sum-exp with constant weights (a pair
-network, a mixture of
-embeddings, the largest entries of a row) goes through here: each block's intermediate values are
-dropped after the forward pass and recomputed in the backward pass, so memory stays O(block·N)
-whatever the function does to its B×N tile.
+`panel` (panel.py) is its fused special case. What is not a log-sum-exp with constant weights goes
+through here: a pair network, a mixture of embeddings, the largest entries of a row. Each block's
+intermediate values are dropped after the forward pass and recomputed in the backward pass. So
+memory stays O(block·N), whatever the function does to its B×N tile.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
     """Concatenates function(start, stop) over blocks of rows.
 
     Args:
-        function: gives a tensor whose first dimension is stop − start; it must give the same values
-            when called again (draw random numbers outside). rows: rows in all. block: rows at a
-                time.
+        function: gives a tensor whose first dimension is stop − start. It must give the same values
+            when called again, so random numbers are drawn outside.
+        rows: rows in all. block: rows at a time.
     """
     if block >= rows:
         return function(0, rows)

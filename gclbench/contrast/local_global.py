@@ -1,6 +1,6 @@
-"""The contrast of nodes with a summary of the graph: Deep Graph Infomax (Veličković et al.
+"""The contrast of nodes with a summary of the graph.
 
-2019), also used by MVGRL.
+Deep Graph Infomax (Veličković et al. 2019); MVGRL uses it, too.
 """
 
 from __future__ import annotations

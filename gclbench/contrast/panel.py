@@ -88,13 +88,13 @@ def panel(
     """
     if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
         raise ValueError(
-            f"a panel needs M×d anchors and N×d candidates, got {tuple(anchors.shape)} and"
-            f" {tuple(candidates.shape)}"
+            "a panel needs M×d anchors and N×d candidates,"
+            f" got {tuple(anchors.shape)} and {tuple(candidates.shape)}"
         )
     if skip_self and len(anchors) != len(candidates):
         raise ValueError(
-            f"skip_self needs as many anchors as candidates, got {len(anchors)} and"
-            f" {len(candidates)}"
+            "skip_self needs as many anchors as candidates,"
+            f" got {len(anchors)} and {len(candidates)}"
         )
     bound = abs(scale) if bound is None else bound
     if not bound <= _SAFE_BOUND_DOUBLE:

@@ -93,8 +93,8 @@ def _members(path: Path) -> dict[str, np.ndarray]:
         archive: Any = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise GraphError(
-                f"{path} is a single array; save the graph with numpy.savez(path, x=…,"
-                " edge_index=…)"
+                f"{path} is a single array;"
+                " save the graph with numpy.savez(path, x=…, edge_index=…)"
             )
         with archive:
             return {key: archive[key] for key in archive.files}

@@ -161,8 +161,8 @@ def _array(files: dict[str, Path], part: str) -> np.ndarray:
     value = unpickle(files[part].read_bytes(), str(files[part]))
     if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iufb":
         raise GraphError(
-            f"{files[part]} should hold one-hot labels (nodes × classes), not"
-            f" {type(value).__name__}"
+            f"{files[part]} should hold one-hot labels (nodes × classes),"
+            f" not {type(value).__name__}"
         )
     return value
 

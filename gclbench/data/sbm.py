@@ -55,8 +55,8 @@ class SBM:
             )
         if not (self.degree > 0 and 0 <= self.homophily <= 1):
             raise ValueError(
-                f"sbm needs degree > 0 and homophily from 0 to 1, not degree={self.degree:g} and"
-                f" homophily={self.homophily:g}"
+                "sbm needs degree > 0 and homophily from 0 to 1,"
+                f" not degree={self.degree:g} and homophily={self.homophily:g}"
             )
         self.probabilities()
 
@@ -78,8 +78,8 @@ class SBM:
             if count > pairs:
                 raise ValueError(
                     f"degree={self.degree:g} with homophily={self.homophily:g} needs {count:.0f}"
-                    f" edges {where}, where there are only {pairs} pairs; lower degree or change"
-                    " homophily"
+                    f" edges {where}, where there are only {pairs} pairs;"
+                    " lower degree or change homophily"
                 )
         return tuple(count / pairs if pairs else 0.0 for count, pairs in wanted.values())  # type: ignore[return-value]
 

@@ -131,8 +131,8 @@ def link_split(
     """
     if not (val > 0 and test > 0 and val + test < 1):
         raise ValueError(
-            f"the held-out fractions must be positive and sum to less than 1, not val={val:g},"
-            f" test={test:g}"
+            "the held-out fractions must be positive and sum to less than 1,"
+            f" not val={val:g}, test={test:g}"
         )
     edges = np.asarray(edge_index, dtype=np.int64)
     numbers = np.unique(pair_number(edges[0], edges[1]))

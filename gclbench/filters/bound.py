@@ -1,9 +1,10 @@
 """How far a solution can be from the exact one, from what the iteration has seen.
 
-In the norm ‖w‖_D² = Σ_i deg_i ‖w_i‖² the operator M = I − (1−α)P has eigenvalues in [α, 2−α], so a
-residual ρ = b + (1−α)P w − w bounds the error of w by ‖ρ‖_D / α, and that of y = w + ρ, one plain
-sweep further, by (1−α)‖ρ‖_D / α. Three more things are counted: the rounding of the product that
-the residual was read from, of the stored right-hand side, and of the stored result.
+The norm is ‖w‖_D² = Σ_i deg_i ‖w_i‖². In this norm M = I − (1−α)P has eigenvalues in [α, 2−α].
+With the residual ρ = b + (1−α)P w − w, the error of w is at most ‖ρ‖_D / α. One plain sweep
+further, at y = w + ρ, it is at most (1−α)‖ρ‖_D / α. Three more things are counted: the rounding of
+the product that the residual was read from, of the stored right-hand side, and of the stored
+result.
 """
 
 from __future__ import annotations

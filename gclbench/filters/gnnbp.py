@@ -74,8 +74,8 @@ class GnnBP:
             raise ValueError(
                 f"storage={self.storage} holds a relative error of about {reachable:.0e} at"
                 f" alpha={self.alpha:g}, not the asked tol={self.tol:g}; ask for"
-                f" filter.tol={reachable:.0e} or more with an exact solver, or take"
-                " filter.storage=float32"
+                f" filter.tol={reachable:.0e} or more with an exact solver,"
+                " or take filter.storage=float32"
             )
 
     @property
@@ -137,8 +137,8 @@ class GnnBP:
             ):
                 raise
             log.warning(
-                "the filtered features stay in memory: %s; GCLBENCH_DATA sets the folder for larger"
-                " ones",
+                "the filtered features stay in memory: %s;"
+                " GCLBENCH_DATA sets the folder for larger ones",
                 error,
             )
             return None, None

@@ -50,8 +50,8 @@ class Operator:
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
         if nodes >= 2**31:
             raise ValueError(
-                f"the filter numbers nodes in 32 bits, so at most {2**31 - 1}; this graph has"
-                f" {nodes}"
+                f"the filter numbers nodes in 32 bits, so at most {2**31 - 1};"
+                f" this graph has {nodes}"
             )
         rows, neighbours = edge_index.numpy()
         if not _ascending(rows, neighbours):
@@ -139,9 +139,8 @@ class Operator:
             (np.ones(self.entries, dtype=np.float64), self.columns.numpy(), self.pointers.numpy()),
             shape=(self.nodes, self.nodes),
         )
-        return torch.from_numpy(
-            pattern @ squares.numpy()
-        )  # Ã is symmetric: who reads j is whom j reads.
+        # Ã is symmetric: the rows that read j are those that row j reads.
+        return torch.from_numpy(pattern @ squares.numpy())
 
 
 class Components:
@@ -149,9 +148,9 @@ class Components:
     as it is.
 
     On a component a vector with the same number everywhere is an eigenvector of P with eigenvalue
-    1, so the filter returns it unchanged. Taking the degree-weighted mean off each component before
-    the iteration, and adding it again afterwards, therefore costs no accuracy whatever the mean's
-    own rounding, and removes the slowest and usually largest part of the error.
+    1, so the filter returns it unchanged. The degree-weighted mean of a component is taken off
+    before the iteration and added afterwards. This costs no accuracy, whatever the mean's own
+    rounding. It removes the slowest and usually largest part of the error.
 
     Attributes:
         count: how many. label: (N,) int32: the component of each row; a node without any entry has

@@ -167,10 +167,11 @@ def repeatable(record: Record, time_limit: float | None, memory_limit: float | N
     """Whether `rerun=failed` repeats a recorded run under these limits (seconds, GiB; None is no
     limit).
 
-    `failed` and `interrupted` say nothing about the run and are repeated. `timeout` is repeated
-    when it was held to a smaller time limit than now, or nobody knows which; `oom` when it was held
-    to a smaller memory limit: memory that ran out without a limit will run out again. `diverged`
-    and `unsupported` would end the same way, and `ok` is done.
+    - `failed`, `interrupted`: repeated; they say nothing about the run.
+    - `timeout`: repeated if its time limit was smaller than the one now, or is not recorded.
+    - `oom`: repeated only if it had a smaller memory limit. Memory that ran out without a limit
+      will run out again.
+    - Others: not repeated. `diverged` and `unsupported` would end the same way, and `ok` is done.
     """
     if record.status in ("failed", "interrupted"):
         return True

@@ -137,8 +137,8 @@ def died(code: int, out_of_memory: bool) -> Ending:
     if -code == signal.SIGKILL and out_of_memory:
         return Ending(
             "oom",
-            "the kernel killed its worker process, for the machine's memory was used up (signal 9,"
-            " SIGKILL)",
+            "the kernel killed its worker process,"
+            " for the machine's memory was used up (signal 9, SIGKILL)",
         )
     return Ending("failed", f"its worker process was killed by signal {-code} ({name})")
 

@@ -146,8 +146,8 @@ class Ray(Detached):
             first = str(error).strip().partition("\n")[0]
             # Newer Ray clusters want a token, and say so in a log line of their own only.
             hint = (
-                "; if the cluster asks for a token, set Ray's own RAY_AUTH_MODE=token and its token"
-                " first"
+                "; if the cluster asks for a token,"
+                " set Ray's own RAY_AUTH_MODE=token and its token first"
                 if self.address
                 else ""
             )
@@ -211,8 +211,8 @@ def knock(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise LaunchError(
             f"launcher.address={address}: nobody answers there ({error}); `ray status` on the"
-            " cluster's head prints its address, and without launcher.address a local Ray is"
-            " started"
+            " cluster's head prints its address,"
+            " and without launcher.address a local Ray is started"
         ) from error
 
 

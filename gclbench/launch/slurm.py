@@ -183,8 +183,8 @@ class Slurm(Launcher):
         sweep.jobs = self.submit(sweep)
         sweep.save()
         note(
-            f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs; logs in"
-            f" {Path(sweep.jobs[0].log).parent}"
+            f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs;"
+            f" logs in {Path(sweep.jobs[0].log).parent}"
         )
         try:
             self._wait(sweep, note)
@@ -297,8 +297,8 @@ def minutes(text: str) -> int:
     parts = rest.split(":")
     if not days.isdigit() or not all(part.isdigit() for part in parts) or len(parts) > 3:
         raise ValueError(
-            f"time={text} is no time of Slurm: minutes, MM:SS, HH:MM:SS or D-HH:MM:SS, for example"
-            " 4:00:00"
+            f"time={text} is no time of Slurm:"
+            " minutes, MM:SS, HH:MM:SS or D-HH:MM:SS, for example 4:00:00"
         )
     values = [int(part) for part in parts]
     if dash:

@@ -130,8 +130,8 @@ def check_options(flags: list[str]) -> None:
         )
     elif "node configuration" in told:
         text += (
-            "; `sinfo -o '%P %c %m %G'` prints the CPUs, memory (MB) and GPUs of each partition's"
-            " nodes"
+            "; `sinfo -o '%P %c %m %G'` prints the CPUs, memory (MB)"
+            " and GPUs of each partition's nodes"
         )
     raise LaunchError(text)
 

@@ -1,1 +1,1 @@
-"""The machine: its memory, limits, identity; mapped files."""
+"""The machine: its memory, limits and identity; mapped files; messages on standard error."""

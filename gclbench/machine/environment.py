@@ -125,9 +125,11 @@ class PeakMemory:
             torch.cuda.reset_peak_memory_stats(device)
 
     def read(self) -> dict[str, int]:
-        """`rss_peak` of the process (since construction where the kernel lets it be reset, else
-        since the
-        process began), `gpu_allocated` and `gpu_reserved` on a GPU."""
+        """`rss_peak` of the process; `gpu_allocated` and `gpu_reserved` on a GPU.
+
+        `rss_peak` counts from construction where the kernel lets it be reset, else from the start
+        of the process.
+        """
         peak = {
             "rss_peak": (
                 _high_water_mark()

@@ -1,1 +1,4 @@
-"""Methods, one file each."""
+"""Methods, one file each, and what several methods share.
+
+A file that registers no method is shared: batches, clusters, sub-graphs, two-view training, ….
+"""

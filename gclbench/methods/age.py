@@ -34,9 +34,10 @@ Share = Annotated[float, Range(above=0, most=1)]
 class Age(Trained):
     """AGE: a linear encoder of smoothed features, trained on its own most and least similar pairs.
 
-    Its clusters are spectral ones on ZZᵀ; of the epochs at which it ranks the pairs anew it keeps
-    the one with the least Davies–Bouldin index of them, or, for link prediction as in its official
-    script, the one that ranks the task's validation pairs best. No label has a part in it.
+    Its clusters are spectral, on ZZᵀ. It ranks the pairs anew every few epochs. Of these epochs it
+    keeps the one whose clusters have the least Davies–Bouldin index. With `epoch_by=validation`, as
+    in its official script for link prediction, it keeps the one that ranks the task's validation
+    pairs best. No label has a part in it.
 
     Attributes:
         epochs: passes over the most similar pairs. update_every: epochs between two rankings.

@@ -23,11 +23,10 @@ ENTRIES_FOR_ANALYSES = 1 << 25
 class GivenFeatures:
     """The features as they are, or as `filter=…` makes them: k-means, and the filter alone.
 
-    It is the KMeans row of the DMT / DMAT / DMAT-i paper. task=clustering does the k-means. Of
-    fewer different points than clusters each is one cluster and the others stay empty
-    (`clusters_found` says how many are not); features that are all the same are one cluster. For
-    task=contrast the features' unit rows stand in for both views, at τ = 1: its hardness is that of
-    raw and of smoothed features (Figure 6a, b of that paper).
+    The KMeans row of the DMT / DMAT / DMAT-i paper; task=clustering runs the k-means. With fewer
+    distinct points than clusters, each of them is a cluster and the other clusters stay empty;
+    `clusters_found` counts those that do not. For task=contrast both views are the features' unit
+    rows, at τ = 1: the hardness of raw and of smoothed features (Figure 6a, b of that paper).
     """
 
     version: ClassVar[str] = "2"

@@ -107,9 +107,9 @@ class BatchModel(Model):
     def __init__(self, settings: MetricLearning, graph: Data, labels: Tensor, rng: Streams):
         nodes = settings.training_nodes(labels)
         passes = settings.epoch_is == "pass"
-        batches = math.ceil(len(nodes) / settings.batch_size) if passes else 1
-        drawn = Batches(nodes, settings.batch_size, rng.torch("batches"))
-        super().__init__(settings.epochs * batches, views=rng.torch("views"), batches=drawn)
+        per_epoch = math.ceil(len(nodes) / settings.batch_size) if passes else 1
+        batches = Batches(nodes, settings.batch_size, rng.torch("batches"))
+        super().__init__(settings.epochs * per_epoch, views=rng.torch("views"), batches=batches)
         self.settings, self.x, self.labels = settings, graph.x, labels
         with rng.seeded("init"):
             self.encoder = Mlp(graph.x.shape[1], settings.architecture, settings.activation)

@@ -25,9 +25,9 @@ class TwoPropagations:
     """The two views of one graph: S = D^(−½)(A + I)D^(−½) and its personalised PageRank α (I −
     (1−α) S)⁻¹.
 
-    The second one is never stored. Applied to x W it takes sparse products in every step; where
-    features are few for the number of edges it is applied to the features once, by the filter, and
-    a step on the whole graph takes one dense product.
+    The second, the diffusion, is not stored. Each step applies it to x W by sparse products. Where
+    features are few for the number of edges, the filter applies it to x once, and a step on the
+    whole graph takes one dense product.
 
     Args:
         graph: x (N×F), edge_index (2×E). alpha: α. normalise: divide each row of the features by
@@ -109,8 +109,8 @@ class TwoPropagations:
     def _applied(
         self, operator: SparseMatrix | Diffusion, product: Tensor, among: Tensor | None
     ) -> Tensor:
-        """operator·product; of a sub-graph with the operator's sub-matrix, which is never taken
-        out: the other rows are zero."""
+        """operator·product. On a sub-graph the other rows are zero, so the sub-matrix is never
+        built."""
         if among is None:
             return operator @ product
         placed = product.new_zeros(self.features.nodes, product.shape[1]).index_copy_(

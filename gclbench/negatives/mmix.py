@@ -58,8 +58,8 @@ class Mmix:
     def __post_init__(self) -> None:
         if self.variant == "adjacency" and self.scope != "wp":
             raise ValueError(
-                f"variant=adjacency mixes neighbours only, and scope is {self.scope}; type"
-                " negatives.scope=wp"
+                f"variant=adjacency mixes neighbours only, and scope is {self.scope};"
+                " type negatives.scope=wp"
             )
 
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:

@@ -50,9 +50,8 @@ def optimal_weights(
 ) -> OptimalWeights:
     """Solves Σ_k m_ik = 1 for y_i, in float64 and in blocks of rows.
 
-    The sum is convex and falls with y, and the starting point lies left of its root, so Newton's
-    steps approach the root from one
-    side: they need no bracket and stop when they stop growing.
+    The sum is convex and falls with y, and the starting point lies left of its root. So Newton's
+    steps approach the root from one side: they need no bracket and stop when they stop growing.
 
     Args:
         anchors, candidates: N×d, unit rows. alpha: weight α of the regulariser, above 0.

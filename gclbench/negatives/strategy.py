@@ -97,7 +97,8 @@ class Pair:
     def each(self) -> Iterator[Pair]:
         """The anchor view with each of the others.
 
-        What is kept belongs to the first. Only the edges serve all: they are those of the nodes.
+        Only the first pair keeps what was computed. The edges are shared by all: they are those of
+        the nodes.
         """
         for place, view in enumerate(self.views):
             edges = {EDGES: self.kept[EDGES]} if EDGES in self.kept else {}

@@ -38,8 +38,8 @@ class Diffusion:
     def __init__(self, propagation: SparseMatrix, alpha: float, tolerance: float = 1e-4):
         if not 0 < alpha <= 1 or not 0 < tolerance < 1:
             raise ValueError(
-                f"a diffusion needs alpha in (0, 1] and tolerance in (0, 1), got {alpha} and"
-                f" {tolerance}"
+                "a diffusion needs alpha in (0, 1] and tolerance in (0, 1),"
+                f" got {alpha} and {tolerance}"
             )
         self.propagation = propagation
         self.alpha = alpha

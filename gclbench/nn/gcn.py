@@ -33,8 +33,8 @@ class RandomisedReLU(nn.Module):
             return nn.functional.leaky_relu(x, RRELU_SLOPE)
         if self.generator is None:
             raise RuntimeError(
-                "a randomised ReLU draws its slopes from a generator in training: give it one with"
-                " `use`"
+                "a randomised ReLU draws its slopes from a generator in training:"
+                " give it one with `use`"
             )
         slope = torch.empty(x.shape).uniform_(1 / 8, 1 / 3, generator=self.generator).to(x.device)
         return torch.where(x < 0, x * slope, x)

@@ -1,1 +1,4 @@
-"""The papers' printed numbers, and tables that set recorded runs beside them. Imports no torch."""
+"""The papers' printed numbers beside recorded runs: tables, figures, the report.
+
+The tables and figures of each paper are defined in `papers`. Nothing here imports torch.
+"""

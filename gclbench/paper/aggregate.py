@@ -71,7 +71,7 @@ class Cell:
         return f"{factor * self.mean:.2f}{spread} ({self.n}{'; ' if absent else ''}{absent})"
 
     def apart(self) -> tuple[tuple[str, Cell], ...]:
-        """(what tells a setting from the others, its cell); one without a word for a plain cell."""
+        """(what differs, cell) for each of several settings; ("", self) for a single one."""
         return (("", self),)
 
 

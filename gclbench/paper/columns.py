@@ -84,9 +84,8 @@ class Column:
     Attributes:
         label: heading. where: conditions on the spec, all of which hold.
         method, variant: whose printed values stand beside ours; no method for a control of ours.
-        tuned: name of the paper that prints the method's hyper-parameters per dataset; settings
-            are compared with these. Those of other columns are compared with the settings shipped
-            here, which are the papers' or their official codes'.
+        tuned: name of the paper whose printed settings per dataset count; without it those in
+            `configs/` count, which are the papers' or their official codes'.
         footnote: on the printed values, where they are in the table.
     """
 
@@ -148,8 +147,8 @@ def dataset_departures(flat: Mapping[str, Any]) -> list[str]:
     """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary
     (shipped: counts)`.
 
-    A record that says nothing of a setting is older than the setting, and may be of another form of
-    the graph: it differs, too.
+    A record without the setting is older than it. It may hold another form of the graph, so it
+    counts as different.
     """
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"

@@ -16,9 +16,9 @@ CHOSEN = ("dataset", "method", "filter", "negatives")
 def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
     """What the configs give for the dataset, method, filter and negatives of flattened settings.
 
-    It is flattened alike. It is empty for a method of another package. Left out are values that are
-    computed from others, and the settings of graphs that are generated or the user's, of which none
-    is the right one.
+    Flattened settings, from the class and the YAML file. Empty for a method of another package.
+    Without values that are computed from others. Without the settings of generated graphs and of
+    the user's own: none of these is the right one.
     """
     return dict(_shipped(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN)))
 

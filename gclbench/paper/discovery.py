@@ -68,7 +68,7 @@ def _paper(found: Any, origin: str) -> Paper:
     paper = found if isinstance(found, Paper) else getattr(found, "PAPER", None)
     if not isinstance(paper, Paper):
         raise PaperError(
-            f"{origin} gives no paper; its module defines PAPER = Paper(name=…, title=…, tables=…)"
-            " (docs/papers.md)"
+            f"{origin} gives no paper; its module defines"
+            " PAPER = Paper(name=…, title=…, tables=…) (docs/papers.md)"
         )
     return paper

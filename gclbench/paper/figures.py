@@ -167,7 +167,7 @@ def _output() -> ModuleType:
         if (error.name or "").partition(".")[0] != "matplotlib":
             raise
         raise MissingMatplotlib(
-            "figures are drawn with matplotlib, which is not installed; pip install"
-            " 'matplotlib>=3.8'"
+            "figures are drawn with matplotlib, which is not installed;"
+            " pip install 'matplotlib>=3.8'"
         ) from error
     return module

@@ -29,7 +29,7 @@ BASES = (
     Column("gca", (is_("method.name", "gca"), RAW, TRAINED)),
     # A fixed number of steps, GRACE's on Cora: a strategy whose loss changes its meaning on the way
     # knows no lowest loss to stop at, and without augmentation this objective overtrains long
-    # before 3,000 (results/NOTES.md).
+    # before 3,000 (results/notes/mmix.md).
     Column(
         NODES_200,
         (
@@ -79,8 +79,8 @@ REMARKS = (
     f"{NODES_200}: GRACE's number of steps on Cora, no early stop (docs/choices.md).",
     "unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record"
     " says why.",
-    "Seconds and memory are of the machine in the records; compare them within a row or column"
-    " only.",
+    "Seconds and memory are of the machine in the records;"
+    " compare them within a row or column only.",
 )
 
 

@@ -13,11 +13,10 @@ from gclbench.records import flatten
 def printed_beside(
     settings: Mapping[str, Any], metric: str
 ) -> tuple[PrintedValue | None, list[str]]:
-    """The printed value that a run's metric may be held against, the method's own paper first, and
-    how its settings depart from it.
+    """The printed value to compare a run's metric with, and how the run's settings differ.
 
-    A value stands beside the settings of its column in a table, whatever the paper calls them, and
-    beside no others: k-means on filtered features is not the paper's KMeans.
+    The method's own paper comes first. A value applies only to the settings of its table column,
+    whatever the paper calls them: k-means on filtered features is not the paper's KMeans.
     """
     dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
     found = [

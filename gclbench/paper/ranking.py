@@ -45,20 +45,19 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | No
 def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     """The entries with their ranks, and the number of pairs that were tested.
 
-    All pairs of columns of all rows are one family for Holm's correction. In a row, the leader is
-    the cell with the best mean, and the next leader the best of those that are significantly worse.
-    Rank 1 goes to the leader, and to the cells that are not significantly worse than it but
-    significantly better than the next leader. Rank 2 goes likewise to the next leader and those
-    tied with it. Without a next leader there is no such rank, so a row in which nothing can be told
-    apart has none.
+    All pairs of columns of all rows are one family for Holm's correction. In a row:
 
-    A cell that cannot be separated from either side has no rank. Neither has a cell if one of no
-    better rank is significantly better: few common seeds separate less, and what is tied with the
-    leader may still be worse than a third. Nor has a row whose best mean cannot be tested against
-    any other.
+    - Rank 1: the leader, which has the best mean, and the cells not significantly worse than it but
+      significantly better than the next leader. The next leader is the best of the cells that are
+      significantly worse than the first. Without one there is no rank 1.
+    - Rank 2: that next leader and its ties, by the same rule among the cells that are significantly
+      worse than the first leader.
+    - No rank: a cell that differs significantly from neither leader. A cell that one of no better
+      rank beats: few common seeds separate less, so a tie of the leader may be worse than a third
+      cell. A row whose best mean cannot be tested against any other.
 
-    Cells that are not at the paper's settings take no part. Neither do columns of which a dataset
-    has a whole sweep of settings, nor metrics of which no direction is better.
+    Three things take no part: cells that are not at the paper's settings, columns with a whole
+    sweep of settings on the dataset, and metrics without a better direction.
     """
     settings = Counter(
         (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values

@@ -111,7 +111,7 @@ def _grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 def closing_table(records: Iterable[Record]) -> RunSummary:
-    """Records of any runs as a closing table: a row per dataset, method, task and metric.
+    """The table that ends a command: a row per dataset, method, task and metric of any records.
 
     Runs at different settings are never averaged: their method is named with what differs.
     """
@@ -151,7 +151,7 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
 
 
 def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -> None:
-    """Prints the closing table: rich on a terminal, plain aligned text elsewhere.
+    """Prints the table that ends a command: rich on a terminal, plain aligned text elsewhere.
 
     Args:
         file: where to; None is standard output.
@@ -225,9 +225,9 @@ def _remarks(group: Group) -> Iterator[tuple[str, int]]:
 
 
 def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:
+    """One line on trainings after which all nodes point one way in what the loss compares."""
     return (
         f"{name} · {', '.join(tasks)} · seed{'s' * (len(cosines) > 1)}"
-        f" {', '.join(map(str, cosines))}: after training, what the loss compares points one way"
-        f" for all nodes (mean cosine {min(cosines.values()):.4f}): trained too little, or"
-        " collapsed"
+        f" {', '.join(map(str, cosines))}: after training all nodes point one way"
+        f" (mean cosine {min(cosines.values()):.4f}): too few steps, or collapsed"
     )

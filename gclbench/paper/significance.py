@@ -27,9 +27,8 @@ def welch(
     numbers of runs.
 
     Returns:
-        None where there is nothing to test with: fewer than two runs or no spread on a side, or no
-            spread on both (then any
-        difference, rounding too, would be significant).
+        None: fewer than two runs on a side, a missing spread, or no spread on both sides. Without
+        any spread every difference, rounding too, would be significant.
     """
     if (
         std is None

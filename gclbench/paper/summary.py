@@ -123,8 +123,8 @@ def markdown(found: Summary) -> str:
             line
             for name, other in other_versions().items()
             for line in (
-                f"{name} is the other version of {other}: its cells are not in the total, nor"
-                " below.",
+                f"{name} is the other version of {other}:"
+                " its cells are not in the total, nor below.",
                 "",
             )
         ),

@@ -97,8 +97,8 @@ class Definition:
         """What makes the cells of a dataset and column: `gclbench sweep table=dmat/1 dataset=acm
         method=deepwalk`.
 
-        `'column=…'` is there where the table has several columns of the method; "" where the method
-        or dataset is not built here.
+        Adds `'column=…'` where several columns have the method. "" where the method or the dataset
+        is not in gclbench.
         """
         if self.source == "catalog":
             return f"gclbench show dataset={dataset}" if dataset in DATASETS.entries else ""

@@ -1,10 +1,14 @@
-"""A run's identity, its record, and the store: one JSON file per run, no index, no lock, no torch.
+"""A run's identity, its record, and the store. No index, no lock, no torch.
+
+A store is a folder with one JSON file per run; finished records may be packed in `.jsonl` files.
 
 A run is one (dataset, filter, method, negatives, task, seed). Its id is a hash of the resolved
-settings, the dataset's content and the versions of protocol and method, so the same run has the
-same id on every machine and is never repeated by accident. A record is written under a temporary
-name, flushed to disk and renamed, so a reader sees a whole record or none, and any number of
-writers, on NFS too, never disturb each other.
+settings, the dataset's content and the versions of task, method and filter, and of the strategy for
+negatives unless it is `uniform`. So the same run has the same id on every machine and is never
+repeated by accident.
+
+A record is written under a temporary name, flushed to disk and renamed. So a reader sees a whole
+record or none, and any number of writers, on NFS too, never disturb each other.
 """
 
 from gclbench.records.atomic import write_atomically

@@ -20,7 +20,8 @@ class RunSpec:
         dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each
             component.
         seed: the run's seed.
-        versions: protocol version of the task and version of the method.
+        versions: of the task (`protocol`), method and filter; of the strategy for negatives, too,
+            unless it is `uniform`.
         dataset_hash: content hash of the graph as loaded.
     """
 
@@ -61,12 +62,15 @@ class Record:
             used.
         device: name of the device. environment: versions of Python and libraries, platform, git
             commit.
-        filter_report: what the filter's solver did. split: protocol and hash. fit: epochs run,
-            final loss, loss curve; where `task=contrast` makes sense `mean_cosine`, that of
-            different nodes in what the loss compares (1: all point one way); what a strategy for
-                negatives found (`augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`), where early
-                stopping went
-            back to (`steps_kept`), and `remarks` on these in words.
+        filter_report: what the filter's solver did. split: protocol and hash.
+        fit: the iterations run, the final loss and the loss curve. Some runs have more:
+
+            - `mean_cosine`: of different nodes in what the loss compares (1: all point one way);
+              where `task=contrast` makes sense.
+            - `augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`: what a strategy for negatives
+              found.
+            - `steps_kept`: the steps that early stopping went back to.
+            - `remarks`: sentences on these.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
         data: what a task keeps for a figure besides its metrics, such as the coordinates of a map;

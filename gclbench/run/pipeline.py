@@ -107,8 +107,8 @@ class Pipeline:
                 torch.cuda.synchronize(self._device)
         if not isinstance(found, Embedding):
             raise TypeError(
-                f"{type(method).__qualname__}.fit must return Embedding(z), and returned"
-                f" {type(found).__name__}"
+                f"{type(method).__qualname__}.fit must return Embedding(z),"
+                f" and returned {type(found).__name__}"
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")

@@ -60,8 +60,8 @@ class Classification:
         """
         if graph.y is None:
             raise Unsupported(
-                f"classification needs labels, and '{graph.name}' has none; try"
-                " task=link_prediction"
+                f"classification needs labels, and '{graph.name}' has none;"
+                " try task=link_prediction"
             )
         labels = graph.y.numpy()
         split = (

@@ -145,8 +145,8 @@ def _edge_ends(edge_index: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray
     edge_index = np.asarray(edge_index)
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise ValueError(
-            f"edge_index has shape {edge_index.shape}; it must be 2×E, both directions of every"
-            " edge"
+            f"edge_index has shape {edge_index.shape};"
+            " it must be 2×E, both directions of every edge"
         )
     if edge_index.shape[1] == 0:
         raise ValueError("the graph has no edges: modularity and conductance are undefined")

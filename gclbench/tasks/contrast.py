@@ -52,8 +52,8 @@ class ContrastAnalysis(WholeGraph):
         if classes < 2:
             raise Unsupported(
                 "task=contrast tells true from false negatives by their classes, and"
-                f" '{graph.name}' has {classes} of them; it needs a dataset with two classes or"
-                " more"
+                f" '{graph.name}' has {classes} of them;"
+                " it needs a dataset with two classes or more"
             )
         return None
 
@@ -64,12 +64,12 @@ class ContrastAnalysis(WholeGraph):
 
         Returns:
             hardness_01 … hardness_20: share of the different-class pairs (u_i, v_j) whose cosine
-            lies in the k-th of twenty equal bins of [−1, 1] (DMAT paper, Figure 6).
+                lies in the k-th of twenty equal bins of [−1, 1] (DMAT paper, Figure 6).
             hardness_mean: their mean cosine.
             tau0_q1, tau0_median, tau0_q3: quantiles over anchors of τ⁰ (DMAT paper, Eq. 8 and
-            Table 5), left out where a tuple holds the whole graph.
-            With weights, also what `weight_scores` gives; with mixtures, what `mixture_scores`
-            gives.
+                Table 5), left out where a tuple holds the whole graph.
+
+            With weights also what `weight_scores` gives, with mixtures what `mixture_scores` gives.
 
         Raises:
             Unsupported: the method contrasts no nodes, or the graph has no classes.
@@ -86,8 +86,8 @@ class ContrastAnalysis(WholeGraph):
         if not len(u) == len(v) == graph.items:
             raise ValueError(
                 f"the last views have {len(u)} and {len(v)} rows, but the graph has"
-                f" {graph.items} nodes; a method's Embedding.contrast must hold one row per"
-                " node"
+                f" {graph.items} nodes; a method's Embedding.contrast must hold"
+                " one row per node"
             )
         labels = graph.y.to(u.device)
         histogram, mean = hardness_histogram(u, v, labels, BINS)

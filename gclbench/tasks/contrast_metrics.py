@@ -157,12 +157,14 @@ def false_negative_effect(
 ) -> Tensor:
     """τ⁰ of every anchor: how much its tuple's false negatives widen the gap to the unbiased loss.
 
-    Eq. 8 of the DMAT paper.
+    DMAT paper, Eq. 8: τ⁰ = τ⁺ · |h_S − h_D| / |h_S − h_C|. Each is a mean of h = e^{⟨x, x'⟩/τ}:
 
-    With h = e^{⟨x, x'⟩/τ}: τ⁰ = τ⁺ · |mean h over the tuple's same-class samples − mean h over all
-    of other classes| / |mean h over the tuple's same-class samples − mean h over all of the class|.
-    Samples are rows of both views, those of the anchor's own node left out; τ⁺ is the share of the
-    anchor's class among the nodes of known class.
+    - h_S over the tuple's samples of the anchor's class,
+    - h_D over all samples of other classes,
+    - h_C over all samples of the anchor's class.
+
+    Samples are rows of both views; those of the anchor's own node are left out. τ⁺ is the share of
+    the anchor's class among the nodes of known class.
 
     Args:
         u, v: N×d, unit rows; u holds the anchors. labels: N, −1 where unknown. tuples: node numbers

@@ -28,8 +28,8 @@ def embedding_rows(embedding: Embedding, graph: Graph, normalize: str = "auto") 
         whole = "graph" if graph.item_kind == "nodes" else "collection"
         raise ValueError(
             f"the embedding has shape {tuple(z.shape)}, but the {whole} has {graph.items}"
-            f" {graph.item_kind}; a method's fit must return one row for each of them: a tensor"
-            f" {graph.items}×d"
+            f" {graph.item_kind}; a method's fit must return one row for each of them:"
+            f" a tensor {graph.items}×d"
         )
     z = z.to(device="cpu", dtype=torch.float32)
     broken = int((~torch.isfinite(z)).any(dim=1).sum())

@@ -69,8 +69,8 @@ def fit_linear_probe(
     classes = np.unique(y_train)
     if len(classes) < 2:
         raise ValueError(
-            "logistic regression needs two classes or more among the training rows; found"
-            f" {len(classes)}"
+            "logistic regression needs two classes or more among the training rows;"
+            f" found {len(classes)}"
         )
     if not len(y_val) or not len(grid):
         raise ValueError(

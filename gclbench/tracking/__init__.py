@@ -101,8 +101,8 @@ def absent(name: str) -> str:
     if importlib.util.find_spec(cls.package) is not None:
         return ""
     return (
-        f"tracking={name} needs the package {cls.package}, which is not installed: pip install"
-        f" 'gclbench[{cls.extra}]'"
+        f"tracking={name} needs the package {cls.package}, which is not installed:"
+        f" pip install 'gclbench[{cls.extra}]'"
     )
 
 

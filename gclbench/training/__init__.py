@@ -1,1 +1,1 @@
-"""One training: watch, checkpoints, patience, named random streams."""
+"""One training: the loop, its watch, checkpoints and patience; named random streams."""

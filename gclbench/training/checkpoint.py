@@ -145,7 +145,7 @@ def snapshot(objects: dict[str, Any], copy: bool = False) -> dict[str, Any]:
         copy: whether it must not change with the objects any more.
 
     Raises:
-        TypeError: for an object whose state cannot be told.
+        TypeError: for an object whose state a checkpoint cannot hold.
     """
     state = {name: _state(name, item) for name, item in objects.items() if item is not None}
     return _copied(state) if copy else state

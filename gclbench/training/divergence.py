@@ -1,4 +1,4 @@
-"""What may keep a loss finite that did not stay so."""
+"""Which settings may keep a loss finite after it became NaN or infinite."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ class Loss:
         value: one number with its gradient.
         terms: what it is the sum of, by name; read to say which of them is not finite.
         final: whether it is the loss that the training ends with. Patience waits until it is.
-        noted: its part of the loss that is noted, where an iteration has several steps; the value
-            itself where not given.
+        noted: its share of the recorded loss, where an iteration has several steps; by default
+            `value`.
     """
 
     value: Tensor

@@ -40,12 +40,12 @@ class TimeLimit(RuntimeError):
 
 
 class Preempted(BaseException):
-    """The run was told to leave its place; a later attempt goes on from the checkpoint.
+    """The run was asked to stop; a later attempt goes on from its checkpoint.
 
     Not an `Exception`: no method handles it.
 
     Attributes:
-        records: of the job's runs that had ended before.
+        records: of the unit's runs that had ended before.
     """
 
     def __init__(self, text: str):
@@ -58,7 +58,7 @@ class Watch:
     iteration.
 
     Args:
-        report: told of progress, or None.
+        report: called with the progress, or None.
         time_limit: seconds of wall-clock from now, earlier attempts of a resumed training included,
             or None.
         checkpoint: what the training goes on from and writes to, or None.
@@ -100,8 +100,8 @@ class Watch:
                 here is what a checkpoint holds.
 
         Raises:
-            TypeError: for an object whose state cannot be told.
-            Preempted: between two iterations, when the run is told to stop.
+            TypeError: for an object whose state a checkpoint cannot hold.
+            Preempted: between two iterations, when the run is asked to stop.
         """
         snapshot(state)
         loop, self._loops = self._loops, self._loops + 1
@@ -181,7 +181,7 @@ class Watch:
         Raises:
             Diverged: when the loss is NaN or infinite.
             TimeLimit: when the limit has passed.
-            Preempted: when the run is told to stop and does not walk through `iterations`, which
+            Preempted: when the run is asked to stop and does not walk through `iterations`, which
                 would write a checkpoint.
         """
         value = float(loss)

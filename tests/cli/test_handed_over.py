@@ -38,7 +38,7 @@ def test_a_sweep_is_handed_over_seen_and_ended(here: Path, capsys: Printed) -> N
     )
     assert "dmat_i · sbm · seed 0 · clustering  on " in out and "time left: unknown" in out
     assert main(["cancel", name[-6:]]) == 0
-    assert f"sweep {name}: 1 jobs told to end" in capsys.readouterr().out
+    assert f"sweep {name}: asked 1 of its jobs to end" in capsys.readouterr().out
     wait_for(
         lambda: (
             main(["cancel", name]) == 0

@@ -63,7 +63,7 @@ def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is
         return [
             line
             for line in capsys.readouterr().out.splitlines()
-            if "points one way for all nodes" in line
+            if "all nodes point one way" in line
         ]
 
     for _ in range(2):

@@ -177,12 +177,13 @@ def errors_of(*command: str) -> list[str]:
             "cannot read 'method.lr=[': no viable alternative at input '['; quote brackets, ",
         ),
         ("=3", "'=3' names no key; overrides are KEY=VALUE"),
-        ("+method=dmt", "'+method=dmt' has no use for + and @: write method=dmt"),
+        ("+method=dmt", "'+method=dmt': '+' and '@' are not used here; write method=dmt"),
         (
             "++task=tsne",
-            "'++task=tsne' has no use for + and @: write task=tsne; task=[NAME,NAME] names several",
+            "'++task=tsne': '+' and '@' are not used here;"
+            " write task=tsne; task=[NAME,NAME] names several",
         ),
-        ("method@x=dmt", "'method@x=dmt' has no use for + and @: write method=dmt"),
+        ("method@x=dmt", "'method@x=dmt': '+' and '@' are not used here; write method=dmt"),
         ("method.lr=${nothing}", "Interpolation key 'nothing' not found"),
         ("dataset=custom", "dataset.path must be given: dataset.path=…"),
     ],

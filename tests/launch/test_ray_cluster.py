@@ -95,7 +95,7 @@ def test_a_sweep_before_ones_eyes_is_seen_and_cancelled(tmp_path: Path) -> None:
             out, _ = finish(start(tmp_path, "status", sweep))
             assert "units running, " in out and "left undone" not in out
             out, _ = finish(start(tmp_path, "cancel", sweep))
-            assert "1 jobs told to end" in out
+            assert "asked 1 of its jobs to end" in out
             _, err = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()

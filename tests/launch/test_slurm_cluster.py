@@ -174,7 +174,7 @@ def test_handed_over_preempted_by_another_job_shown_and_cancelled(
     with start(tmp_path, "status", sweep, **conf) as shown:
         assert "running" in shown.communicate(timeout=PATIENCE)[0]
     out, _ = finish(start(tmp_path, "cancel", sweep, **conf))
-    assert "1 jobs told to end" in out
+    assert "asked 1 of its jobs to end" in out
     wait_until(lambda: job not in slurm("squeue", "-h", "-o", "%i").split(), "the end")
 
 

@@ -33,13 +33,8 @@ NODES, INPUTS, WIDTH = 14, 7, 5
 def graph():
     generator = torch.Generator().manual_seed(0)
     x = torch.rand(NODES, INPUTS, generator=generator)
-    return make_graph(
-        x,
-        (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T,
-        None,
-        "small",
-        undirected=True,
-    )
+    edges = (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T
+    return make_graph(x, edges, None, "small", undirected=True)
 
 
 @pytest.fixture(params=["features", "products"])

@@ -157,13 +157,12 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
     apart = [ended("link_prediction", 0, 0.9999)]
     assert closing_table([*shared, *apart]).notes[-2:] == (
         (
-            "grace · cora · classification, clustering · seeds 0, 1: after training, what the loss"
-            " compares points one way for all nodes (mean cosine 0.9910): trained too little, or"
-            " collapsed"
+            "grace · cora · classification, clustering · seeds 0, 1: after training all nodes point"
+            " one way (mean cosine 0.9910): too few steps, or collapsed"
         ),
         (
-            "grace · cora · link_prediction · seed 0: after training, what the loss compares points"
-            " one way for all nodes (mean cosine 0.9999): trained too little, or collapsed"
+            "grace · cora · link_prediction · seed 0: after training all nodes point one way"
+            " (mean cosine 0.9999): too few steps, or collapsed"
         ),
     )
     for silent in (ended("clustering", 0, 1.0, iterations=0), record(method="grace")):

@@ -18,8 +18,8 @@ PAGES = (
         name="dblp_citation",
         summary="DBLP citation graph (CitationFull): papers, bag-of-words features, four topics",
         source=(
-            "https://github.com/abojchevski/graph2gauss (the mirror's copy is rebuilt from"
-            " EdisonLeeeee/GraphData)"
+            "https://github.com/abojchevski/graph2gauss (the mirror's copy"
+            " is rebuilt from EdisonLeeeee/GraphData)"
         ),
         licence=f"MIT (repositories; {NO_DATA_LICENCE})",
         files=(

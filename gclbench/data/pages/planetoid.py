@@ -35,8 +35,8 @@ PAGES = (
     DatasetInfo(
         name="cora",
         summary=(
-            "Cora citation graph (Planetoid): papers, bag-of-words features, machine-learning"
-            " topics"
+            "Cora citation graph (Planetoid):"
+            " papers, bag-of-words features, machine-learning topics"
         ),
         source="https://github.com/kimiyoung/planetoid",
         licence=LICENCE,
@@ -65,8 +65,8 @@ PAGES = (
     DatasetInfo(
         name="citeseer",
         summary=(
-            "CiteSeer citation graph (Planetoid): papers, bag-of-words features, computer-science"
-            " topics"
+            "CiteSeer citation graph (Planetoid):"
+            " papers, bag-of-words features, computer-science topics"
         ),
         source="https://github.com/kimiyoung/planetoid",
         licence=LICENCE,

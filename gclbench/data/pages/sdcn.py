@@ -22,12 +22,12 @@ PAGES = (
     DatasetInfo(
         name="acm",
         summary=(
-            "ACM paper graph of SDCN: papers joined by a shared author, keyword features, three"
-            " fields"
+            "ACM paper graph of SDCN: papers joined by a shared author, keyword features,"
+            " three fields"
         ),
         source=(
-            "https://github.com/bdy9527/SDCN (features there and, identical, in"
-            " zhumeiqiBUPT/AM-GCN)"
+            "https://github.com/bdy9527/SDCN (features there and, identical,"
+            " in zhumeiqiBUPT/AM-GCN)"
         ),
         licence=LICENCE,
         files=_files(
@@ -42,8 +42,8 @@ PAGES = (
     DatasetInfo(
         name="dblp",
         summary=(
-            "DBLP author graph of SDCN: authors joined by a shared paper, keyword features, four"
-            " areas"
+            "DBLP author graph of SDCN: authors joined by a shared paper, keyword features,"
+            " four areas"
         ),
         source=(
             "https://github.com/bdy9527/SDCN (features there and in"

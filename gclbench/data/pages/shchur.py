@@ -56,8 +56,8 @@ PAGES = (
     DatasetInfo(
         name="coauthor_cs",
         summary=(
-            "Coauthor CS graph (Microsoft Academic): authors, keywords of their papers, fields of"
-            " study"
+            "Coauthor CS graph (Microsoft Academic):"
+            " authors, keywords of their papers, fields of study"
         ),
         source="https://github.com/shchur/gnn-benchmark",
         licence=LICENCE,

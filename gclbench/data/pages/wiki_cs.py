@@ -10,8 +10,8 @@ PAGES = (
     DatasetInfo(
         name="wiki_cs",
         summary=(
-            "Wiki-CS: Wikipedia articles on computer science, mean word vectors, branches as"
-            " classes"
+            "Wiki-CS: Wikipedia articles on computer science, mean word vectors,"
+            " branches as classes"
         ),
         source="https://github.com/pmernyei/wiki-cs-dataset",
         licence="stated by the source repository; not seen by us",

@@ -55,8 +55,8 @@ def check(
     for other, tensor in {**every, **matrices}.items():
         if tensor.device != first.device or not tensor.is_contiguous():
             raise ValueError(
-                f"{other} must be contiguous and on {first.device} like {name}; it is on"
-                f" {tensor.device}"
+                f"{other} must be contiguous and on {first.device} like {name};"
+                f" it is on {tensor.device}"
             )
 
 
@@ -71,6 +71,6 @@ def apart(written: dict[str, Tensor], read: dict[str, Tensor]) -> None:
             begin, end = tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes
             if begin < source_.data_ptr() + source_.nbytes and source_.data_ptr() < end:
                 raise ValueError(
-                    f"{name} and {other} share memory; the kernel reads one while it writes the"
-                    " other"
+                    f"{name} and {other} share memory;"
+                    " the kernel reads one while it writes the other"
                 )

@@ -92,8 +92,8 @@ class Driver:
             self._library.cuGetErrorString(status, byref(text))
             kind = LaunchError if function == "cuLaunchKernel" else Unavailable
             raise kind(
-                f"{function} failed: {(text.value or b'unknown error').decode()} (CUDA error"
-                f" {status})"
+                f"{function} failed:"
+                f" {(text.value or b'unknown error').decode()} (CUDA error {status})"
             )
 
 

@@ -95,8 +95,8 @@ class Compiler:
             if status:
                 text = self._library.nvrtcGetErrorString(status).decode()
                 raise CompileError(
-                    f"NVRTC {self} could not compile {name} with {' '.join(options)}:"
-                    f" {text}\n{told}"
+                    f"NVRTC {self} could not compile {name}"
+                    f" with {' '.join(options)}: {text}\n{told}"
                 )
             virtual = any("=compute_" in option for option in options)
             return self._read(program, "PTX" if virtual else "CUBIN")

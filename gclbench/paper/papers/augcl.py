@@ -7,8 +7,8 @@ from gclbench.paper.publication import Paper
 PAPER = Paper(
     name="augcl",
     title=(
-        "Affinity Uncertainty-based Hard Negative Mining in Graph Contrastive Learning (IEEE TNNLS"
-        " 2024)"
+        "Affinity Uncertainty-based Hard Negative Mining"
+        " in Graph Contrastive Learning (IEEE TNNLS 2024)"
     ),
     introduces=("augcl",),
 )

@@ -35,7 +35,7 @@ from gclbench.paper.publication import Paper
 from gclbench.paper.table_definition import Definition
 
 # Early stopping ends the mixtures' trainings after 300 to 1,800 steps, and the longer one is, the
-# worse (results/NOTES.md).
+# worse (results/notes/mmix.md).
 EQUAL_LENGTH = (is_("method.epochs", 200), is_("method.patience", 0))
 
 
@@ -55,8 +55,8 @@ MIXTURES = _shortened(
     MMIX_MP,
 )
 SAME_LENGTH = (
-    "200 steps without early stopping, as many as MVGRL's with the node objective in `matrix`"
-    " (docs/choices.md)."
+    "200 steps without early stopping,"
+    " as many as MVGRL's with the node objective in `matrix` (docs/choices.md)."
 )
 
 FAMILY = Definition(

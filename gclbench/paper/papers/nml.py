@@ -48,8 +48,8 @@ TABLES = (
         remarks=(
             ONE_PROTOCOL,
             (
-                "`nml_gcl` has the official code's separable metric; `pairwise` is the network as"
-                " printed."
+                "`nml_gcl` has the official code's separable metric;"
+                " `pairwise` is the network as printed."
             ),
         ),
     ),

@@ -34,10 +34,10 @@ class Grid:
 
 
 def grids(comparison: Comparison) -> list[Grid]:
-    """One grid for a table of one column (a row per dataset), of few, and for one of one metric (a
-    row per column); else one per dataset, with a row per column.
+    """One grid for a table of one column (a row per dataset), of few columns (a row per dataset and
+    metric) or of one metric (a row per column). Else one per dataset, with a row per column.
 
-    Of bases × strategies one per dataset and measure, with a row per base.
+    A crossed table has one per dataset and measure, with a row per base.
     """
     blocks, metrics = comparison.blocks, comparison.metrics
     if comparison.definition.crossed:

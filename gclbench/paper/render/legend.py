@@ -38,8 +38,8 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         return
     if definition.crossed:
         yield (
-            "mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value by"
-            " status)."
+            "mean ± standard deviation (ddof=1) over runs (number of runs;"
+            " runs without a value by status)."
         )
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
@@ -87,7 +87,7 @@ def _rest(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes
     if definition.source == "catalog":
         yield (
-            "Counts: gclbench/data/catalog.py, checked by its tests where the files are there;"
+            "Counts: gclbench/data/pages/, checked by the tests where the files are there;"
             " `gclbench show dataset=NAME` counts anew."
         )
         return

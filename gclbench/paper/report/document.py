@@ -7,8 +7,7 @@ import hashlib
 from importlib.resources import files
 
 from gclbench.paper.comparison import compare
-from gclbench.paper.report import drawings, grids, overview, pages
-from gclbench.paper.report import matrix_section as crossing
+from gclbench.paper.report import drawings, grids, matrix_section, overview, pages
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import NOT_BUILT, TABLES
@@ -66,7 +65,7 @@ def document(collection: Collection) -> str:
                 overview.section(comparisons),
                 tables,
                 drawings.section(collection, anchors),
-                crossing.section(collection, anchors),
+                matrix_section.section(collection, anchors),
                 _not_built(),
                 cells if articles else None,
             ),
@@ -120,9 +119,9 @@ def _not_built() -> Markup:
     rows = [
         element("div", element("dt", name), element("dd", why)) for name, why in NOT_BUILT.items()
     ]
-    told = (
+    listed = (
         element("dl", rows, class_="pairs")
         if rows
         else element("p", "Every table of the papers is built.")
     )
-    return element("section", "\n", element("h2", "Not built"), "\n", told, id="not-built")
+    return element("section", "\n", element("h2", "Not built"), "\n", listed, id="not-built")

@@ -216,8 +216,8 @@ def _missing(comparison: Comparison) -> Markup | None:
     pairs = sum(len(block.columns) for block in comparison.blocks)
     lacking = "runs" if comparison.definition.source == "runs" else "a value"
     title = (
-        f"{len(commands) + len(unknown)} of {count(pairs, 'pair')} of dataset and column without"
-        f" {lacking}"
+        f"{len(commands) + len(unknown)} of {count(pairs, 'pair')} of dataset"
+        f" and column without {lacking}"
     )
     if unknown:
         title += f", {len(unknown)} of them of methods or datasets that are not built here"

@@ -20,8 +20,8 @@ KINDS = {
 }
 """Counts as in `summary.Tally`, and the class of their colour."""
 
-TOLD, FEW = 100, 5
-"""So many warnings are listed at most; so many are shown without opening the list."""
+LISTED, FEW = 100, 5
+"""The most warnings that are listed, and the most that are shown without opening the list."""
 
 BEGIN = "gclbench method=dmat_i dataset=cora seeds=10"
 
@@ -79,8 +79,8 @@ def _legend() -> Markup:
             WITHIN,
             "within",
             (
-                "reproduced: within the larger of the paper's standard deviation and one point, or"
-                " better"
+                "reproduced: within the larger of the paper's standard deviation and one point,"
+                " or better"
             ),
         ),
         (BETTER, "above", "above: significantly better"),
@@ -172,12 +172,12 @@ def notes(collection: Collection) -> Markup:
         )
     warnings = collection.warnings
     if warnings:
-        told = [element("li", warning) for warning in warnings[:TOLD]]
-        if len(warnings) > TOLD:
-            told.append(element("li", f"and {len(warnings) - TOLD:,} more"))
+        items = [element("li", warning) for warning in warnings[:LISTED]]
+        if len(warnings) > LISTED:
+            items.append(element("li", f"and {len(warnings) - LISTED:,} more"))
         title = f"{quantities.count(len(warnings), 'warning')} while the records were read"
         listed = element(
-            "details", element("summary", title), element("ul", told), open=len(warnings) <= FEW
+            "details", element("summary", title), element("ul", items), open=len(warnings) <= FEW
         )
         pieces.append(element("div", listed, class_="note", id="warnings"))
     return join(pieces)

@@ -34,7 +34,7 @@ AGC_RULE = (
 AGE_GRID = (
     "age: order of the filter and thresholds are set per dataset, by what criterion is not said; of"
     " the epochs the one with the least Davies-Bouldin index is taken, without labels. Its script"
-    " fixes the seed, ours are different ones (results/NOTES.md)."
+    " fixes the seed, ours are different ones (results/notes/dmat.md)."
 )
 AGE_VALIDATION = (
     "age: at the settings of its link prediction script (one step of smoothing, thresholds for"

@@ -136,8 +136,8 @@ FIGURES = (
         title="τ⁰ of DMAT-i (DMT / DMAT / DMAT-i paper, Figure 5 and Table 5)",
         says=(
             "Boxes reach from the lower to the upper quartile over nodes, the line in them is the"
-            " median; ours are means over runs. How the paper draws its tuples is not said"
-            " (docs/choices.md)."
+            " median; ours are means over runs."
+            " How the paper draws its tuples is not said (docs/choices.md)."
         ),
         datasets=DMAT_DATASETS,
         build=tau0,
@@ -157,8 +157,8 @@ FIGURES = (
         build=hardness,
         commands=lambda datasets: [
             (
-                f"gclbench -m method=kmeans filter=none,gnnbp dataset={','.join(datasets)}"
-                " task=contrast"
+                "gclbench -m"
+                f" method=kmeans filter=none,gnnbp dataset={','.join(datasets)} task=contrast"
             ),
             f"gclbench -m method=dmat_i dataset={','.join(datasets)} task=contrast seeds=3",
             "gclbench -m method=grace,progcl,nml_gcl,augcl dataset=cora task=contrast seeds=3",

@@ -93,8 +93,8 @@ CLASSIFICATION = Definition(
     where=(is_("task.protocol", "random_10_10_80"),),
     remarks=(
         (
-            "The text of the paper that we have breaks off inside this table: `?` is not legible"
-            " there."
+            "The text of the paper that we have breaks off inside this table:"
+            " `?` is not legible there."
         ),
     ),
 )

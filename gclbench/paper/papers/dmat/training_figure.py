@@ -112,8 +112,8 @@ def dmat_commands(datasets: Sequence[str]) -> list[str]:
     epochs = ",".join(map(str, DMAT_EPOCHS))
     return [
         (
-            f"gclbench -m method=dmat_i dataset={datasets[0]} task=clustering seeds=3"
-            f" method.epochs={epochs}"
+            "gclbench -m method=dmat_i"
+            f" dataset={datasets[0]} task=clustering seeds=3 method.epochs={epochs}"
         ),
         (
             f"gclbench -m method=agc,ssgc,age,sdcn,dgi,gca,progcl dataset={datasets[0]}"

@@ -107,8 +107,8 @@ TABLES = (
         where=(is_("task.clusters", None),),
         remarks=(
             (
-                "The paper prints no spreads. Its rows of VGAE, MGAE, ARGA, ARVGA and GALA are left"
-                " out."
+                "The paper prints no spreads. Its rows of VGAE, MGAE, ARGA,"
+                " ARVGA and GALA are left out."
             ),
             f"no mixing, fixed mixing and random mixing are controls of ours; {RELEASED}.",
         ),
@@ -133,8 +133,8 @@ TABLES = (
         remarks=(
             ONE_PROTOCOL,
             (
-                "Branches of one's own are not built: gclbench evaluates the sum of both"
-                " (docs/choices.md)."
+                "Branches of one's own are not built:"
+                " gclbench evaluates the sum of both (docs/choices.md)."
             ),
         ),
     ),
@@ -194,8 +194,8 @@ TABLES = (
                 " published. GRACE with a GAT encoder is not built."
             ),
             (
-                "A public re-implementation reports 82 for this table, and its code was not"
-                " released."
+                "A public re-implementation reports 82 for this table,"
+                " and its code was not released."
             ),
             "PPI is left out: it is not built.",
         ),
