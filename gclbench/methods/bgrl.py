@@ -8,16 +8,16 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, NonNegative, Positive, Range
+from gclbench.contrast.bootstrap import bootstrap
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.methods.drops import check_shapes
 from gclbench.methods.trained import Trained
-from gclbench.methods.two_view import check_shapes
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
@@ -129,15 +129,6 @@ class BgrlModel(Model):
         return Embedding(
             self.encoder(self.features, self.adjacency.normalised()), geometry="cosine"
         )
-
-
-def bootstrap(prediction: Tensor, aim: Tensor) -> Tensor:
-    """1 − the mean cosine of matching rows (BGRL, Eq. 3, made to start from 0).
-
-    Args:
-        prediction, aim: N×d.
-    """
-    return 1 - cosine_similarity(prediction, aim, dim=1).mean()
 
 
 def follow(target: nn.Module, online: nn.Module, keeping: float) -> None:

@@ -6,7 +6,7 @@ DMT / DMAT / DMAT-i paper, section 3.3 and Algorithm 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -69,6 +69,12 @@ class DmatIModel(BatchModel):
     ):
         super().__init__(settings, graph, labels, rng)
         self.edge_index = graph.edge_index
+        # What every pair of views knows of the graph.
+        self.known: dict[str, Any] = {
+            "tau": settings.tau,
+            "edge_index": graph.edge_index,
+            "nodes": len(graph.x),
+        }
         width, nodes = settings.architecture[-1], len(graph.x)
         self.strategy = negatives.build(width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes
@@ -89,7 +95,8 @@ class DmatIModel(BatchModel):
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
             return Loss(anchor.sum() * 0.0)
-        pair = self.pair(anchor, masked, step, batch=None if whole else batch)
+        batch_or_all = None if whole else batch
+        pair = Pair(anchor, tuple(masked), step=step, batch=batch_or_all, **self.known)
         self.strategy.update(pair.detached())
         return self.strategy(pair)
 
@@ -98,26 +105,6 @@ class DmatIModel(BatchModel):
         dropped = dropped_columns(self.x.shape[1], self.settings.mask_fraction, self.state["views"])
         return dropped.to(self.x.device)
 
-    def pair(
-        self,
-        anchor: Tensor,
-        masked: list[Tensor],
-        step: Step,
-        batch: Tensor | None = None,
-        batched: bool = False,
-    ) -> Pair:
-        """The anchors and their masked views, of a batch or of all nodes."""
-        return Pair(
-            anchor,
-            tuple(masked),
-            self.settings.tau,
-            step,
-            edge_index=self.edge_index,
-            batch=batch,
-            nodes=len(self.x),
-            batched=batched,
-        )
-
     def embed(self, step: Step) -> Embedding:
         z = self.encoded()
         views = self.last_views()
@@ -125,7 +112,7 @@ class DmatIModel(BatchModel):
         if views is None:
             return Embedding(z, geometry="cosine")
         u, v = (unit_rows(view) for view in views)
-        pair = self.pair(u, [v], step, batched=self.batched)
+        pair = Pair(u, (v,), step=step, batched=self.batched, **self.known)
         return contrasted(z, u, v, pair.tau, self.strategy.report(pair))
 
     def last_views(self) -> tuple[Tensor, Tensor] | None:

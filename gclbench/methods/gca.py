@@ -10,7 +10,8 @@ from torch_geometric.data import Data
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf
 from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, edge_dropping
-from gclbench.methods.two_view import Drops, TwoView
+from gclbench.methods.drops import Drops
+from gclbench.methods.two_view import TwoView
 from gclbench.nn.sparse import DENSE_FROM, normalised_rows
 
 

@@ -4,7 +4,7 @@ any strategy for negatives."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -22,6 +22,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.methods.contrasted import contrasted
+from gclbench.methods.drops import Drops, check_shapes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Pair, RowMixture, Strategy
 from gclbench.negatives.uniform import Uniform
@@ -29,35 +30,6 @@ from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
-
-
-@dataclass(frozen=True)
-class Drops:
-    """How one view is drawn.
-
-    Attributes:
-        edges: probability of dropping an entry of edge_index, one for all or (E,). columns: a
-            feature column, or (F,).
-    """
-
-    edges: float | Tensor
-    columns: float | Tensor
-
-
-def check_shapes(method: Any) -> None:
-    """Raises ValueError unless a method's `architecture` has a layer, and its `edge_drop` and
-    `feature_drop` a value per view."""
-    if not method.architecture:
-        raise ValueError(
-            "architecture needs at least one width, for example method.architecture=[256,128]"
-        )
-    for name in ("edge_drop", "feature_drop"):
-        values = getattr(method, name)
-        if len(values) != 2:
-            raise ValueError(
-                f"{name} needs two probabilities, one per view, for example"
-                f" method.{name}=[0.2,0.4]; got {list(values)}"
-            )
 
 
 @dataclass(frozen=True)

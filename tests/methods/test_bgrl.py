@@ -10,8 +10,9 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
+from gclbench.contrast.bootstrap import bootstrap
 from gclbench.graph import make_graph
-from gclbench.methods.bgrl import Bgrl, BgrlModel, bootstrap, follow
+from gclbench.methods.bgrl import Bgrl, BgrlModel, follow
 from gclbench.nn.gcn import Gcn
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Step

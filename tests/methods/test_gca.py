@@ -9,9 +9,9 @@ from torch_geometric.data import Data
 
 from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, edge_dropping
 from gclbench.graph import make_graph, with_features
+from gclbench.methods.drops import Drops
 from gclbench.methods.gca import Gca
 from gclbench.methods.grace import Grace
-from gclbench.methods.two_view import Drops
 from gclbench.negatives.uniform import Uniform
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
