@@ -245,6 +245,21 @@ def test_the_rules_see_an_import_inside_a_function_and_skip_type_checking(tmp_pa
     assert ours(path) == {"run"}
 
 
+@pytest.mark.parametrize(
+    "name", ["Features", "Views", "Panel", "Grid", "Row", "Counts", "kmeans", "kept", "load"]
+)
+def test_a_public_name_means_one_thing(name: str) -> None:
+    """Names that stood for two things once."""
+    kinds = (ast.ClassDef, ast.FunctionDef)
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, kinds) and node.name == name
+    ]
+    assert len(found) <= 1, found
+
+
 @pytest.mark.parametrize("folder", ["gclbench", "tests", "scripts", "configs"])
 def test_files_are_small_and_named_after_the_noun_they_hold(folder: str) -> None:
     for path in (ROOT / folder).rglob("*.py"):
