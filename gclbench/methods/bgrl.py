@@ -126,9 +126,8 @@ class BgrlModel(Model):
         follow(self.target, self.encoder, keeping)
 
     def embed(self, step: Step) -> Embedding:
-        return Embedding(
-            self.encoder(self.features, self.adjacency.normalised()), geometry="cosine"
-        )
+        z = self.encoder(self.features, self.adjacency.normalised())
+        return Embedding(z, geometry="cosine")
 
 
 def follow(target: nn.Module, online: nn.Module, keeping: float) -> None:

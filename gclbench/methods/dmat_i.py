@@ -69,13 +69,9 @@ class DmatIModel(BatchModel):
     ):
         super().__init__(settings, graph, labels, rng)
         self.edge_index = graph.edge_index
-        # What every pair of views knows of the graph.
-        self.known: dict[str, Any] = {
-            "tau": settings.tau,
-            "edge_index": graph.edge_index,
-            "nodes": len(graph.x),
-        }
         width, nodes = settings.architecture[-1], len(graph.x)
+        known = {"tau": settings.tau, "edge_index": graph.edge_index, "nodes": nodes}
+        self.known: dict[str, Any] = known  # what every pair of views knows of the graph
         self.strategy = negatives.build(width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes
 
@@ -95,8 +91,8 @@ class DmatIModel(BatchModel):
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
             return Loss(anchor.sum() * 0.0)
-        batch_or_all = None if whole else batch
-        pair = Pair(anchor, tuple(masked), step=step, batch=batch_or_all, **self.known)
+        ids = None if whole else batch
+        pair = Pair(anchor, tuple(masked), step=step, batch=ids, **self.known)
         self.strategy.update(pair.detached())
         return self.strategy(pair)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
@@ -92,19 +92,13 @@ class MvgrlModel(Model):
     """
 
     def __init__(self, settings: Mvgrl, graph: Data, rng: Streams):
-        subgraphs = rng.torch("subgraphs")
-        super().__init__(
-            settings.epochs,
-            shuffles=rng.torch("shuffles"),
-            noise=rng.torch("noise"),
-            subgraphs=subgraphs,
-        )
+        streams = {name: rng.torch(name) for name in ("shuffles", "noise", "subgraphs")}
+        super().__init__(settings.epochs, **streams)
         self.settings, self.edge_index = settings, graph.edge_index
         self.views = TwoPropagations(graph, settings.alpha, settings.normalize_features)
         self.nodes = self.views.features.nodes
-        self.subgraphs = Subgraphs(
-            self.nodes, settings.subgraphs, settings.subgraph_nodes, subgraphs
-        )
+        count, size = settings.subgraphs, settings.subgraph_nodes
+        self.subgraphs = Subgraphs(self.nodes, count, size, streams["subgraphs"])
         with rng.seeded("init"):
             self.first, self.second = (
                 Convolution(self.views.features.width, settings.hidden, settings.activation)
@@ -115,10 +109,8 @@ class MvgrlModel(Model):
         self.second.use(self.state["noise"])
 
     def loss(self, step: Step) -> Loss:
-        drawn = self.subgraphs.draw(self.edge_index.device)
-        return mean_of(
-            [self.part(step, among, first=place == 0) for place, among in enumerate(drawn)]
-        )
+        drawn = enumerate(self.subgraphs.draw(self.edge_index.device))
+        return mean_of([self.part(step, among, first=place == 0) for place, among in drawn])
 
     def part(self, step: Step, among: Tensor | None, first: bool) -> Loss:
         """The loss on the whole graph, or on the sub-graph of the nodes `among`."""
@@ -164,17 +156,8 @@ class NodesModel(MvgrlModel):
         count = self.nodes if among is None else len(among)
         mixture = self.strategy.mixture(count, self.edge_index.device)
         u, v = self.views.nodes(self.first, self.second, mixture, among)
-        return Pair(
-            u,
-            (v,),
-            self.settings.tau,
-            step,
-            self.settings.intra,
-            self.edge_index,
-            among,
-            self.nodes,
-            batched=self.subgraphs.drawn,
-        )
+        pair = Pair(u, (v,), self.settings.tau, step, self.settings.intra, self.edge_index)
+        return replace(pair, batch=among, nodes=self.nodes, batched=self.subgraphs.drawn)
 
     def embed(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)
