@@ -238,9 +238,7 @@ def main() -> None:
         "benchmark": "bench_train",
         "device": device_name("cpu"),
         "threads": torch.get_num_threads(),
-        "load_average_of_the_machine_at_the_end": [
-            round(experiment_of, 2) for load in os.getloadavg()
-        ],
+        "load_average_of_the_machine_at_the_end": [round(load, 2) for load in os.getloadavg()],
         "environment": versions(),
         "rows": rows,
     }

@@ -197,7 +197,7 @@ def components(dataset: str) -> tuple[GnnBP, DmatI]:
     """The filter and the method at the settings that the paper prints for a dataset, and at the
     defaults where it prints none."""
     found: dict[str, dict[str, Any]] = {"filter": {}, "method": {}}
-    for key, value in printed_settings(dataset).items():
+    for key, value in printed_settings("dmat", dataset).items():
         kind, _, name = key.partition(".")
         found[kind][name] = value
     errors: list[str] = []
