@@ -174,10 +174,10 @@ def measure_grace(dataset: str, epochs: int | None, seed: int) -> dict[str, obje
     for chosen in (short, method):
         turns = Turns()
         turns.run(
-            lambda report, chosen=chosen: plain_grace(graph, chosen, seed, report),  # type: ignore[misc]
+            lambda report, chosen=chosen: plain_grace(graph, chosen, seed, report),
             lambda report, chosen=chosen: (
                 chosen.fit(graph, labels, Streams(seed), Watch(report), uniform).z
-            ),  # type: ignore[misc]
+            ),
         )
     rng = Streams(seed)
     split = task.split(graph, rng)

@@ -80,8 +80,8 @@ class DmatIModel(BatchModel):
 
     def loss(self, step: Step) -> Loss:
         batch = self.state["batches"].next().to(self.x.device)
-        whole = len(batch) == len(self.x)
-        if whole and self.strategy.by_number:
+        in_order = len(batch) == len(self.x) and self.strategy.by_number
+        if in_order:
             batch = batch.sort().values
         x = self.inputs(self.x.index_select(0, batch))
         dropped = [self.columns() for _ in range(self.settings.views)]
@@ -91,7 +91,7 @@ class DmatIModel(BatchModel):
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
             return Loss(anchor.sum() * 0.0)
-        ids = None if whole else batch
+        ids = None if in_order else batch
         pair = Pair(anchor, tuple(masked), step=step, batch=ids, **self.known)
         self.strategy.update(pair.detached())
         return self.strategy(pair)

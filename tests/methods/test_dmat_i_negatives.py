@@ -307,3 +307,19 @@ def test_a_batch_of_one_node_asks_no_strategy(graph):
     fit(graph, Spying(spy), batch_size=29, epochs=2)
     assert [len(pair.u) for pair in spy.seen] == [29, NODES]
     assert len(spy.updated) == 1
+
+
+class Unordered(Spy):
+    by_number = False
+
+
+@pytest.mark.parametrize(("spy", "ordered"), [(Spy(), True), (Unordered(), False)])
+def test_a_batch_of_the_whole_graph_knows_its_order(graph, spy, ordered):
+    """Rows stand in the graph's order where a strategy counts on it. Else the pair names them, so
+    that its edges are those of its rows."""
+    fit(graph, Spying(spy), epochs=2, batch_size=NODES)
+    pair = spy.seen[0]
+    assert len(pair.u) == NODES and (pair.batch is None) == ordered
+    if not ordered:
+        assert pair.batch.tolist() != list(range(NODES))
+        assert torch.equal(pair.edges, edges_among(graph.edge_index, pair.batch, NODES))
