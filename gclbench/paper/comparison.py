@@ -11,11 +11,12 @@ from gclbench.paper.columns import PLAIN, Column, typed
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
+from gclbench.paper.fitted import fitted_by
 from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
-from gclbench.paper.significance import WITHIN, holm, mark, welch
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
+from gclbench.paper.verdict import AS_PRINTED, OTHERWISE, judged, not_judged
 from gclbench.records import Record
 
 __all__ = ["Block", "Comparison", "Entry", "NotInTable", "compare"]
@@ -54,11 +55,14 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
             notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
         blocks.append((dataset, [*labels], _relative(definition, entries)))
     whole = [entry for _, _, entries in blocks for entry in entries]
-    pairs = 0
-    if definition.compared:
-        whole, pairs = ranked(_tested(whole))
-    elif definition.source != "runs":
-        whole = [replace(entry, mark=WITHIN if _agree(entry) else "") for entry in whole]
+    tests = pairs = 0
+    if definition.source != "runs":
+        whole = [_fact(entry) for entry in whole]
+    elif definition.compared:
+        whole, tests = judged(whole)
+        whole, pairs = ranked(whole)
+    else:
+        whole = [not_judged(entry) for entry in whole]
     finished = iter(whole)
     filled = tuple(
         Block(
@@ -69,7 +73,6 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         for dataset, labels, entries in blocks
     )
     used = {record.id: record for entry in whole for record in entry.records}
-    tests = sum(entry.p_value is not None for entry in whole)
     return Comparison(
         definition,
         definition.metrics,
@@ -241,7 +244,13 @@ def _entry(
         described=measure.shown,
         faithful=faithful,
         comparable=measure.comparable,
+        fitted=_fitted(groups) if definition.source == "runs" else (),
     )
+
+
+def _fitted(groups: Sequence[Group]) -> tuple[str, ...]:
+    """The choices that were made after these runs' labels had been seen."""
+    return tuple(dict.fromkeys(name for group in groups for name in fitted_by(group.flat)))
 
 
 def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fact:
@@ -258,14 +267,17 @@ def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fac
     return Fact(text=typed(value), number=float(value) if isinstance(value, (int, float)) else None)
 
 
-def _agree(entry: Entry) -> bool:
-    """Whether a fact is what the paper prints: the same number, or the same text where there is
-    none."""
-    if not isinstance(entry.ours, Fact) or entry.printed is None:
-        return False
-    if entry.ours.number is None or entry.printed.mean is None:
-        return bool(entry.ours.text) and entry.ours.text == entry.printed.text
-    return entry.ours.number == entry.printed.mean
+def _fact(entry: Entry) -> Entry:
+    """A setting or a count, and whether it is what the paper prints: the same number, or the same
+    text where there is none."""
+    ours, printed = entry.ours, entry.printed
+    if not isinstance(ours, Fact) or printed is None:
+        return entry
+    if ours.number is None or printed.mean is None:
+        same = bool(ours.text) and ours.text == printed.text
+    else:
+        same = ours.number == printed.mean
+    return replace(entry, verdict=AS_PRINTED if same else OTHERWISE)
 
 
 def _relative(definition: Definition, entries: list[Entry]) -> list[Entry]:
@@ -306,22 +318,3 @@ def _records_of(heading: str, entries: Iterable[Entry]) -> list[Record]:
             for record in entry.records
         }.values()
     )
-
-
-def _tested(entries: list[Entry]) -> list[Entry]:
-    """The entries with adjusted p-values and marks."""
-    raw: list[float | None] = []
-    for entry in entries:
-        ours, theirs = entry.ours, entry.printed
-        if ours.mean is None or theirs is None or theirs.mean is None:
-            raw.append(None)
-        else:
-            raw.append(welch(ours.mean, ours.std, ours.n, theirs.mean, theirs.std, theirs.runs))
-    marked = []
-    for entry, p_value in zip(entries, holm(raw), strict=True):
-        ours, theirs = entry.ours, entry.printed
-        sign = ""
-        if ours.mean is not None and theirs is not None and theirs.mean is not None:
-            sign = mark(entry.shown, ours.mean, theirs.mean, theirs.std, p_value)
-        marked.append(replace(entry, p_value=p_value, mark=sign))
-    return marked

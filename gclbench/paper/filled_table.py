@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gclbench.paper.aggregate import Cell, Fact
+from gclbench.paper.fitted import FITTED
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
+from gclbench.paper.significance import Outcome
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
+from gclbench.paper.verdict import MARKS, UNDETERMINED
 from gclbench.records import Record
 
 DAGGER = "†"
@@ -28,14 +31,17 @@ class Entry:
         column: heading. method: of the runs. heading: of the definition's column, where several
             settings of it are shown.
         ours: over seeds. printed: None where the paper has no such cell.
-        p_value: Welch's t-test after Holm's correction over the whole table, None where nothing
-            could be tested.
-        mark: of `significance.mark`, or "".
+        verdict: one of `verdict.VERDICTS` where a mean is printed beside it, else "".
+        outcome: of the test against the printed value, None where nothing could be tested.
+        p_value, p_equivalence: of no difference and of TOST, both after Holm's correction over the
+            whole table; the verdict uses the first, and TOST's uncorrected one in `outcome`.
+        needed: of an undetermined cell, how many seeds would decide; None where no number up to
+            `significance.MOST_SEEDS` would, or one run does not tell.
         records: the runs behind the cell, whatever their status. command: what makes the cell, as
             typed, runs or not; "" where nothing can.
         described: the metric's unit and direction, where the catalogue does not have it.
         faithful: at the paper's settings, as far as they are known. comparable: the two numbers can
-            be subtracted.
+            be subtracted. fitted: choices that were made after the cell's own labels had been seen.
         task: whose records, where a table has several tasks.
         rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next
             such group; None where the cells cannot be separated.
@@ -46,8 +52,11 @@ class Entry:
     column: str
     ours: Cell
     printed: PrintedValue | None
+    verdict: str = ""
+    outcome: Outcome | None = None
     p_value: float | None = None
-    mark: str = ""
+    p_equivalence: float | None = None
+    needed: int | None = None
     method: str = ""
     heading: str = ""
     records: tuple[Record, ...] = ()
@@ -55,6 +64,7 @@ class Entry:
     described: Quantity | None = None
     faithful: bool = True
     comparable: bool = True
+    fitted: tuple[str, ...] = ()
     rank: int | None = None
     task: str = ""
 
@@ -80,11 +90,20 @@ class Entry:
             return None
         return self.ours.mean - self.printed.mean
 
+    @property
+    def mark(self) -> str:
+        """The sign of the verdict, with the seeds that an undetermined cell needs: `✓`, `~24`."""
+        seeds = self.needed if self.verdict == UNDETERMINED and self.needed else ""
+        return f"{MARKS.get(self.verdict, '')}{seeds}"
+
+    @property
+    def signs(self) -> str:
+        """`†` at runs that are not at the paper's settings, `‡` at fitted ones."""
+        return (DAGGER if not self.faithful else "") + (FITTED if self.fitted else "")
+
     def show_ours(self) -> str:
-        """`70.57 ± 1.28 (10) ✓`; with a dagger where the runs are not at the paper's settings."""
-        return f"{self.ours.show(self.factor)} {self.mark}".rstrip() + (
-            DAGGER if not self.faithful else ""
-        )
+        """`70.57 ± 1.28 (10) ✓`, with the signs."""
+        return f"{self.ours.show(self.factor)} {self.mark}".rstrip() + self.signs
 
     def show_printed(self) -> str:
         """`70.57 ± 1.28`, empty for a control."""

@@ -36,8 +36,9 @@ class Paper:
         datasets, tasks: printed names to ours.
         metrics: printed name to our name by dataset; "" is for every other dataset.
         protocols: dataset to the split of its classification. protocol: that of all others.
-        runs: number of a table to how many runs its spreads are over. runs_assumed: tables for
-            which the paper does not say so.
+        runs: number of a table to how many trainings its spreads are over, where the paper says so.
+        spread: number of a table to a sentence on what its spread is, where that is not trainings,
+            or not said.
         settings: printed hyper-parameter to the key of a run's settings. settings_table: number of
             the table that prints them per dataset.
         tables, figures: what is built. not_built: id of a table to why it is not.
@@ -58,7 +59,7 @@ class Paper:
     protocols: Mapping[str, str] = field(default_factory=dict)
     protocol: str = "random_10_10_80"
     runs: Mapping[str, int] = field(default_factory=dict)
-    runs_assumed: tuple[str, ...] = ()
+    spread: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     settings_table: str = ""
     tables: tuple[Definition, ...] = ()

@@ -6,40 +6,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from gclbench.paper.filled_table import Entry
-from gclbench.paper.significance import LEVEL, holm
-
-ROUNDING = 1e-12
-"""Differences that vary by less are the same in every seed."""
+from gclbench.paper.significance import LEVEL, ROUNDING, holm, paired
 
 CROWDED = 10
 """With more settings of one column in a row, the column is a sweep: its pairs would drown those of
 the others."""
-
-
-def paired(ours: Mapping[int, float], others: Mapping[int, float]) -> float | None:
-    """Two-sided p-value of the paired t-test (Student 1908) over the seeds that both have.
-
-    Returns:
-        None with fewer than two common seeds. None, too, where the difference is the same in all of
-            them but not zero: without a spread there is nothing to test with. 1 where it is zero in
-            all of them.
-    """
-    gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
-    if len(gaps) < 2:
-        return None
-    # Not statistics.stdev: its exact fractions take longer than everything else, and a table has
-    # thousands of pairs.
-    mean = math.fsum(gaps) / len(gaps)
-    spread = math.sqrt(math.fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1))
-    if spread <= ROUNDING:
-        return 1.0 if abs(mean) <= ROUNDING else None
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(len(gaps) - 1, -abs(mean) / (spread / math.sqrt(len(gaps)))))
 
 
 def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
@@ -70,9 +45,7 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
         if entry.ours.values and entry.faithful and directed and key not in crowded:
             rows.setdefault((entry.dataset, entry.metric), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
-    tested = holm(
-        [paired(entries[one].ours.values, entries[other].ours.values) for one, other in pairs]
-    )
+    tested = holm([_p_value(entries[one], entries[other]) for one, other in pairs])
     p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
     beats = {_in_order(entries, pair) for pair, value in p_values.items() if value < LEVEL}
     ranks: dict[int, int] = {}
@@ -82,6 +55,18 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(
         p_values
     )
+
+
+def _p_value(one: Entry, other: Entry) -> float | None:
+    """Of the paired t-test over the seeds that both have.
+
+    None with fewer than two. None, too, where the difference is the same in all of them but not
+    zero: chance had no part in it, but the rank of a row is no place to say so.
+    """
+    found = paired(one.ours.values, other.ours.values, 0.0)
+    if found is None or (not found.spread and abs(found.difference) > ROUNDING):
+        return None
+    return found.p_difference
 
 
 def _loss(entry: Entry) -> float:

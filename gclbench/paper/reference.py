@@ -45,7 +45,8 @@ class PrintedValue:
             where nothing is printed or legible.
         scale: how it is printed: `percent`, `fraction`, `seconds` or `none` (a number without unit,
             or no number).
-        runs: number of runs behind the spread, None where unknown. note: a remark on the cell.
+        runs: number of trainings behind the spread; None where the spread is of something else or
+            the number is not said. note: a remark on the cell.
         doubtful: the note doubts the cell. text: the mean as printed.
     """
 

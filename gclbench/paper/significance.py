@@ -1,92 +1,212 @@
-"""Whether our mean differs from a printed one: Welch's t-test from summaries, Holm's correction,
-and the marks of the tables."""
+"""Whether two means differ, whether they are equivalent, and what it takes to tell.
+
+t-tests, two one-sided tests (TOST, Schuirmann 1987), Holm's correction, power. SciPy and
+statsmodels do the statistics; both take a second to import and are imported when needed. Nothing
+here knows of tables. Numbers are as recorded: fractions for metrics that are shown in percent.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-
-from gclbench.paper.metrics import Quantity
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 LEVEL = 0.05
+"""Of every test."""
+
+POWER = 0.8
+"""With which an effect is said to be detectable, and a number of seeds to decide."""
+
 POINT = 0.01
-"""One percentage point: the least tolerance of WITHIN, for metrics that are fractions."""
+"""One percentage point: the least margin of equivalence, for metrics that are fractions."""
 
-WITHIN, BETTER, WORSE = "✓", "▲", "▼"
+MOST_SEEDS = 1000
+"""No larger number of seeds is computed."""
+
+ROUNDING = 1e-12
+"""A spread below this is rounding. A difference of exactly the margin must not fail by its last
+bit either."""
 
 
-def welch(
-    mean: float,
-    std: float | None,
-    n: int,
-    other_mean: float,
-    other_std: float | None,
-    other_n: int | None,
-) -> float | None:
-    """Two-sided p-value of Welch's t-test (Welch 1947) from means, standard deviations (ddof=1) and
-    numbers of runs.
+@dataclass(frozen=True)
+class Outcome:
+    """How one mean compares with another.
+
+    Attributes:
+        difference: the first minus the second. margin: differences within it do not matter.
+        p_difference: two-sided p-value of no difference. p_equivalence: p-value of TOST, of a
+            difference of at least the margin.
+        spread: standard deviation of our runs' differences. error: standard error of the other
+            mean, which more runs of ours do not make smaller. n: runs of ours.
+        interval: of the difference, at 1 − 2·LEVEL; equivalence is its lying within the margin.
+            None where it was not asked for.
+    """
+
+    difference: float
+    margin: float
+    p_difference: float
+    p_equivalence: float
+    spread: float
+    n: int
+    error: float = 0.0
+    interval: tuple[float, float] | None = None
+
+    @property
+    def detectable(self) -> float:
+        """The least true difference that so many runs find with POWER; 0 without spread."""
+        return detectable_effect(self.n) * self.spread_with(self.n)
+
+    def spread_with(self, runs: int) -> float:
+        """The spread of a one-sample test whose standard error is that of so many runs of ours
+        against the other mean."""
+        return math.hypot(self.spread, self.error * math.sqrt(runs))
+
+
+def against_value(values: Sequence[float], target: float, margin: float) -> Outcome | None:
+    """Runs against a number that is taken as exact, such as a printed mean.
 
     Returns:
-        None: fewer than two runs on a side, a missing spread, or no spread on both sides. Without
-        any spread every difference, rounding too, would be significant.
+        None with fewer than two runs. Runs that all give the same value are compared exactly.
     """
-    if (
-        std is None
-        or other_std is None
-        or other_n is None
-        or min(n, other_n) < 2
-        or (std == 0 and other_std == 0)
-    ):
+    if len(values) < 2:
         return None
-    from scipy.special import stdtr  # scipy.stats takes half a second to import
+    gap, spread = statistics.fmean(values) - target, statistics.stdev(values)
+    if spread <= ROUNDING:
+        return _exact(gap, margin, len(values))
+    from statsmodels.stats.weightstats import DescrStatsW
 
-    ours, theirs = std**2 / n, other_std**2 / other_n
-    freedom = (ours + theirs) ** 2 / (ours**2 / (n - 1) + theirs**2 / (other_n - 1))
-    p_value = float(2 * stdtr(freedom, -abs(mean - other_mean) / math.sqrt(ours + theirs)))
-    return p_value if math.isfinite(p_value) else None
+    found = DescrStatsW([value - target for value in values])
+    low, high = found.tconfint_mean(alpha=2 * LEVEL)
+    within = margin + ROUNDING
+    return Outcome(
+        gap,
+        margin,
+        float(found.ttest_mean(0)[1]),
+        float(found.ttost_mean(-within, within)[0]),
+        spread,
+        len(values),
+        interval=(float(low), float(high)),
+    )
+
+
+def against_runs(
+    values: Sequence[float], mean: float, std: float, runs: int, margin: float
+) -> Outcome | None:
+    """Runs against the mean, standard deviation (ddof=1) and number of other runs: Welch (1947).
+
+    Returns:
+        None with fewer than two runs on a side.
+    """
+    if min(len(values), runs) < 2:
+        return None
+    own, spread, n = statistics.fmean(values), statistics.stdev(values), len(values)
+    if max(spread, std) <= ROUNDING:
+        return _exact(own - mean, margin, n)
+    from scipy.stats import ttest_ind_from_stats
+
+    def p_value(shift: float, alternative: str) -> float:
+        found = ttest_ind_from_stats(
+            own + shift, spread, n, mean, std, runs, equal_var=False, alternative=alternative
+        )
+        return float(found.pvalue)
+
+    within = margin + ROUNDING
+    return Outcome(
+        own - mean,
+        margin,
+        p_value(0, "two-sided"),
+        max(p_value(within, "greater"), p_value(-within, "less")),
+        spread,
+        n,
+        std / math.sqrt(runs),
+    )
+
+
+def paired(ours: Mapping[int, float], others: Mapping[int, float], margin: float) -> Outcome | None:
+    """Two settings over the seeds that both have (Student 1908).
+
+    Returns:
+        None with fewer than two common seeds.
+    """
+    gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
+    return against_value(gaps, 0.0, margin)
+
+
+def _exact(gap: float, margin: float, n: int) -> Outcome:
+    """Of numbers without spread: what differs by more than rounding differs."""
+    differs, within = abs(gap) > ROUNDING, abs(gap) <= margin + ROUNDING
+    return Outcome(
+        gap, margin, 0.0 if differs else 1.0, 0.0 if within else 1.0, 0.0, n, interval=(gap, gap)
+    )
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's step-down adjusted p-values (Holm 1979) of one family; None stays None and does not
     count."""
-    tested = sorted(
-        (p_value, place) for place, p_value in enumerate(p_values) if p_value is not None
-    )
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for rank, (p_value, place) in enumerate(tested):
-        largest = max(largest, min(1.0, (len(tested) - rank) * p_value))
-        adjusted[place] = largest
-    return adjusted
+    tested = [value for value in p_values if value is not None]
+    if not tested:
+        return [None] * len(p_values)
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = iter(multipletests(tested, method="holm")[1])
+    return [None if value is None else float(next(adjusted)) for value in p_values]
 
 
-def mark(
-    metric: Quantity,
-    mean: float,
-    printed_mean: float,
-    printed_std: float | None,
-    p_value: float | None,
-) -> str:
-    """▲ significantly better; ✓ better, or worse by at most the printed std or one point; ▼
-    significantly worse and beyond that.
+def seeds_needed(outcome: Outcome, tests: int) -> int | None:
+    """The least number of seeds that would decide, were the difference and the spread the true
+    ones: find the difference, or show equivalence, with POWER.
 
     Args:
-        metric: for its unit and direction. mean, printed_mean, printed_std: as recorded. p_value:
-            adjusted, None without a test.
+        tests: of the family; a difference must be found at LEVEL / tests, as Holm's first step
+            asks. Equivalence is tested at LEVEL.
 
     Returns:
-        "" for a mean that is worse beyond the tolerance without being significantly so, and for a
-            metric of which no direction is better.
+        None where more than MOST_SEEDS are needed.
     """
-    if metric.better == "neither":
-        return ""
-    gain = printed_mean - mean if metric.lower_is_better else mean - printed_mean
-    tolerance = max(printed_std or 0.0, POINT if metric.is_fraction else 0.0)
-    significant = p_value is not None and p_value < LEVEL
-    if significant and gain > 0:
-        return BETTER
-    # The printed numbers are decimals: a difference of exactly one point must not fail by the last
-    # bit.
-    if gain >= -tolerance - 1e-12:
-        return WITHIN
-    return WORSE if significant else ""
+    if not outcome.spread:
+        return 2
+    gap, slack = abs(outcome.difference), outcome.margin - abs(outcome.difference)
+    found = [_least_seeds(outcome, gap, LEVEL / max(tests, 1), POWER, "two-sided")]
+    if slack > 0:
+        # Both one-sided tests must reject: each with the root of the power is enough.
+        found.append(_least_seeds(outcome, slack, LEVEL, math.sqrt(POWER), "larger"))
+    return min((number for number in found if number is not None), default=None)
+
+
+def _least_seeds(
+    outcome: Outcome, effect: float, level: float, power: float, alternative: str
+) -> int | None:
+    """By bisection, since power grows with the number of seeds."""
+
+    def enough(seeds: int) -> bool:
+        return _power(effect / outcome.spread_with(seeds), seeds, level, alternative) >= power
+
+    if not enough(MOST_SEEDS):
+        return None
+    low, high = 1, MOST_SEEDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _power(effect: float, seeds: int, level: float, alternative: str) -> float:
+    return float(_t_test_power()(effect, seeds, level, alternative=alternative))
+
+
+@functools.cache
+def detectable_effect(n: int) -> float:
+    """The least difference, in standard deviations, that n paired runs find with POWER at LEVEL."""
+    from statsmodels.stats.power import TTestPower
+
+    return float(TTestPower().solve_power(nobs=n, alpha=LEVEL, power=POWER))
+
+
+@functools.cache
+def _t_test_power() -> Callable[..., float]:
+    from statsmodels.stats.power import TTestPower
+
+    power: Callable[..., float] = TTestPower().power
+    return power

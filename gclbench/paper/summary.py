@@ -6,39 +6,50 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from gclbench.paper.discovery import papers
-from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.significance import BETTER, WITHIN
-from gclbench.paper.table_definition import Definition
+from gclbench.paper.filled_table import Comparison
+from gclbench.paper.significance import LEVEL
+from gclbench.paper.verdict import AS_PRINTED, EQUIVALENT, VERDICTS
 
 
 @dataclass(frozen=True)
 class Tally:
-    """Cells that have a printed number, by what became of them.
+    """Cells that have a printed mean, by their verdict (`verdict.VERDICTS`).
 
     Attributes:
-        reproduced: marked ✓. above: ▲. below: ▼, or no mark (not within, but not significantly so
-            or not testable).
-        not_comparable: with a value, but not at the paper's settings, or of a table whose numbers
-            carry over to no other machine or setting.
-        missing: without a value: not run, or every run ended without one.
+        equivalent_after_holm: of the equivalent ones, how many stay so with Holm's correction of
+            the equivalence tests too.
     """
 
-    reproduced: int = 0
+    equivalent: int = 0
     above: int = 0
     below: int = 0
+    undetermined: int = 0
+    failed_seeds: int = 0
     not_comparable: int = 0
-    missing: int = 0
+    not_run: int = 0
+    equivalent_after_holm: int = 0
 
     @property
     def cells(self) -> int:
         """All of them."""
         return sum(self)
 
+    @property
+    def decided(self) -> int:
+        """Equivalent, above or below."""
+        return self.equivalent + self.above + self.below
+
     def __iter__(self) -> Iterator[int]:
-        return iter([getattr(self, field.name) for field in fields(self)])
+        """The counts of the verdicts, in their order."""
+        return iter([getattr(self, name) for name in KINDS])
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(one + another for one, another in zip(self, other, strict=True)))
+        names = [field.name for field in fields(self)]
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+KINDS = tuple(verdict.replace(" ", "_") for verdict in VERDICTS)
+"""The counts of a tally that are of one verdict."""
 
 
 @dataclass(frozen=True)
@@ -67,17 +78,19 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     for comparison in comparisons:
         definition = comparison.definition
         for entry in comparison.entries:
-            if entry.printed is None or (
-                entry.printed.mean is None and definition.source == "runs"
-            ):
+            if entry.printed is None or not entry.verdict:
                 continue
             if definition.source != "runs":
-                same += entry.mark == WITHIN
-                different += entry.mark != WITHIN
+                same += entry.verdict == AS_PRINTED
+                different += entry.verdict != AS_PRINTED
                 continue
             if entry.printed.variant.startswith("per "):
                 continue  # a ratio of two printed numbers, which are counted themselves
-            one = Tally(**{kind(entry, definition): 1})
+            strict = entry.p_equivalence is not None and entry.p_equivalence < LEVEL
+            one = Tally(
+                **{entry.verdict.replace(" ", "_"): 1},
+                equivalent_after_holm=int(entry.verdict == EQUIVALENT and strict),
+            )
             by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
             if not papers()[definition.paper].repeats:
                 total += one
@@ -96,25 +109,20 @@ def _of_facts() -> list[str]:
     return [table.id for table in tables if table.source != "runs"]
 
 
-def kind(entry: Entry, definition: Definition) -> str:
-    """The name of the count that a cell with a printed number is in."""
-    if entry.ours.mean is None:
-        return "missing"
-    if not definition.compared or not entry.faithful:
-        return "not_comparable"
-    return {WITHIN: "reproduced", BETTER: "above"}.get(entry.mark, "below")
-
-
 def markdown(found: Summary) -> str:
     """A page: what the counts are, the total, a table per paper and one per method."""
     lines = [
         "# Summary",
         "",
         (
-            "Cells of the papers' tables that have a printed number. reproduced: ✓, within the"
-            " larger of the paper's std and one point, or better; above: ▲, significantly better;"
-            " below: ▼ or unmarked, not within; not comparable: not at the paper's settings, or"
-            " times and quantiles that carry no mark; missing: not run, or no run with a value."
+            "Cells of the papers' tables that have a printed mean, by verdict (docs/tables.md)."
+            " equivalent: two one-sided tests reject a difference of one point or of the printed"
+            " standard deviation, whichever is larger; above, below: better or worse, significantly"
+            " after Holm's correction over the table; undetermined: more seeds would decide; failed"
+            " seeds: a run of the cell has no value; not comparable: not at the paper's settings,"
+            " or times and quantiles, which carry over to no other machine. decided: the first three."
+            " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
+            " a table are corrected as well."
         ),
         "",
         *_grid("paper", found.papers, found.total),
@@ -139,11 +147,10 @@ def markdown(found: Summary) -> str:
 
 
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
-    names = [field.name.replace("_", " ") for field in fields(Tally)]
-    lines = [
-        f"| {heading} | cells | {' | '.join(names)} |",
-        "| --- |" + " ---: |" * (len(names) + 1),
-    ]
+    names = [heading, "cells", "decided", *VERDICTS, "after Holm"]
+    lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
-        lines.append(f"| {name} | {counts.cells} | {' | '.join(map(str, counts))} |")
+        share = f"{counts.decided} ({counts.decided / max(counts.cells, 1):.0%})"
+        numbers = (counts.cells, share, *counts, counts.equivalent_after_holm)
+        lines.append(f"| {name} | {' | '.join(map(str, numbers))} |")
     return lines

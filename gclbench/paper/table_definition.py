@@ -71,10 +71,11 @@ class Definition:
         return list(found.values())
 
     @property
-    def runs_assumed(self) -> bool:
-        """The paper does not say over how many runs its spreads are, and ten are assumed."""
+    def spread(self) -> str:
+        """What the printed spreads are, where they are not over a known number of trainings; "" for
+        those that are."""
         page = papers().get(self.paper)
-        return page is not None and self.number in page.runs_assumed
+        return page.spread.get(self.number, "") if page is not None else ""
 
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""

@@ -42,6 +42,7 @@ PAPER = replace(
     key="001",
     repeats="mmix",
     runs={"2": 5},
+    spread={NUMBERS[number]: text for number, text in KDD.spread.items()},
     tables=tuple(sorted(_tables(), key=lambda table: int(table.number))),
     figures=(),
     not_built={

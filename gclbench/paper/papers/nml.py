@@ -150,7 +150,10 @@ PAPER = Paper(
     },
     datasets={"photo": "amazon_photo", "computers": "amazon_computers"},
     protocols=dict.fromkeys(CITATION, "public"),
-    runs={"1": 10},
+    spread={
+        "1": "The paper's spread is over ten classifiers on one encoder, not over trainings.",
+        "2": "The paper prints no spread.",
+    },
     tables=TABLES,
     figures=(MAPS, SWEEPS),
 )

@@ -25,20 +25,36 @@ FIELDS = [
     "paper_runs",
     "paper_note",
     "difference",
+    "verdict",
+    "tested_against",
+    "margin",
     "p_holm",
-    "mark",
+    "p_equivalence",
+    "p_equivalence_holm",
+    "detectable",
+    "seeds_needed",
     "paper_settings",
+    "fitted",
     "command",
 ]
+OF_BOTH = (
+    "difference",
+    "verdict",
+    "tested_against",
+    "margin",
+    "p_holm",
+    "p_equivalence",
+    "p_equivalence_holm",
+    "detectable",
+    "seeds_needed",
+)
 OF_THE_PAPER = (
     "paper",
     "paper_mean",
     "paper_std",
     "paper_runs",
     "paper_note",
-    "difference",
-    "p_holm",
-    "mark",
+    *OF_BOTH,
 )
 OF_OURS = (
     "ours",
@@ -48,10 +64,9 @@ OF_OURS = (
     "without_value",
     "rank",
     "paper_settings",
+    "fitted",
     "command",
-    "difference",
-    "p_holm",
-    "mark",
+    *OF_BOTH,
 )
 CROSSED = (
     "dataset",
@@ -63,6 +78,7 @@ CROSSED = (
     "std",
     "n",
     "without_value",
+    "fitted",
 )
 """Of a table of bases × strategies: a line per recorded setting, to six digits."""
 
@@ -81,7 +97,7 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
     writer = csv.DictWriter(file, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for entry in comparison.entries:
-        ours, theirs = entry.ours, entry.printed
+        ours, theirs, outcome = entry.ours, entry.printed, entry.outcome
         values: dict[str, Any] = {
             "table": comparison.definition.id,
             "dataset": entry.dataset,
@@ -94,11 +110,19 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
             "without_value": ours.show_absent(),
             "rank": entry.rank or "",
             "difference": _number(entry.difference),
-            "p_holm": "" if entry.p_value is None else f"{entry.p_value:.4g}",
-            "mark": entry.mark,
+            "verdict": entry.verdict,
+            "p_holm": _p_value(entry.p_value),
+            "p_equivalence_holm": _p_value(entry.p_equivalence),
+            "seeds_needed": entry.needed or "",
             "paper_settings": "yes" if entry.faithful else "no",
+            "fitted": "; ".join(entry.fitted),
             "command": entry.command,
         }
+        if outcome is not None:
+            values["tested_against"] = "runs" if outcome.error else "printed mean"
+            values["p_equivalence"] = _p_value(outcome.p_equivalence)
+            values |= {"margin": _number(outcome.margin)}
+            values |= {"detectable": _number(outcome.detectable)}
         if theirs is not None:
             values["paper"] = theirs.show()
             values |= {"paper_mean": _number(theirs.mean), "paper_std": _number(theirs.std)}
@@ -117,8 +141,13 @@ def _crossed(comparison: Comparison) -> str:
         for what, cell in entry.ours.apart():
             spread = ["" if value is None else f"{value:.6g}" for value in (cell.mean, cell.std)]
             head = (entry.dataset, measure.heading, base, entry.column, what)
-            writer.writerow([*head, *spread, cell.n, cell.show_absent()])
+            fitted = "; ".join(entry.fitted)
+            writer.writerow([*head, *spread, cell.n, cell.show_absent(), fitted])
     return file.getvalue()
+
+
+def _p_value(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def _number(value: float | None) -> str:

@@ -47,6 +47,7 @@ SPECIAL = {
     "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$",
     "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
     "τ": r"$\tau$",
     "α": r"$\alpha$",
     "≤": r"$\leq$",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclbench.paper.filled_table import DAGGER, Comparison
-from gclbench.paper.significance import BETTER, LEVEL, WITHIN, WORSE
+from gclbench.paper.fitted import FITTED
+from gclbench.paper.significance import LEVEL
+from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
 
-AS_PRINTED = (
+PRINTED_SIGNS = (
     "– printed as missing (out of GPU memory unless the paper says otherwise); ? not legible; * not"
     " converged, says the paper; (?) doubtful."
 )
@@ -17,7 +19,7 @@ def footer(comparison: Comparison, only: str = "") -> list[str]:
     """Sentences under a table: units, legend, tests, which records; of the printed numbers alone
     with `only="paper"`."""
     if only == "paper":
-        return [AS_PRINTED, *comparison.definition.remarks, *_footnotes(comparison)]
+        return [PRINTED_SIGNS, *comparison.definition.remarks, *_footnotes(comparison)]
     return [*_legend(comparison), *_rest(comparison)]
 
 
@@ -33,7 +35,8 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
 def _legend(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     if definition.source != "runs":
-        yield f"ours / paper (ours minus the paper's, where they differ). {WITHIN} the same."
+        same = MARKS[AS_PRINTED]
+        yield f"ours / paper (ours minus the paper's, where they differ). {same} the same."
         yield "(?) doubtful; not counted: the files have not been seen here."
         return
     if definition.crossed:
@@ -43,6 +46,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         )
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
+        yield from _fitted(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
     yield (
@@ -52,23 +56,13 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     )
     if definition.compared:
         yield (
-            f"{WITHIN} within the larger of the paper's std and one point, or better; {BETTER}"
-            f" significantly better; {WORSE} significantly worse and not within; no mark: not"
-            " within, but not significantly so or not testable. No mark without a printed value."
+            f"{MARKS[EQUIVALENT]} equivalent: two one-sided tests reject a difference of one point"
+            f" or of the printed std, whichever is larger; {MARKS[ABOVE]} significantly better;"
+            f" {MARKS[BELOW]} significantly worse; {MARKS[UNDETERMINED]} undetermined, with the"
+            " number of seeds that would decide it. No mark without a printed mean, at other"
+            " settings than the paper's, and where a seed failed."
         )
-        yield (
-            "Test against the paper: two-sided Welch t-test, Holm-corrected over the"
-            f" {comparison.tests} tested cells of the whole table, level {LEVEL:g}."
-            if comparison.tests
-            else (
-                "Test against the paper: none; Welch's t-test takes two runs or more of ours, and a"
-                " printed spread with its number of runs."
-            )
-        ) + (
-            " The paper does not state its number of runs; ten are assumed."
-            if definition.runs_assumed
-            else ""
-        )
+        yield _test(comparison)
     if comparison.pairs:
         yield (
             "Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over"
@@ -77,7 +71,36 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         )
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
-    yield AS_PRINTED
+    yield from _fitted(comparison)
+    yield PRINTED_SIGNS
+
+
+def _test(comparison: Comparison) -> str:
+    """How ours was held against the printed numbers."""
+    if not comparison.tests:
+        return "Test against the paper: none; a test takes two runs or more of ours."
+    spread = comparison.definition.spread
+    kind = (
+        "against the printed mean alone, as if it were exact"
+        if spread
+        else "Welch's, from the printed mean, spread and number of runs; against the mean alone"
+        " where no spread is printed"
+    )
+    return (
+        f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
+        f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
+        f" is not (the CSV has both).{' ' * bool(spread)}{spread}"
+    )
+
+
+def _fitted(comparison: Comparison) -> Iterator[str]:
+    """The choices behind the fitted cells."""
+    names = dict.fromkeys(name for entry in comparison.entries for name in entry.fitted)
+    if names:
+        yield (
+            f"{FITTED} settings chosen after the cell's own labels had been seen (docs/choices.md):"
+            f" {'; '.join(names)}."
+        )
 
 
 def _rest(comparison: Comparison) -> Iterator[str]:

@@ -9,9 +9,9 @@ from rich.text import Text
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import Grid, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
-from gclbench.paper.significance import BETTER, WITHIN, WORSE
+from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT
 
-COLOURS = {BETTER: "green", WITHIN: "green", WORSE: "red", "": ""}
+COLOURS = {EQUIVALENT: "green", AS_PRINTED: "green", ABOVE: "cyan", BELOW: "red"}
 RANKS = {1: "bold", 2: "underline"}
 CELL = 27
 """Characters that a column of cells takes."""
@@ -55,7 +55,8 @@ def _cell(entry: Entry | None, only: str) -> Text:
     if entry is None:
         return Text("")
     ours = Text(
-        entry.show_ours(), style=f"{COLOURS[entry.mark]} {RANKS.get(entry.rank or 0, '')}".strip()
+        entry.show_ours(),
+        style=f"{COLOURS.get(entry.verdict, '')} {RANKS.get(entry.rank or 0, '')}".strip(),
     )
     if only == "ours":
         return ours

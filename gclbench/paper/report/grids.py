@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gclbench.paper.aggregate import Fact
-from gclbench.paper.filled_table import DAGGER, Block, Comparison, Entry
+from gclbench.paper.filled_table import Block, Comparison, Entry
 from gclbench.paper.missing import missing
 from gclbench.paper.render import footer
 from gclbench.paper.report.markup import Anchors, Markup, element, join, label, lines
 from gclbench.paper.report.quantities import count
-from gclbench.paper.significance import BETTER, WITHIN, WORSE
+from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, UNDETERMINED
 
 MEANINGS = {
-    WITHIN: "within the paper's spread or above",
-    BETTER: "significantly above the paper",
-    WORSE: "significantly below the paper",
+    EQUIVALENT: "equivalent to the paper",
+    ABOVE: "significantly above the paper",
+    BELOW: "significantly below the paper",
+    UNDETERMINED: "undetermined",
+    AS_PRINTED: "as the paper prints it",
 }
-CLASSES = {WITHIN: "within", BETTER: "above", WORSE: "below"}
+CLASSES = {
+    EQUIVALENT: "within",
+    AS_PRINTED: "within",
+    ABOVE: "above",
+    BELOW: "below",
+    UNDETERMINED: "open",
+}
 RANKS = {1: "best", 2: "second"}
 
 
@@ -68,21 +76,23 @@ def page_anchor(comparison: Comparison, dataset: str, column: str, anchors: Anch
 
 
 def meaning_of(entry: Entry) -> str:
-    """What the mark of a cell says; "" without one."""
-    if isinstance(entry.ours, Fact):
-        return "as the paper prints it" if entry.mark else ""
-    return MEANINGS.get(entry.mark, "")
+    """The verdict in words, with the seeds that would decide an open one; a verdict without a sign
+    as it is."""
+    meaning = MEANINGS.get(entry.verdict, entry.verdict)
+    if entry.verdict == UNDETERMINED and entry.needed:
+        meaning += f": {entry.needed} seeds would decide"
+    return meaning
 
 
 def shown_mark(entry: Entry) -> Markup | None:
     """The mark, with its meaning for who cannot see it."""
-    if entry.mark not in MEANINGS:
+    if not entry.mark:
         return None
     meaning = meaning_of(entry)
     return element(
         "span",
         entry.mark,
-        class_=CLASSES[entry.mark],
+        class_=CLASSES[entry.verdict],
         role="img",
         aria_label=meaning,
         title=meaning,
@@ -186,7 +196,7 @@ def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: An
     if entry is None:
         return element("td")
     ours, sign = entry.ours, shown_mark(entry)
-    shown: Markup | str = ours.show(entry.factor) + ("" if entry.faithful else DAGGER)
+    shown: Markup | str = ours.show(entry.factor) + entry.signs
     if entry.records:
         where = page_anchor(comparison, block.dataset, entry.column, anchors)
         shown = element("a", shown, href=f"#{where}", class_=RANKS.get(entry.rank or 0))

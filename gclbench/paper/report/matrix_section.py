@@ -93,10 +93,10 @@ def _cell(entry: Entry) -> Markup:
     if not entry.records:
         return element("td", element("i", "–", title="not run"))
     settings = entry.ours.apart()
-    mean, dagger = settings[0][1].mean, "" if entry.faithful else DAGGER
+    mean = settings[0][1].mean
     # Settings that differ stand below each other, never averaged.
     shown = [
-        element("div", cell.show(entry.factor) + dagger, told_apart(what) if what else None)
+        element("div", cell.show(entry.factor) + entry.signs, told_apart(what) if what else None)
         for what, cell in settings
     ]
     return element("td", shown, data_value=None if mean is None else f"{mean:.6g}")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gclbench.paper.filled_table import DAGGER, Comparison
+from gclbench.paper.fitted import FITTED
 from gclbench.paper.report import quantities
 from gclbench.paper.report.markup import Markup, element, join, lines
-from gclbench.paper.significance import BETTER, WITHIN, WORSE
 from gclbench.paper.sources import Collection
 from gclbench.paper.summary import Tally, other_versions, summary
+from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, MARKS, UNDETERMINED
 
 KINDS = {
-    "reproduced": "within",
+    "equivalent": "within",
     "above": "above",
     "below": "below",
+    "undetermined": "open",
+    "failed_seeds": "failed",
     "not_comparable": "other",
-    "missing": "absent",
+    "not_run": "absent",
 }
 """Counts as in `summary.Tally`, and the class of their colour."""
 
@@ -76,20 +79,26 @@ def _name(kind: str) -> str:
 def _legend() -> Markup:
     meanings = [
         (
-            WITHIN,
+            MARKS[EQUIVALENT],
             "within",
             (
-                "reproduced: within the larger of the paper's standard deviation and one point,"
-                " or better"
+                "equivalent: two one-sided tests reject a difference of one point or of the paper's"
+                " standard deviation, whichever is larger"
             ),
         ),
-        (BETTER, "above", "above: significantly better"),
+        (MARKS[ABOVE], "above", "above: significantly better"),
+        (MARKS[BELOW], "below", "below: significantly worse"),
         (
-            WORSE,
-            "below",
+            f"{MARKS[UNDETERMINED]}24",
+            "open",
+            "undetermined, and the number of seeds that would decide it",
+        ),
+        (
+            FITTED,
+            None,
             (
-                "below: significantly worse and not within; without a mark: not within, but not"
-                " significantly so or not testable"
+                "fitted: settings chosen after the cell's own labels had been seen; the cell's page"
+                " says which choice"
             ),
         ),
         (

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gclbench.paper.filled_table import DAGGER, Comparison, Entry
+from gclbench.paper.fitted import FITTED
 from gclbench.paper.measure import finite_number
 from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
@@ -65,6 +66,7 @@ def article(page: Page, anchors: Anchors) -> Markup:
             element("h3", page.title, tabindex="-1"),
             _values(page),
             _departures(page),
+            _fitted(page),
             _commands(page),
             _runs(page),
             _cost(page.records),
@@ -80,29 +82,37 @@ def _values(page: Page) -> Markup:
     """Ours beside the paper's, a row per metric."""
     rows = []
     for entry in page.entries:
-        sign = grids.shown_mark(entry)
-        meaning = grids.meaning_of(entry)
-        p_value = "" if entry.p_value is None else f"{entry.p_value:.2g}"
+        sign, outcome = grids.shown_mark(entry), entry.outcome
         cells = (
             entry.ours.show(entry.factor),
             entry.show_printed(),
             entry.show_difference(),
-            p_value,
+            "" if entry.p_value is None else f"{entry.p_value:.2g}",
+            "" if outcome is None else f"{outcome.p_equivalence:.2g}",
+            "" if outcome is None else f"{entry.factor * outcome.margin:.2g}",
+            "" if outcome is None else f"{entry.factor * outcome.detectable:.2g}",
         )
-        verdict = join(sign, " ", meaning) if sign else ""
+        meaning = grids.meaning_of(entry)
         rows.append(
             element(
                 "tr",
                 element("th", entry.metric, scope="row"),
                 [element("td", cell) for cell in cells],
-                element("td", verdict),
+                element("td", join(sign, " ", meaning) if sign else meaning),
             )
         )
-    return _table(
-        "ours beside the paper's",
-        ("metric", "ours (n)", "paper", "difference", "p (Holm)", ""),
-        rows,
-    )
+    head = ("metric", "ours (n)", "paper", "difference")
+    tests = ("p of no difference (Holm)", "p of equivalence", "margin", "detectable difference")
+    return _table("ours beside the paper's", (*head, *tests, "verdict"), rows)
+
+
+def _fitted(page: Page) -> Markup | None:
+    """The choices that were made after the cell's own labels had been seen."""
+    names = dict.fromkeys(name for entry in page.entries for name in entry.fitted)
+    if not names:
+        return None
+    told = f"{FITTED} Chosen after these labels had been seen: {'; '.join(names)}."
+    return element("p", told, class_="note")
 
 
 def _departures(page: Page) -> Markup | None:

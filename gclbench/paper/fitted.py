@@ -1,0 +1,193 @@
+"""Which cells are marked as fitted: their settings were chosen after the cell's own labels, or
+scores computed from them, had been seen.
+
+This list is the definition; docs/choices.md shows it to readers, and a test holds the two together.
+A choice stays on it whatever decided it in the end: the paper's text may have, but nobody can prove
+that the scores did not help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gclbench.paper.columns import Condition, is_
+
+FITTED = "‡"
+"""At a number whose settings were chosen after its own labels had been seen."""
+
+
+@dataclass(frozen=True)
+class SeenChoice:
+    """One choice, and the runs it marks.
+
+    Attributes:
+        name: as in docs/choices.md. seen: what had been seen. datasets: whose labels or held-out
+            edges. where: the runs that depend on the choice. decided: what decided it.
+    """
+
+    name: str
+    seen: str
+    datasets: tuple[str, ...]
+    where: tuple[Condition, ...] = ()
+    decided: str = "labels"
+
+    def marks(self, flat: Mapping[str, Any]) -> bool:
+        """Whether runs of these flattened settings are marked."""
+        return str(flat["dataset.name"]) in self.datasets and all(
+            condition.holds(flat) for condition in self.where
+        )
+
+
+DMAT_FAMILY = is_("method.name", "dmt", "dmat", "dmat_i")
+MVGRL_FAMILY = is_("method.name", "mmix_mp", "mmix_mo", "mvgrl")
+
+SEEN: tuple[SeenChoice, ...] = (
+    SeenChoice(
+        "DMAT-i: all rows of its table",
+        "compared with the printed rows of Table 1",
+        ("acm", "dblp"),
+        (DMAT_FAMILY,),
+    ),
+    SeenChoice(
+        "DMAT-i: encoder's input",
+        "amazon_photo was 24 points short",
+        ("acm", "dblp", "amazon_photo"),
+        (DMAT_FAMILY, is_("method.unit_input", True)),
+    ),
+    SeenChoice(
+        "DMAT-i: biases",
+        "earlier numbers of cora and citeseer; they decided nothing",
+        ("cora", "citeseer"),
+        (DMAT_FAMILY,),
+        decided="acm and dblp",
+    ),
+    SeenChoice(
+        "Features of Coauthor CS and Physics",
+        "k-means on both forms, DMAT-i on the counts",
+        ("coauthor_cs", "coauthor_phy"),
+        (is_("dataset.features", "counts"),),
+    ),
+    SeenChoice(
+        "SSGC: isolated nodes",
+        "the first runs without the self-loop",
+        ("dblp", "acm"),
+        (is_("method.name", "ssgc"),),
+    ),
+    SeenChoice(
+        "AGE: link prediction",
+        "results at the clustering settings, and on acm at the script's settings with the epoch by"
+        " clusters",
+        ("acm", "dblp", "cora", "citeseer"),
+        (
+            is_("method.name", "age"),
+            is_("task.name", "link_prediction"),
+            is_("method.epoch_by", "validation"),
+        ),
+    ),
+    SeenChoice(
+        "M-Mix: batches of sub-graphs",
+        "the failure on the whole graph's public test nodes, and two sketches",
+        ("cora",),
+        (is_("method.name", "mmix_mp", "mmix_mo"), is_("method.subgraphs", 2)),
+    ),
+    SeenChoice(
+        'NML: "repl. cosine"',
+        "both readings, once, on the public test nodes",
+        ("cora",),
+        (is_("negatives.name", "nml"), is_("negatives.metric", "cosine")),
+        decided="the paper's text",
+    ),
+    SeenChoice(
+        "`mmix_grace`: M-Mix's settings, not GRACE's",
+        "that GRACE's settings collapse",
+        ("cora",),
+        (is_("method.name", "mmix_grace"),),
+    ),
+    SeenChoice(
+        "MVGRL with `objective=nodes` in the matrix: 200 steps",
+        "its course on test nodes; 200 was not picked from it",
+        ("cora",),
+        (
+            is_("method.name", "mvgrl"),
+            is_("method.objective", "nodes"),
+            is_("method.epochs", 200),
+            is_("method.patience", 0),
+        ),
+        decided="GRACE's number of epochs",
+    ),
+    SeenChoice(
+        "`contrast/mixing`: 200 steps",
+        "single runs at 10, 50, 100 and 200 steps",
+        ("cora", "citeseer"),
+        (
+            is_("method.name", "mmix_mp", "mmix_mo"),
+            is_("method.epochs", 200),
+            is_("method.patience", 0),
+        ),
+    ),
+    SeenChoice(
+        "GCA, DGI, ProGCL of the `dmat` paper: raw features",
+        "GCA on dblp and DGI on cora, both ways, one seed",
+        ("dblp", "cora"),
+        (
+            is_("method.name", "gca", "dgi", "progcl"),
+            is_("method.normalize_features", False),
+        ),
+        decided="the paper's text (F.1)",
+    ),
+    SeenChoice(
+        "MVGRL, M-Mix: row-normalised features on cora",
+        "three seeds of MVGRL on cora, two splits",
+        ("cora",),
+        (MVGRL_FAMILY, is_("method.normalize_features", True)),
+        decided="the loader that its official code pins",
+    ),
+    SeenChoice(
+        "DMT, DMAT: steps by the validation nodes",
+        "the course of the test accuracy on dblp",
+        ("dblp",),
+        (is_("method.name", "dmt", "dmat"), is_("method.epoch_by", "validation")),
+        decided="the validation nodes",
+    ),
+    SeenChoice(
+        "DMAT-i, link prediction: steps by the validation pairs",
+        "the test AUC of 1,200 steps on acm",
+        ("acm",),
+        (
+            is_("method.name", "dmat_i"),
+            is_("task.name", "link_prediction"),
+            is_("method.epoch_by", "validation"),
+        ),
+        decided="the validation pairs",
+    ),
+    SeenChoice(
+        "Amazon Photo: edges as stored",
+        "modularity and conductance of k-means, which read no label; DMAT-i's clusters before",
+        ("amazon_photo",),
+        (is_("dataset.edges", "as_stored"),),
+        decided="the edge count of Table 7",
+    ),
+    SeenChoice(
+        "DeepWalk: its repository's settings",
+        "the rows at one epoch without negative sampling, and at its paper's settings",
+        (
+            "acm",
+            "dblp",
+            "cora",
+            "citeseer",
+            "pubmed",
+            "amazon_photo",
+            "coauthor_cs",
+            "coauthor_phy",
+        ),
+        (is_("method.name", "deepwalk"),),
+        decided="the repository's code",
+    ),
+)
+
+
+def fitted_by(flat: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the choices that runs of flattened settings were fitted by; empty for most."""
+    return tuple(choice.name for choice in SEEN if choice.marks(flat))
