@@ -180,18 +180,12 @@ def _cells(
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:
     """What runs a cell: the method at its own settings, and what the column asks for besides."""
-    from gclbench.paper.columns import is_
-
     command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]
     flat = _settings(command, definition.task)
-    protocol = definition.protocols.get(dataset)
-    asked = [
-        *column.where,
-        *definition.where,
-        *([is_("task.protocol", protocol)] if protocol else []),
-    ]
     wanted = [
-        condition.override(definition.task) for condition in asked if not condition.holds(flat)
+        condition.override(definition.task)
+        for condition in (*column.where, *definition.conditions(dataset))
+        if not condition.holds(flat)
     ]
     names = [text for text in wanted if "." not in text.partition("=")[0]]
     return [*command, *names, *(text for text in wanted if text not in names)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,14 +117,14 @@ class Column:
         """Whether a flattened spec belongs in the column."""
         return all(condition.holds(flat) for condition in self.where)
 
-    def departures(self, flat: Mapping[str, Any]) -> list[str]:
+    def departures(self, flat: Mapping[str, Any], asked: Sequence[Condition] = ()) -> list[str]:
         """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys
-        that `where` asks for are not compared.
+        that `where` or the table's own conditions, `asked`, ask for are not compared.
 
         Where no settings are printed, those shipped here are the paper's or its code's:
         `method.epochs=3 (shipped: 200)`.
         """
-        fixed = {condition.key for condition in self.where if not condition.excluded}
+        fixed = {condition.key for condition in (*self.where, *asked) if not condition.excluded}
         printed = printed_settings(self.tuned, str(flat["dataset.name"])) if self.tuned else {}
         expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
@@ -140,10 +140,10 @@ class Column:
             for key, (whose, value) in expected.items()
             if key in flat and key not in fixed and not _same(flat[key], value)
         ]
-        return departing + dataset_departures(flat)
+        return departing + dataset_departures(flat, fixed)
 
 
-def dataset_departures(flat: Mapping[str, Any]) -> list[str]:
+def dataset_departures(flat: Mapping[str, Any], fixed: Container[str] = ()) -> list[str]:
     """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary
     (shipped: counts)`.
 
@@ -153,7 +153,9 @@ def dataset_departures(flat: Mapping[str, Any]) -> list[str]:
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"
         for key, value in shipped_settings(flat).items()
-        if key.startswith(DATASET) and not (key in flat and _same(flat[key], value))
+        if key.startswith(DATASET)
+        and key not in fixed
+        and not (key in flat and _same(flat[key], value))
     ]
 
 

@@ -95,7 +95,7 @@ def _cells(
     """The cells of a column in rows that are read from the same runs, and notes on them."""
     measure = definition.measure(metrics[0])
     departures = {
-        group.key: _departures(column, measure, group)
+        group.key: _departures(definition, column, measure, group)
         for group in groups
         if measure.matches(group.flat) and column.matches(group.flat)
     }
@@ -126,12 +126,14 @@ def _cells(
     return entries, notes
 
 
-def _departures(column: Column, measure: Measure, group: Group) -> list[str]:
+def _departures(
+    definition: Definition, column: Column, measure: Measure, group: Group
+) -> list[str]:
     """How settings differ from those that a column stands for; of a base method × strategy, those
     of the strategy are not looked at."""
     if measure.base is None:
-        return column.departures(group.flat)
-    found = measure.base.departures(group.flat)
+        return definition.departures(column, group.flat)
+    found = definition.departures(measure.base, group.flat)
     return [text for text in found if not text.startswith("negatives.")]
 
 

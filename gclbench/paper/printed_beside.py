@@ -20,7 +20,7 @@ def printed_beside(
     """
     dataset, method = (str(settings[kind]["name"]) for kind in ("dataset", "method"))
     found = [
-        (value, column)
+        (value, definition, column)
         for definition in TABLES.values()
         # Numbers that are relative to another column's are not those of a run.
         if metric in definition.metrics
@@ -32,8 +32,8 @@ def printed_beside(
     ]
     if not found:
         return None, []
-    value, column = min(found, key=lambda pair: preference(pair[0], method))
-    return value, column.departures(flatten(settings))
+    value, definition, column = min(found, key=lambda each: preference(each[0], method))
+    return value, definition.departures(column, flatten(settings))
 
 
 def printed_elsewhere(
@@ -62,7 +62,7 @@ def printed_elsewhere(
                 continue
             lacking = [
                 condition
-                for condition in (*column.where, *definition.where)
+                for condition in (*column.where, *definition.conditions(dataset))
                 if not condition.holds(flat)
             ]
             if any(condition.excluded for condition in lacking):

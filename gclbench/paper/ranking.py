@@ -10,7 +10,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from gclbench.paper.filled_table import Entry
-from gclbench.paper.significance import LEVEL, ROUNDING, holm, paired
+from gclbench.paper.significance import LEVEL, holm, paired_p_values
 
 CROWDED = 10
 """With more settings of one column in a row, the column is a sweep: its pairs would drown those of
@@ -45,7 +45,11 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
         if entry.ours.values and entry.faithful and directed and key not in crowded:
             rows.setdefault((entry.dataset, entry.metric), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
-    tested = holm([_p_value(entries[one], entries[other]) for one, other in pairs])
+    tested = holm(
+        paired_p_values(
+            [(entries[one].ours.values, entries[other].ours.values) for one, other in pairs]
+        )
+    )
     p_values = {pair: value for pair, value in zip(pairs, tested, strict=True) if value is not None}
     beats = {_in_order(entries, pair) for pair, value in p_values.items() if value < LEVEL}
     ranks: dict[int, int] = {}
@@ -55,18 +59,6 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(
         p_values
     )
-
-
-def _p_value(one: Entry, other: Entry) -> float | None:
-    """Of the paired t-test over the seeds that both have.
-
-    None with fewer than two. None, too, where the difference is the same in all of them but not
-    zero: chance had no part in it, but the rank of a row is no place to say so.
-    """
-    found = paired(one.ours.values, other.ours.values, 0.0)
-    if found is None or (not found.spread and abs(found.difference) > ROUNDING):
-        return None
-    return found.p_difference
 
 
 def _loss(entry: Entry) -> float:

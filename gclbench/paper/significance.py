@@ -8,6 +8,7 @@ here knows of tables. Numbers are as recorded: fractions for metrics that are sh
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -134,6 +135,36 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float], margin: float
     return against_value(gaps, 0.0, margin)
 
 
+def paired_p_values(
+    pairs: Sequence[tuple[Mapping[int, float], Mapping[int, float]]],
+) -> list[float | None]:
+    """Two-sided p-values of the paired t-test of many pairs over their common seeds.
+
+    Returns:
+        None with fewer than two common seeds. None, too, where the difference is the same in all of
+            them but not zero: without a spread there is nothing to test with. 1 where it is zero in
+            all of them.
+    """
+    from scipy.stats import ttest_1samp
+
+    found: list[float | None] = [None] * len(pairs)
+    alike: dict[int, list[tuple[int, list[float]]]] = {}
+    for place, (ours, others) in enumerate(pairs):
+        gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
+        if len(gaps) < 2:
+            continue
+        if max(gaps) - min(gaps) > ROUNDING:
+            alike.setdefault(len(gaps), []).append((place, gaps))
+        elif abs(gaps[0]) <= ROUNDING:
+            found[place] = 1.0
+    # A table has thousands of pairs: those with as many seeds are tested together.
+    for members in alike.values():
+        p_values = ttest_1samp([gaps for _, gaps in members], 0.0, axis=1).pvalue
+        for (place, _), p_value in zip(members, p_values, strict=True):
+            found[place] = float(p_value)
+    return found
+
+
 def _exact(gap: float, margin: float, n: int) -> Outcome:
     """Of numbers without spread: what differs by more than rounding differs."""
     differs, within = abs(gap) > ROUNDING, abs(gap) <= margin + ROUNDING
@@ -150,7 +181,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         return [None] * len(p_values)
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = iter(multipletests(tested, method="holm")[1])
+    # It collects garbage, which takes half a second beside thousands of records.
+    gc.freeze()
+    try:
+        adjusted = iter(multipletests(tested, method="holm")[1])
+    finally:
+        gc.unfreeze()
     return [None if value is None else float(next(adjusted)) for value in p_values]
 
 

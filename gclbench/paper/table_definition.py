@@ -23,7 +23,7 @@ class Definition:
     Attributes:
         paper, number: of the printed table; together its id. title: one line.
         task: whose records. where: conditions that every record meets, such as the protocol.
-        protocols: dataset to the split its records must have, where that is not the same for all.
+        on: dataset to further conditions that its records meet: its split, its form of the graph.
         printed_task: what the printed values are filed under, when that is not `task`.
         datasets, metrics, columns: in printed order. remarks: sentences under the table.
         measures: how a row is read and shown, where it is not simply the metric of that name.
@@ -42,7 +42,7 @@ class Definition:
     columns: tuple[Column, ...]
     where: tuple[Condition, ...] = ()
     remarks: tuple[str, ...] = ()
-    protocols: Mapping[str, str] = field(default_factory=dict)
+    on: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
     printed_task: str = ""
     measures: Mapping[str, Measure] = field(default_factory=dict)
     source: str = "runs"
@@ -87,12 +87,17 @@ class Definition:
 
     def matches(self, flat: Mapping[str, Any]) -> bool:
         """Whether a flattened spec's task and protocol are the table's."""
-        protocol = self.protocols.get(str(flat["dataset.name"]))
-        if protocol is not None and flat.get("task.protocol") != protocol:
-            return False
         return flat["task.name"] in self.tasks and all(
-            condition.holds(flat) for condition in self.where
+            condition.holds(flat) for condition in self.conditions(str(flat["dataset.name"]))
         )
+
+    def conditions(self, dataset: str) -> tuple[Condition, ...]:
+        """What every record of a dataset meets."""
+        return (*self.where, *self.on.get(dataset, ()))
+
+    def departures(self, column: Column, flat: Mapping[str, Any]) -> list[str]:
+        """How flattened settings differ from those that a column of the table stands for."""
+        return column.departures(flat, self.conditions(str(flat["dataset.name"])))
 
     def command(self, dataset: str, column: Column) -> str:
         """What makes the cells of a dataset and column: `gclbench sweep table=dmat/1 dataset=acm

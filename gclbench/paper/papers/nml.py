@@ -42,8 +42,9 @@ TABLES = (
         datasets=NML_DATASETS,
         metrics=("accuracy",),
         columns=(*NML_ROWS, *NML_ABLATIONS, *OTHERS),
-        protocols={
-            name: "public" if name in CITATION else "random_10_10_80" for name in NML_DATASETS
+        on={
+            name: (is_("task.protocol", "public" if name in CITATION else "random_10_10_80"),)
+            for name in NML_DATASETS
         },
         remarks=(
             ONE_PROTOCOL,

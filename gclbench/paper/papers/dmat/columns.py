@@ -78,11 +78,20 @@ AGE_LINKS = Column(
     "age",
     footnote=AGE_VALIDATION,
 )
-DGI = Column("dgi", (method_is("dgi"), RAW, PLAIN), "dgi")
-GCA = Column("gca", (method_is("gca"), RAW, PLAIN), "gca")
+# "We use these datasets without row-normalization" (the paper's F.1). The codes of these three
+# normalise, and so do their own columns elsewhere.
+UNNORMALISED = is_("method.normalize_features", False)
+DGI = Column("dgi", (method_is("dgi"), RAW, TRAINED, PLAIN, UNNORMALISED), "dgi")
+GCA = Column("gca", (method_is("gca"), RAW, TRAINED, PLAIN, UNNORMALISED), "gca")
 PROGCL_QUOTED = Column(
     "progcl",
-    (method_is("progcl"), RAW, is_("negatives.name", "progcl_weight", default="progcl_weight")),
+    (
+        method_is("progcl"),
+        RAW,
+        TRAINED,
+        is_("negatives.name", "progcl_weight", default="progcl_weight"),
+        UNNORMALISED,
+    ),
     "progcl",
     footnote=PROGCL_GRID,
 )
