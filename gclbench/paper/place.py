@@ -88,7 +88,7 @@ class Places:
 
     def is_column(self, names: Sequence[str], heading: str) -> bool:
         """Whether a cell's neighbour in its row is meant."""
-        return names[0] not in FORMS and heading in self._block(names).columns
+        return kind_of(names[0]) == "table" and heading in self._block(names).columns
 
     def _table(self, name: str) -> Comparison:
         if name not in self._filled:
@@ -138,7 +138,7 @@ class Places:
             ]
             met = f"{met or ' with'} {condition}"
         if len(groups) > 1:
-            told = [text or "nothing" for text in differences(groups)]
+            told = sorted(text or "nothing" for text in differences(groups))
             more = f"; {len(told) - NAMED} more" if len(told) > NAMED else ""
             raise BadReference(
                 f"{len(groups)} settings fit; add what tells one of them:"
@@ -146,7 +146,7 @@ class Places:
             )
         if "." in metric:
             return _field_of(groups[0], metric)
-        _known("these runs", "metric", metric, groups[0].metrics())
+        _known("this setting", "metric", metric, groups[0].metrics())
         return _scaled(groups[0].cell(metric), find_metric(metric))
 
     def _summary(self) -> object:
@@ -156,6 +156,11 @@ class Places:
         files = sorted(path.name for path in (self.folder / "bench").glob("*.json"))
         _known("results/bench", "file", name.removeprefix("bench/"), files)
         return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+
+def kind_of(first: str) -> str:
+    """Which of FORMS begins so."""
+    return "bench" if first.startswith("bench/") else first if first in FORMS else "table"
 
 
 def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
@@ -177,7 +182,7 @@ def _scaled(cell: Cell, quantity: Quantity, entry: Entry | None = None) -> Place
 def _field_of(group: Group, name: str) -> Place:
     """A number of the runs that is no metric, `seconds.fit`."""
     there = sorted({key for record in group.records for key in _fields(record)})
-    _known("these runs", "field", name, there)
+    _known("this setting", "field", name, there)
     cell = group.cell(name, lambda record: _fields(record).get(name))
     part = name.partition(".")[0]
     factor = 1 / GIB if part == "memory" else 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gclbench.paper.measure import GIB
-from gclbench.paper.place import FORMS, BadReference, Place, Places
+from gclbench.paper.place import FORMS, BadReference, Place, Places, kind_of
 
 OF_CELLS = ("mean", "±", "n", "min", "max", "seed K")
 OF_TABLES = ("printed", "printed ±", "difference", "verdict")
@@ -67,7 +67,7 @@ def quoted(reference: str, places: Places) -> str:
 
 def _read(names: Sequence[str], places: Places) -> tuple[Place, How]:
     """The numbers of a reference without `minus`, and what of them is shown."""
-    kind = "bench" if names[0].startswith("bench/") else names[0] if names[0] in FORMS else "table"
+    kind = kind_of(names[0])
     length = FORMS[kind].count(";") + 1
     if len(names) < length:
         raise BadReference(f"'{'; '.join(names)}' is too short for {FORMS[kind]}")
