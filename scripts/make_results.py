@@ -1,9 +1,10 @@
 """Regenerates everything that is made from the committed records: results/tables, results/figures,
-results/report.html, README's table.
+results/report.html, README's table, and the numbers that prose quotes (docs/tables.md).
 
 python scripts/make_results.py            writes them, and removes other files from the two folders
 python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
-                                          should not be there
+                                          should not be there, or a number of the notes is typed
+python scripts/make_results.py --prose [PAGE …]    prose only, a few seconds; with --check too
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gclbench.paper import figures, matrix, report, summary
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
+from gclbench.paper.place import Places
+from gclbench.paper.prose import rewritten
+from gclbench.paper.quotation import quoted
 from gclbench.paper.render import as_csv, latex, markdown
 from gclbench.paper.sources import Collection, collect
 from gclbench.paper.tables import TABLES
@@ -25,14 +30,23 @@ RECORDS = "results/records"
 MADE = (Path("results/tables"), Path("results/figures"))
 """Folders that hold nothing else."""
 
+NOTES = ("results/NOTES.md", "results/calibration.md", "results/notes/*.md")
+QUOTING = ("README.md", "docs/*.md")
+"""Pages whose numbers all have a source, and pages of which only references are looked at."""
+
 README_DATASETS = ("acm", "dblp", "cora", "citeseer")
 README_METRICS = ("acc", "nmi", "ari")
 README_FIGURE = "dmat/5"
 MARKERS = ("<!-- table -->\n", "<!-- /table -->")
 
 
-def made(records: Collection) -> dict[Path, bytes]:
-    """Path (from the repository's root) to content of every generated file."""
+Told = list[tuple[str, bool]]
+"""Sentences on what is wrong in prose, and whether writing mends it."""
+
+
+def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
+    """Path (from the repository's root) to content of every generated file, and what is wrong in
+    prose."""
     files: dict[Path, str | bytes] = {}
     comparisons = [compare(definition, records) for definition in TABLES.values()]
     for comparison in (*comparisons, compare(matrix.table(), records)):
@@ -45,10 +59,37 @@ def made(records: Collection) -> dict[Path, bytes]:
     before, _, rest = Path("README.md").read_text(encoding="utf-8").partition(MARKERS[0])
     _, _, after = rest.partition(MARKERS[1])
     files[Path("README.md")] = before + MARKERS[0] + readme_block(records) + MARKERS[1] + after
+    places = Places(records, Path("results"), comparisons)
+    pages, told = prose(places, {Path("README.md"): str(files[Path("README.md")])})
+    files |= pages
     return {
         path: content.encode() if isinstance(content, str) else content
         for path, content in files.items()
-    }
+    }, told
+
+
+def prose(
+    places: Places, texts: Mapping[Path, str] | None = None, only: Sequence[str] = ()
+) -> tuple[dict[Path, str], Told]:
+    """Page to text with the records' numbers, and what was wrong.
+
+    Args:
+        texts: of pages that are not as they lie there. only: these pages.
+    """
+    pages: dict[Path, str] = {}
+    told: Told = []
+    for pattern in (*NOTES, *QUOTING):
+        for path in sorted(Path().glob(pattern)):
+            if only and str(path) not in only:
+                continue
+            text = (texts or {}).get(path) or path.read_text(encoding="utf-8")
+            pages[path], findings = rewritten(
+                text, lambda reference: quoted(reference, places), lint=pattern in NOTES
+            )
+            told += [
+                (f"{path}:{finding.line}: {finding.text}", finding.mended) for finding in findings
+            ]
+    return pages, told
 
 
 def readme_block(records: Collection) -> str:
@@ -89,21 +130,33 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--prose", nargs="*", metavar="PAGE", help="prose only, of these pages")
     options = parser.parse_args()
     os.chdir(ROOT)  # the tables name the store by its path
     records = collect([RECORDS])
-    files = made(records)
-    odd = unexpected(files)
+    if options.prose is None:
+        files, told = made(records)
+        odd = unexpected(files)
+    else:
+        pages, told = prose(Places(records, Path("results")), only=options.prose)
+        unknown = [name for name in options.prose if Path(name) not in pages]
+        if unknown:
+            sys.exit(f"{', '.join(unknown)}: no page of {', '.join((*NOTES, *QUOTING))}")
+        files, odd = {path: text.encode() for path, text in pages.items()}, []
+    wrong = [text for text, mended in told if options.check or not mended]
     if options.check:
         stale = [
             str(path)
             for path, content in files.items()
             if not path.is_file() or path.read_bytes() != content
         ]
-        told = [f"not what the records give: {', '.join(stale)}"] if stale else []
-        told += [f"made by nothing: {', '.join(map(str, odd))}"] if odd else []
-        if told:
-            sys.exit(f"{'; '.join(told)}; run python scripts/make_results.py")
+        differing = [f"not what the records give: {', '.join(stale)}"] if stale else []
+        differing += [f"made by nothing: {', '.join(map(str, odd))}"] if odd else []
+        if differing:
+            command = " ".join(arg for arg in sys.argv if arg != "--check")
+            wrong.append(f"{'; '.join(differing)}; run python {command}")
+        if wrong:
+            sys.exit("\n".join(wrong))
         print(f"{len(files)} files are those of {RECORDS}")
         return
     for path, content in files.items():
@@ -112,6 +165,8 @@ def main() -> None:
     for path in odd:
         path.unlink()
     print(f"{len(files)} files written" + (f", removed: {', '.join(map(str, odd))}" if odd else ""))
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,258 @@
+"""Where a number that prose quotes is found: a table's cell, runs of one setting, a benchmark's
+file, the summary."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from gclbench.component.registry import nearest
+from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
+from gclbench.paper.columns import typed
+from gclbench.paper.comparison import compare
+from gclbench.paper.filled_table import Block, Comparison, Entry
+from gclbench.paper.measure import GIB, finite_number
+from gclbench.paper.metrics import Quantity, find_metric
+from gclbench.paper.sources import Collection
+from gclbench.paper.summary import summary
+from gclbench.paper.tables import TABLES, UnknownTable, find_table
+from gclbench.records import Record, flatten
+
+FORMS = {
+    "table": "TABLE; DATASET; COLUMN; METRIC",
+    "runs": "runs; KEY=VALUE …; METRIC",
+    "bench": "bench/FILE.json; KEY.KEY",
+    "summary": "summary; KEY.KEY",
+}
+"""How a reference of each kind begins; any of them can be followed by what is shown."""
+
+PARTS = ("fit", "seconds", "memory", "filter_report")
+"""Fields of a record whose numbers can be quoted: `fit.iterations`."""
+
+NAMED = 6
+"""So many settings that fit a reference are named."""
+
+
+class BadReference(LookupError):
+    """A reference that names what is not there; the text says what is."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Numbers of a place, by seed; a single number where nothing has seeds.
+
+    Attributes:
+        unit: `percent`, `seconds`, `GiB` or `number`; values are already in it. entry: of a table.
+        said: what the records say where there is no value. alone: it is no number of runs.
+    """
+
+    values: Mapping[int, float]
+    unit: str
+    entry: Entry | None = None
+    said: str = NOT_RUN
+    alone: bool = False
+
+
+class Places:
+    """Finds numbers; each table that is asked for is filled once.
+
+    Args:
+        collection: the records. folder: where `bench/` lies. filled: tables that are filled
+            already.
+    """
+
+    def __init__(
+        self, collection: Collection, folder: Path, filled: Iterable[Comparison] = ()
+    ) -> None:
+        self.collection = collection
+        self.folder = folder
+        self._filled = {comparison.definition.id: comparison for comparison in filled}
+
+    def find(self, kind: str, names: Sequence[str]) -> Place:
+        """The place that a form's fields name.
+
+        Raises:
+            BadReference: with what exists.
+        """
+        if kind == "table":
+            return self._cell(names)
+        if kind == "runs":
+            return self._runs(names[1], names[2])
+        if kind == "summary":
+            return _number_at(self._summary(), names[1], kind)
+        return _number_at(self._bench(names[0]), names[1], names[0])
+
+    def is_column(self, names: Sequence[str], heading: str) -> bool:
+        """Whether a cell's neighbour in its row is meant."""
+        return kind_of(names[0]) == "table" and heading in self._block(names).columns
+
+    def _table(self, name: str) -> Comparison:
+        if name not in self._filled:
+            try:
+                self._filled[name] = compare(find_table(name), self.collection)
+            except UnknownTable as error:
+                others = ", ".join(FORMS[kind] for kind in ("runs", "bench", "summary"))
+                raise BadReference(f"{error}. Other references: {others}") from error
+        return self._filled[name]
+
+    def _block(self, names: Sequence[str]) -> Block:
+        blocks = {block.dataset: block for block in self._table(names[0]).blocks}
+        _known(f"table {names[0]}", "dataset", names[1], list(blocks))
+        return blocks[names[1]]
+
+    def _cell(self, names: Sequence[str]) -> Place:
+        table, dataset, column, metric = names
+        block, metrics = self._block(names), self._table(table).metrics
+        _known(f"table {table}", f"column of {dataset}", column, block.columns)
+        if "." not in metric:
+            _known(f"table {table}", "metric", metric, metrics)
+        entry = block.entries[metric if metric in metrics else metrics[0], column]
+        if isinstance(entry.ours, SideBySide):
+            settings = "; ".join(what for what, _ in entry.ours.settings)
+            raise BadReference(f"this cell has several settings ({settings}): {FORMS['runs']}")
+        if metric not in metrics:
+            return _field_of(Group({}, entry.records), metric)
+        cell = entry.ours
+        if isinstance(cell, Fact) and cell.mean is not None:
+            return Place({0: cell.mean}, "number", entry)
+        return _scaled(cell, entry.shown, entry)
+
+    def _runs(self, conditions: str, metric: str) -> Place:
+        groups, met = self.collection.groups, ""
+        for condition in conditions.split():
+            key, equals, value = condition.partition("=")
+            if not equals:
+                raise BadReference(f"'{condition}' is no condition; type {FORMS['runs']}")
+            settings = sorted({name for group in groups for name in group.flat})
+            _known(f"a run{met}", "setting", key, settings)
+            there = {_as_typed(group.flat[key]) for group in groups if key in group.flat}
+            _known(f"a run{met}", key, value, sorted(there))
+            groups = [
+                group
+                for group in groups
+                if key in group.flat and _as_typed(group.flat[key]) == value
+            ]
+            met = f"{met or ' with'} {condition}"
+        if len(groups) > 1:
+            told = sorted(text or "nothing" for text in differences(groups))
+            more = f"; {len(told) - NAMED} more" if len(told) > NAMED else ""
+            raise BadReference(
+                f"{len(groups)} settings fit; add what tells one of them:"
+                f" {'; '.join(told[:NAMED])}{more}"
+            )
+        if "." in metric:
+            return _field_of(groups[0], metric)
+        _known("this setting", "metric", metric, groups[0].metrics())
+        return _scaled(groups[0].cell(metric), find_metric(metric))
+
+    def _summary(self) -> object:
+        return summary(self._table(name) for name in TABLES)
+
+    def _bench(self, name: str) -> object:
+        files = sorted(path.name for path in (self.folder / "bench").glob("*.json"))
+        _known("results/bench", "file", name.removeprefix("bench/"), files)
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+
+def kind_of(first: str) -> str:
+    """Which of FORMS begins so."""
+    return "bench" if first.startswith("bench/") else first if first in FORMS else "table"
+
+
+def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        guess = nearest(name, list(known))
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        raise BadReference(f"{where} has no {kind} '{name}'.{hint} It has {', '.join(known)}")
+
+
+def _as_typed(value: Any) -> str:
+    return "null" if value is None else typed(value).replace(" ", "")
+
+
+def _scaled(cell: Cell, quantity: Quantity, entry: Entry | None = None) -> Place:
+    values = {seed: quantity.factor * value for seed, value in cell.values.items()}
+    return Place(values, quantity.shown_as, entry, cell.show())
+
+
+def _field_of(group: Group, name: str) -> Place:
+    """A number of the runs that is no metric, `seconds.fit`."""
+    there = sorted({key for record in group.records for key in _fields(record)})
+    _known("this setting", "field", name, there)
+    cell = group.cell(name, lambda record: _fields(record).get(name))
+    part = name.partition(".")[0]
+    factor = 1 / GIB if part == "memory" else 1
+    unit = {"memory": "GiB", "seconds": "seconds"}.get(part, "number")
+    return Place({seed: factor * value for seed, value in cell.values.items()}, unit)
+
+
+def _fields(record: Record) -> dict[str, float]:
+    """A record's numbers besides its metrics, by dotted name."""
+    read = {
+        key: finite_number(value)
+        for key, value in flatten({part: getattr(record, part) for part in PARTS}).items()
+    }
+    return {key: value for key, value in read.items() if value is not None}
+
+
+def _number_at(value: Any, paths: str, where: str) -> Place:
+    """The number at a path such as `rows[graph=cora solver=push].seconds`; `path+path` adds."""
+    total = 0.0
+    for path in paths.split("+"):
+        found = _walk(value, path, where)
+        number = finite_number(found)
+        if number is None:
+            inner = ", ".join(_parts(found)) or "nothing"
+            raise BadReference(f"{where}; {path} is no number; it has {inner}")
+        total += number
+    return Place({0: total}, "seconds" if "seconds" in paths else "number", alone=True)
+
+
+def _walk(value: Any, path: str, where: str) -> Any:
+    """What stands at a path, "" for the value itself."""
+    rest = path
+    while rest:
+        at = f"{where}; {path.removesuffix(rest).rstrip('.')}" if rest != path else where
+        chosen = re.match(r"\[(.*?)\]", rest)
+        if chosen:
+            value, name = _row(value, chosen[1], at), chosen[0]
+        else:
+            parts = _parts(value)
+            # A key may have a dot in it.
+            fitting = [key for key in parts if re.match(re.escape(key) + r"(?=$|[.\[])", rest)]
+            name = max(fitting, key=len, default="")
+            if not name:
+                _known(at, "key", re.split(r"[.\[]", rest)[0], list(parts))
+            value = parts[name]
+        rest = rest[len(name) :].removeprefix(".")
+    return value
+
+
+def _row(rows: Any, conditions: str, at: str) -> Any:
+    """The one row of a list for which all conditions hold."""
+    wanted = [word.partition("=")[::2] for word in conditions.split()]
+    fitting = [
+        row
+        for row in (rows if isinstance(rows, list) else [])
+        if all(key in _parts(row) and _as_typed(row[key]) == asked for key, asked in wanted)
+    ]
+    if len(fitting) != 1:
+        raise BadReference(f"{at} has {len(fitting)} rows [{conditions}]; name one")
+    return fitting[0]
+
+
+def _parts(value: object) -> dict[str, Any]:
+    """What has names in a value: of a mapping, a list, or a dataclass with its properties."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (list, tuple)):
+        return {str(place): item for place, item in enumerate(value)}
+    if not is_dataclass(value):
+        return {}
+    names = [field.name for field in fields(value)]
+    names += [name for name, item in vars(type(value)).items() if isinstance(item, property)]
+    return {name: getattr(value, name) for name in names}

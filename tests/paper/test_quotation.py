@@ -1,0 +1,284 @@
+"""Numbers that prose quotes: every form of a reference, and what a page may hold."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from gclbench.paper.filled_table import Entry
+from gclbench.paper.place import BadReference, Places
+from gclbench.paper.prose import rewritten
+from gclbench.paper.quotation import quoted
+from gclbench.paper.sources import Collection
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CELL = "dmat/1; cora; dmat_i; acc"
+RUNS = "runs; method.name=dmat_i dataset.name=cora"
+BENCH = {"wall": 2.5, "rows": [{"graph": "cora", "a.b": 1234, "size": 3 << 30, "share": 0.43}, {}]}
+
+
+def made_up(record) -> list:
+    """Three seeds of DMAT-i on cora, two of them at other settings too, and a failed run."""
+    runs = [record(seed=seed, metrics={"acc": 0.70 + 0.02 * seed}) for seed in range(3)]
+    runs += [record(seed=seed, epochs=3, metrics={"acc": 0.65 + 0.01 * seed}) for seed in (1, 2)]
+    runs += [record(method="kmeans", seed=seed, metrics={"acc": 0.5}) for seed in (2, 3)]
+    for run in runs:
+        run.seconds = {"fit": 90.0 + 60 * run.seed}
+        run.memory = {"rss_peak": 3 << 29}
+        run.fit = {"iterations": 1200, "curve": [[1, 1.0]], "mean_cosine": 0.12345}
+    return [*runs, record(dataset="acm", status="oom")]
+
+
+@pytest.fixture
+def places(record, tmp_path: Path) -> Places:
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "one.json").write_text(json.dumps(BENCH))
+    return Places(Collection(tuple(made_up(record))), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        (CELL, "72.0"),
+        (f"{CELL}; mean", "72.0"),
+        (f"{CELL}; ±", "72.0 ± 2.0"),
+        (f"{CELL}; ±; 2 decimals", "72.00 ± 2.00"),
+        (f"{CELL}; n", "3"),
+        (f"{CELL}; min", "70.0"),
+        (f"{CELL}; max", "74.0"),
+        (f"{CELL}; seed 1", "72.0"),
+        (f"{CELL}; printed", "70.6"),
+        (f"{CELL}; printed ±; 2 decimals", "70.57 ± 1.28"),
+        (f"{CELL}; difference", "+1.4"),
+        ("dmat/1; cora; kmeans; acc; difference", "+14.6"),
+        ("dmat/1; cora; dmat_i; seconds.fit", "150"),
+        ("dmat/1; cora; dmat_i; seconds.fit; in minutes; ±", "2.50 ± 1.00"),
+        ("dmat/1; cora; dmat_i; memory.rss_peak", "1.50"),
+        ("dmat/1; cora; dmat_i; fit.iterations", "1,200"),
+        ("dmat/1; cora; dmat_i; fit.mean_cosine", "0.123"),
+        ("dmat/7; cora; as loaded; nodes", "2,708"),
+        (f"{RUNS} method.epochs=3; acc", "66.5"),
+        (f"{RUNS}  method.epochs=3 method.architecture=[256,128] ; acc ; n", "2"),
+        (f"{RUNS} method.epochs=3; seconds.fit; seed 2", "210"),
+        ("bench/one.json; wall", "2.50"),
+        ("bench/one.json; rows.0.a.b", "1,234"),
+        ("bench/one.json; rows[graph=cora].size; in GiB", "3"),
+        ("bench/one.json; rows[graph=cora].share; in percent", "43.0"),
+        ("bench/one.json; rows.0.a.b+wall", "1,236"),
+        ("summary; total.cells", "870"),
+        ("summary; papers.dmat.cells+methods.kmeans.missing", "648"),
+        (f"{CELL} minus kmeans", "24.0"),
+        ("dmat/1; cora; kmeans; acc minus dmat_i; 0 decimals", "−24"),
+        (f"{CELL} minus {RUNS} method.epochs=3; acc; ±", "6.5 ± 0.7"),
+        (f"{CELL} minus {RUNS} method.epochs=3; acc; n", "2"),
+    ],
+)
+def test_what_a_reference_says(places: Places, reference: str, text: str) -> None:
+    assert quoted(reference, places) == text
+
+
+def test_several_settings_in_one_cell_are_named(record, tmp_path: Path) -> None:
+    runs = [
+        record("grace", task="clustering", negatives={"name": "mmix", "diversity": diversity})
+        for diversity in (True, False)
+    ]
+    with pytest.raises(BadReference) as error:
+        quoted("matrix; cora; mmix; nmi/grace", Places(Collection(tuple(runs)), tmp_path))
+    assert str(error.value) == (
+        "this cell has several settings (negatives.diversity=False; negatives.diversity=True):"
+        " runs; KEY=VALUE …; METRIC"
+    )
+
+
+def test_a_verdict_is_quoted_once_cells_have_one(places: Places, monkeypatch) -> None:
+    with pytest.raises(BadReference, match="this cell has no verdict"):
+        quoted(f"{CELL}; verdict", places)
+    monkeypatch.setattr(Entry, "verdict", "above", raising=False)
+    assert quoted(f"{CELL}; verdict", places) == "above"
+
+
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        (
+            "dmat/1 | cora | dmat_i | acc",
+            "fields are separated by ';': a '|' ends a cell of a Markdown table, even in a comment",
+        ),
+        ("dmat/1; cora", "'dmat/1; cora' is too short for TABLE; DATASET; COLUMN; METRIC"),
+        ("runs; acc", "'runs; acc' is too short for runs; KEY=VALUE …; METRIC"),
+        ("dmat/99; cora; a; b", "there is no table 'dmat/99'. Did you mean"),
+        (
+            "dmat/1; corra; dmat_i; acc",
+            "table dmat/1 has no dataset 'corra'. Did you mean 'cora'? It has acm, dblp, cora,",
+        ),
+        (
+            "dmat/1; cora; dmati; acc",
+            "table dmat/1 has no column of cora 'dmati'. Did you mean 'dmat_i'? It has kmeans",
+        ),
+        (
+            "dmat/1; cora; dmat_i; accuracy",
+            "table dmat/1 has no metric 'accuracy'. It has acc, nmi, ari, macro_f1",
+        ),
+        (
+            "dmat/1; cora; dmat_i; fit.steps",
+            "this setting has no field 'fit.steps'. Did you mean 'fit.iterations'? It has"
+            " fit.iterations, fit.mean_cosine, memory.rss_peak, seconds.fit",
+        ),
+        ("dmat/1; cora; agc; acc", "there is no number: not run"),
+        ("dmat/1; acm; dmat_i; acc", "there is no number: OOM ×1"),
+        (f"{CELL}; seed 9", "seed 9 has no value; seeds with one: 0, 1, 2"),
+        (
+            f"{CELL}; median",
+            "'median' is nothing to show. There are mean, ±, n, min, max, seed K, printed,"
+            " printed ±, difference, verdict, in minutes, in hours, in ms, in GiB, in percent,"
+            " K decimals",
+        ),
+        (f"{CELL}; n; max", "'max' is the second of its kind; one is shown"),
+        (f"{CELL}; in minutes", "'in minutes' is for a value in seconds; this is in percent"),
+        ("runs; method=x; acc", "a run has no setting 'method'."),
+        ("runs; dmat_i; acc", "'dmat_i' is no condition; type runs; KEY=VALUE …; METRIC"),
+        (
+            f"{RUNS} method.epochs=4; acc",
+            "a run with method.name=dmat_i dataset.name=cora has no method.epochs '4'."
+            " It has 3, 300",
+        ),
+        (
+            f"{RUNS}; acc",
+            "2 settings fit; add what tells one of them: method.epochs=3; method.epochs=300",
+        ),
+        (f"{RUNS} method.epochs=3; fmi", "this setting has no metric 'fmi'. It has acc"),
+        (
+            f"{RUNS} method.epochs=3; acc; printed",
+            "'printed' is for TABLE; DATASET; COLUMN; METRIC",
+        ),
+        (f"{RUNS} method.epochs=3; acc; seed 1; ±", "'±' is the second of its kind; one is shown"),
+        (
+            "bench/two.json; a",
+            "results/bench has no file 'two.json'. Did you mean 'one.json'? It has one.json",
+        ),
+        ("bench/one.json; wal", "bench/one.json has no key 'wal'. Did you mean 'wall'? It has"),
+        (
+            "bench/one.json; rows.0.b",
+            "bench/one.json; rows.0 has no key 'b'. It has graph, a.b, size, share",
+        ),
+        (
+            "bench/one.json; rows[graph=dblp].size",
+            "bench/one.json; rows has 0 rows [graph=dblp]; name one",
+        ),
+        ("bench/one.json; rows.0", "bench/one.json; rows.0 is no number; it has graph, a.b,"),
+        ("bench/one.json; wall; n", "'n' is for a cell or runs; this is one number"),
+        ("summary; totals", "summary has no key 'totals'. Did you mean 'total'? It has total,"),
+        (f"{CELL}; n minus kmeans", "what is shown stands last, behind minus …"),
+        (
+            f"{CELL} minus bench/one.json; wall",
+            "minus stands between two cells or runs of one unit",
+        ),
+        (
+            "dmat/1; cora; kmeans; acc minus dmat/1; acm; kmeans; acc",
+            "no seed is on both sides: 2, 3 and none",
+        ),
+        (f"{CELL} minus kmeans; ±", "one run has no standard deviation"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_exists(places: Places, reference: str, text: str) -> None:
+    with pytest.raises(BadReference) as error:
+        quoted(reference, places)
+    assert text in str(error.value)
+
+
+def page(text: str, lint: bool = True) -> tuple[str, list[str]]:
+    def quote(reference: str) -> str:
+        if reference == "a; b":
+            return "73.5"
+        if reference == "a; b; ±":
+            return "−73.5 ± 1,000.5"
+        raise BadReference("nothing has this name")
+
+    new, findings = rewritten(text, quote, lint)
+    return new, [f"{finding.line} {finding.text}" for finding in findings]
+
+
+def test_numbers_before_references_are_written_and_then_stay() -> None:
+    text = (
+        "one **0<!-- a; b -->** two\nthree-4.2 ± 1<!-- a; b; ± --> 5–6<!-- a; b -->,"
+        " | not run<!--  a;\nb --> | 73.5<!-- a; b --> 1,0.5<!-- a; b -->\n"
+    )
+    new, told = page(text)
+    assert new == (
+        "one **73.5<!-- a; b -->** two\nthree-−73.5 ± 1,000.5<!-- a; b; ± --> 5–73.5<!-- a; b -->,"
+        " | 73.5<!--  a;\nb --> | 73.5<!-- a; b --> 1,73.5<!-- a; b -->\n"
+    )
+    assert told[0] == "1 0 stands before <!-- a; b -->, the records say 73.5"
+    assert len(told) == 5 and page(new)[0] == new
+    assert page(new.replace("1,73", "73").replace("three-", ""))[1] == []
+
+
+def test_what_a_reference_needs() -> None:
+    assert page("(<!-- a; b -->)\n")[1] == ["1 no number is before <!-- a; b -->; type 73.5"]
+    assert page("\n3.5<!-- c; d -->\n", lint=False) == (
+        "\n3.5<!-- c; d -->\n",
+        ["2 <!-- c; d -->: nothing has this name"],
+    )
+    assert page("`1.5<!-- c; d -->` 2.5 <!-- table -->\n", lint=False)[1] == []
+
+
+def test_a_typed_number_is_found() -> None:
+    assert page("# A\n\nIt has 73.5 and 3.25 in ten.\n")[1] == [
+        "3 typed: 73.5, 3.25; put <!-- TABLE; DATASET; COLUMN; METRIC --> directly behind each, or"
+        " <!-- setting --> or <!-- elsewhere: who says so --> or <!-- outside: what was run -->"
+        " (docs/tables.md#numbers-in-prose)"
+    ]
+    assert page("3 of 4 `0.5` [a](b-1.5.md) https://x.org/2.5\n```\n3.5\n```\n")[1] == []
+    assert page("<!-- history: old -->\n# A\n\n3.5\n")[1] == []
+
+
+def test_marks_stand_for_the_numbers_before_them() -> None:
+    assert page("0.5 and 0.1<!-- setting --> and 3.5 ± 0.1<!-- elsewhere: who -->\n")[1] == []
+    assert page("Outside: 2.5<!-- outside: a script -->\n")[1] == [
+        "1 <!-- outside: a script --> is in a paragraph or table that does not say"
+        " 'outside the records'"
+    ]
+    assert page("x\n\nIs outside the records:\n2.5<!-- outside: a script -->\n\ny\n")[1] == []
+    means = (
+        "means nothing; there are <!-- setting -->, <!-- elsewhere: who says so -->,"
+        " <!-- outside: what was run -->"
+    )
+    assert page("2<!-- elsewhere: -->")[1] == [f"1 <!-- elsewhere: --> {means}"]
+    assert page("2<!-- todo -->")[1] == [f"1 <!-- todo --> {means}"]
+    assert page("<!-- setting -->")[1] == ["1 no number is directly before <!-- setting -->"]
+
+
+def test_a_changed_record_fails_the_check(
+    record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "make_results.py"))
+    told = script["main"].__globals__
+    monkeypatch.setitem(told, "ROOT", tmp_path)
+    runs = made_up(record)
+    monkeypatch.setitem(told, "collect", lambda _: Collection(tuple(runs)))
+    (tmp_path / "results" / "notes").mkdir(parents=True)
+    notes = tmp_path / "results" / "notes" / "nml.md"
+    notes.write_text(f"It has 0<!-- {CELL} -->.\n")
+    monkeypatch.chdir(tmp_path)
+
+    def main(*words: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["scripts/make_results.py", "--prose", *words])
+        script["main"]()
+
+    main()
+    assert notes.read_text() == f"It has 72.0<!-- {CELL} -->.\n"
+    main("--check")
+    runs[0] = record(seed=0, metrics={"acc": 0.5})
+    with pytest.raises(SystemExit) as error:
+        main("--check")
+    assert error.value.code == (
+        f"results/notes/nml.md:1: 72.0 stands before <!-- {CELL} -->, the records say 65.3\n"
+        "not what the records give: results/notes/nml.md;"
+        " run python scripts/make_results.py --prose"
+    )
+    with pytest.raises(SystemExit, match=r"b\.md: no page of results/NOTES\.md"):
+        main("b.md")
