@@ -70,7 +70,7 @@ def places(record, tmp_path: Path) -> Places:
         ("bench/one.json; rows[graph=cora].share; in percent", "43.0"),
         ("bench/one.json; rows.0.a.b+wall", "1,236"),
         ("summary; total.cells", "870"),
-        ("summary; papers.dmat.cells+methods.kmeans.missing", "648"),
+        ("summary; papers.dmat.cells+methods.kmeans.cells", "649"),
         (f"{CELL} minus kmeans", "24.0"),
         ("dmat/1; cora; kmeans; acc minus dmat_i; 0 decimals", "−24"),
         (f"{CELL} minus {RUNS} method.epochs=3; acc; ±", "6.5 ± 0.7"),
