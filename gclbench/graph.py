@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,8 @@ class Graph(Data):
         train_mask, val_mask, test_mask: the public split, bool (n) or (n×splits); absent without
             one.
         validation: how well an embedding does on what the task holds out for choices during the
-            training (larger is better); absent where it holds out nothing. No part of the content.
+            training (larger is better); only where a method declares that it reads it. No part of
+            the content.
     """
 
     @property
@@ -173,6 +174,13 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
         )
     changed = copy.copy(graph)
     changed.x = features
+    return changed
+
+
+def with_validation(graph: Graph, validation: Callable[[Any], float]) -> Graph:
+    """A shallow copy of the graph with the score of an embedding on the task's validation part."""
+    changed = copy.copy(graph)
+    changed.validation = validation
     return changed
 
 
