@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -174,13 +174,6 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
         )
     changed = copy.copy(graph)
     changed.x = features
-    return changed
-
-
-def with_validation(graph: Graph, validation: Callable[[Any], float]) -> Graph:
-    """A shallow copy of the graph with the score of an embedding on the task's validation part."""
-    changed = copy.copy(graph)
-    changed.validation = validation
     return changed
 
 

@@ -15,7 +15,7 @@ from gclbench.data.mirror import cache_folder
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
-from gclbench.graph import Unsupported, with_features, with_validation, without_labels
+from gclbench.graph import Unsupported, with_features, without_labels
 from gclbench.machine import environment
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
@@ -73,7 +73,7 @@ class Pipeline:
                 raise Unsupported(reason)
             visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
-                visible = with_validation(visible, task.validation(visible, split))
+                visible = judging.judged(visible, task, split)
             if method.needs_labels:
                 return visible, task.labels(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.

@@ -7,7 +7,11 @@ true `reads_validation`.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
+
+from gclbench.data.splits import Split
+from gclbench.graph import Graph
 
 UNJUDGED = (
     "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task has"
@@ -29,3 +33,10 @@ def of_one_task(method: Any, task: Any) -> bool:
 def refusal(method: Any, task: Any) -> str | None:
     """Why a task does not suit a method that chooses by validation, as a sentence; else None."""
     return UNJUDGED if reads_validation(method) and not hasattr(task, "validation") else None
+
+
+def judged(visible: Graph, task: Any, split: Split | None) -> Graph:
+    """A shallow copy of what a training may see, with the task's score as its `validation`."""
+    changed = copy.copy(visible)
+    changed.validation = task.validation(visible, split)
+    return changed

@@ -12,6 +12,7 @@ from gclbench.component.settings import bind
 from gclbench.data.splits import LeakError, Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, with_features
+from gclbench.tasks.judging import judged
 from gclbench.tasks.link_prediction import LinkPrediction
 from gclbench.training.streams import Streams
 
@@ -104,9 +105,9 @@ def test_validation_pairs_are_scored_and_not_shown(toy: Toy) -> None:
     metrics = task.evaluate(Embedding(graph.x), graph, split, Streams(1))
     score = task.validation(visible, split)
     assert score(Embedding(graph.x)) == metrics["val_auc"] + metrics["val_ap"]
-    judged = with_validation(visible, score)
-    assert "validation" in with_features(judged, graph.x) and "validation" not in visible
-    assert judged.content_hash == visible.content_hash, (
+    shown = judged(visible, task, split)
+    assert "validation" in with_features(shown, graph.x) and "validation" not in visible
+    assert shown.content_hash == visible.content_hash, (
         "what a method may choose by is no part of what it is trained on"
     )
 
