@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,8 +53,8 @@ class Embedding:
             defines (age, sdcn); else None.
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
-        findings: numbers about the training, by name, from the method and its strategy for
-            negatives. They go into the run's record.
+        findings: numbers about the training, or lists of them, by name, from the method and its
+            strategy for negatives. They go into the run's record.
         remarks: sentences about the findings that a reader of the numbers should see.
 
     Raises:
@@ -66,7 +67,7 @@ class Embedding:
     contrast: Contrast | None = None
     clusters: Tensor | None = None
     history: Tensor | None = None
-    findings: Mapping[str, float] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
     def __post_init__(self) -> None:

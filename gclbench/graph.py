@@ -62,7 +62,8 @@ class Graph(Data):
         train_mask, val_mask, test_mask: the public split, bool (n) or (n×splits); absent without
             one.
         validation: how well an embedding does on what the task holds out for choices during the
-            training (larger is better); absent where it holds out nothing. No part of the content.
+            training (larger is better); only where a method declares that it reads it. No part of
+            the content.
     """
 
     @property

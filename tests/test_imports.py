@@ -38,7 +38,12 @@ NEVER_TORCH = {"component", "records", "paper"}
 LATE_TORCH = {"training", "machine", "config", "tracking", "cli"}
 """Rooms that may import torch inside a function only, so that quick answers stay quick."""
 
-FILES_WITH_TORCH = {"training/patience.py", "training/loop.py", "machine/memory_map.py"}
+FILES_WITH_TORCH = {
+    "training/choice.py",
+    "training/patience.py",
+    "training/loop.py",
+    "machine/memory_map.py",
+}
 """Files of these rooms that only a running training imports."""
 
 FILES_WITHOUT_TORCH = {"data/catalog.py", "data/mirror.py"}

@@ -15,6 +15,7 @@ from gclbench.negatives.refusal import refusal
 from gclbench.records import Record, Store, digest
 from gclbench.run import datasets
 from gclbench.run.unit import Unit
+from gclbench.tasks import judging
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
@@ -85,11 +86,13 @@ def _expand(
     tasks = chosen_tasks(experiment)
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
     names = {kind: experiment.settings[kind]["name"] for kind in ("method", "negatives")}
-    reason = refusal(experiment.components.method, names["method"], names["negatives"])
-    labelled = bool(experiment.components.method.needs_labels)
+    method = experiment.components.method
+    refused = refusal(method, names["method"], names["negatives"])
+    reasons = {name: refused or judging.refusal(method, task) for name, task in tasks.items()}
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
-        groups.setdefault(name if task.hides or labelled else "shared", []).append(name)
+        apart = judging.of_one_task(method, task)
+        groups.setdefault(name if apart else "shared", []).append(name)
     for seed in experiment.seeds:
         # The id of RunSpec, without copying the settings for every seed.
         ids = {name: digest({**values, "seed": seed})[:16] for name, values in plain.items()}
@@ -112,8 +115,8 @@ def _expand(
             left = tuple(name for name in group if name in replaces)
             if left:
                 plan.units.append(_unit(experiment, seed, left, ids, replaces, dataset_hash))
-                if reason is not None:
-                    plan.refused[reason] = plan.refused.get(reason, 0) + len(left)
+                for reason in filter(None, (reasons[name] for name in left)):
+                    plan.refused[reason] = plan.refused.get(reason, 0) + 1
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:

@@ -16,11 +16,10 @@ from torch_geometric.data import Data
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf, Positive, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters
-from gclbench.methods.trained import Trained
+from gclbench.methods.trained import Trained, validation_of
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.sparse import compressed
 from gclbench.training.loop import Loss, Model, Step
@@ -35,9 +34,9 @@ class Age(Trained):
     """AGE: a linear encoder of smoothed features, trained on its own most and least similar pairs.
 
     Its clusters are spectral, on ZZᵀ. It ranks the pairs anew every few epochs. Of these epochs it
-    keeps the one whose clusters have the least Davies–Bouldin index. With `epoch_by=validation`, as
-    in its official script for link prediction, it keeps the one that ranks the task's validation
-    pairs best. No label has a part in it.
+    keeps the one whose clusters have the least Davies–Bouldin index; no label has a part in that.
+    With `epoch_by=validation`, as in its official script for link prediction, it keeps the one that
+    the task's validation pairs, or nodes, score best.
 
     Attributes:
         epochs: passes over the most similar pairs. update_every: epochs between two rankings.
@@ -74,6 +73,9 @@ class Age(Trained):
     ) -> Model:
         return AgeModel(self, graph, rng)
 
+    def score(self, graph: Data) -> None:
+        """None: its model keeps the best of its epochs itself, those at which it ranks pairs."""
+
     def judge(self, graph: Data, rng: Streams) -> Callable[[Tensor], tuple[Tensor | None, float]]:
         """From an embedding to its clusters, if any, and the number of which the least is best."""
         if self.epoch_by == "clusters":
@@ -84,13 +86,8 @@ class Age(Trained):
                 return clusters, davies_bouldin(z, clusters)
 
             return by_clusters
-        if "validation" not in graph:
-            raise Unsupported(
-                "method.epoch_by=validation takes the epoch by the task's validation pairs, and"
-                " this task holds none out; method.epoch_by=clusters needs none, and"
-                " task=link_prediction has some"
-            )
-        return lambda z: (None, -graph.validation(Embedding(z, geometry="cosine")))
+        validation = validation_of(graph)
+        return lambda z: (None, -validation(Embedding(z, geometry="cosine")))
 
     def thresholds(self, epoch: int) -> tuple[float, float]:
         """u and l from an epoch's ranking on; straight lines from start to end."""

@@ -101,10 +101,12 @@ class DmatIModel(BatchModel):
         dropped = dropped_columns(self.x.shape[1], self.settings.mask_fraction, self.state["views"])
         return dropped.to(self.x.device)
 
+    def evaluated(self, step: Step) -> Embedding:
+        return Embedding(self.strategy.embed(self.encoded(), self.edge_index), geometry="cosine")
+
     def embed(self, step: Step) -> Embedding:
-        z = self.encoded()
+        z = self.evaluated(step).z
         views = self.last_views()
-        z = self.strategy.embed(z, self.edge_index)
         if views is None:
             return Embedding(z, geometry="cosine")
         u, v = (unit_rows(view) for view in views)

@@ -18,7 +18,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.methods.batches import Batches
-from gclbench.methods.trained import Trained
+from gclbench.methods.trained import EpochBy, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 from gclbench.training.loop import Loss, Model, Step
@@ -43,6 +43,8 @@ class MetricLearning(Trained):
             depends on their directions alone.
         tau: temperature t. lr, weight_decay: of AdamW.
         batch_size: nodes per batch; a batch larger than the graph is the graph.
+        epoch_by: the embedding is that of the `last` iteration, or of the one that the task's
+            `validation` part scores best (docs/choices.md).
     """
 
     version: ClassVar[str] = "1"
@@ -58,6 +60,7 @@ class MetricLearning(Trained):
     lr: Positive = 1e-3
     weight_decay: NonNegative = 0.02
     batch_size: Annotated[int, Range(least=2)] = 512
+    epoch_by: EpochBy = "last"
 
     def __post_init__(self) -> None:
         if not self.architecture:

@@ -15,7 +15,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.subgraphs import Subgraphs
-from gclbench.methods.trained import Trained
+from gclbench.methods.trained import EpochBy, Trained
 from gclbench.methods.two_propagations import TwoPropagations
 from gclbench.negatives.strategy import Pair, Strategy, mean_of
 from gclbench.negatives.uniform import Uniform
@@ -49,6 +49,8 @@ class Mvgrl(Trained):
         tau, intra: temperature, and whether nodes within a view are contrasted too; of
             `objective=nodes`.
         normalize_features: divide each row of the features by its sum.
+        epoch_by: the embedding is that of the `last` step (with `patience`, of the lowest loss), or
+            of the one that the task's `validation` part scores best (docs/choices.md).
     """
 
     version: ClassVar[str] = "1"
@@ -71,6 +73,7 @@ class Mvgrl(Trained):
     tau: Temperature = 1.0
     intra: bool = True
     normalize_features: bool = False
+    epoch_by: EpochBy = "last"
 
     @property
     def takes_negatives(self) -> bool:
@@ -159,9 +162,12 @@ class NodesModel(MvgrlModel):
         pair = Pair(u, (v,), self.settings.tau, step, self.settings.intra, self.edge_index)
         return replace(pair, batch=among, nodes=self.nodes, batched=self.subgraphs.drawn)
 
-    def embed(self, step: Step) -> Embedding:
+    def evaluated(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)
-        z = self.strategy.embed(u, self.edge_index, v)
+        return Embedding(self.strategy.embed(u, self.edge_index, v), geometry="cosine")
+
+    def embed(self, step: Step) -> Embedding:
+        z = self.evaluated(step).z
         pair = self.pair(step)
         report = self.strategy.report(pair)
         return contrasted(z, unit_rows(pair.u), unit_rows(pair.v), pair.tau, report)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.component.settings import OneOf, SameIdAtDefault
 from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.negatives.strategy import Strategy
+from gclbench.tasks.judging import UNJUDGED
 from gclbench.training.loop import Model, train
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
+
+EpochBy = Annotated[str, OneOf("last", "validation"), SameIdAtDefault()]
+"""What the number of training steps is chosen by; a setting `epoch_by: EpochBy = "last"` turns the
+choice on."""
 
 
 class Trained:
@@ -20,6 +28,9 @@ class Trained:
 
     Attributes:
         epochs, lr, weight_decay, patience: of the loop and of Adam, unless a method says otherwise.
+        epoch_by: what the number of steps is chosen by: `last` embeds the state in which the
+            training ends, `validation` the one that the task's validation part scores best
+            (`training.choice`).
     """
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
@@ -28,6 +39,12 @@ class Trained:
     lr: float
     weight_decay: float = 0.0
     patience: int = 0
+    epoch_by: str = "last"
+
+    @property
+    def reads_validation(self) -> bool:
+        """Whether training reads the task's score of its validation nodes or pairs."""
+        return self.epoch_by == "validation"
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
@@ -49,6 +66,14 @@ class Trained:
             model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
         )
 
+    def score(self, graph: Data) -> Callable[[Embedding], float] | None:
+        """What the loop chooses the number of steps by; None keeps the state at the end.
+
+        Raises:
+            Unsupported: when it is to read a validation score and the graph has none.
+        """
+        return validation_of(graph) if self.reads_validation else None
+
     def fit(
         self,
         graph: Data,
@@ -66,5 +91,17 @@ class Trained:
         Raises:
             Unsupported: when the graph does not suit the method or the strategy.
         """
+        score = self.score(graph)
         model = self.model(graph, labels, rng, negatives).to(graph.x.device)
-        return train(model, self.optimiser(model), watch, self.patience)
+        return train(model, self.optimiser(model), watch, self.patience, score)
+
+
+def validation_of(graph: Data) -> Callable[[Embedding], float]:
+    """The task's score of an embedding on its validation nodes or pairs.
+
+    Raises:
+        Unsupported: when the graph has none.
+    """
+    if "validation" not in graph:
+        raise Unsupported(UNJUDGED)
+    return graph.validation

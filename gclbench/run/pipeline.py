@@ -21,6 +21,7 @@ from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
 from gclbench.run.datasets import Loaded
+from gclbench.tasks import judging
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -61,14 +62,18 @@ class Pipeline:
         """The graph that a training may see, and the labels (N,), −1 where they are unknown.
 
         Raises:
-            Unsupported: when the method takes no strategy for negatives and one was chosen.
+            Unsupported: when the method takes no strategy for negatives and one was chosen, or
+                chooses by a validation score that the task does not give.
         """
         method = self._components.method
         with self.clock.phase("hide"):
             reason = refusal(method, self._spec.method["name"], self._spec.negatives["name"])
+            reason = reason or judging.refusal(method, task)
             if reason is not None:
                 raise Unsupported(reason)
             visible = task.hide(self.graph, split)
+            if judging.reads_validation(method):
+                visible = judging.judged(visible, task, split)
             if method.needs_labels:
                 return visible, task.labels(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.

@@ -20,6 +20,7 @@ from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
 from gclbench.run.unit import Unit
 from gclbench.tasks.items import check_items
+from gclbench.tasks.judging import of_one_task
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.watch import Preempted, Reporter, TimeLimit, Watch
 
@@ -118,7 +119,7 @@ def _checkpoint(
         return None
     name, spec = next(iter(specs.items()))
     what = asdict(spec)
-    if not (components.tasks[name].hides or components.method.needs_labels):
+    if not of_one_task(components.method, components.tasks[name]):
         del what["task"], what["versions"]["protocol"]
     versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
     key = digest([what, versions, unit.device.partition(":")[0]])

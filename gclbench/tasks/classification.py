@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,9 +15,9 @@ from gclbench.component.registry import TASKS
 from gclbench.component.settings import Count, OneOf, Positive
 from gclbench.data.splits import Split, public, random_10_10_80
 from gclbench.embedding import Embedding
-from gclbench.graph import Graph, Unsupported
+from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.embedding_rows import embedding_rows
-from gclbench.tasks.linear_probe import fit_linear_probe
+from gclbench.tasks.linear_probe import LinearProbe, fit_linear_probe
 from gclbench.training.streams import Streams
 
 # 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
@@ -89,6 +90,24 @@ class Classification:
         visible[train] = graph.y[train]
         return visible
 
+    def validation(self, graph: Graph, split: Split) -> Callable[[Embedding], float]:
+        """`val_accuracy` of an embedding, as `evaluate` would find it. It holds the labels of the
+        training and validation nodes only.
+
+        Args:
+            graph: as `hide` gives it.
+        """
+        train, val = (split.parts[part] for part in PARTS[:2])
+        labels, bare = graph.y.numpy(), without_labels(graph)
+        y_train, y_val = labels[train], labels[val]
+
+        def accuracy(embedding: Embedding) -> float:
+            z = embedding_rows(embedding, bare, self.normalize)
+            x_train, x_val = self._scaled(z[train], z[val])
+            return self._probe(x_train, y_train, x_val, y_val).val_accuracy
+
+        return accuracy
+
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
     ) -> dict[str, float]:
@@ -105,16 +124,8 @@ class Classification:
         z = embedding_rows(embedding, graph, self.normalize)
         labels = graph.y.numpy()
         train, val, test = (split.parts[part] for part in PARTS)
-        x_train, x_val, x_test = z[train].astype(np.float64), z[val], z[test]
-        if self.normalize == "standardize":
-            mean, deviation = x_train.mean(axis=0), x_train.std(axis=0)
-            # A column that is constant over the training rows says nothing; dividing by 1 keeps it
-            # finite.
-            deviation[deviation == 0] = 1
-            x_train, x_val, x_test = ((x - mean) / deviation for x in (x_train, x_val, x_test))
-        probe = fit_linear_probe(
-            x_train, labels[train], x_val, labels[val], C_GRID, self.max_iter, self.tolerance
-        )
+        x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
+        probe = self._probe(x_train, labels[train], x_val, labels[val])
         truth, predicted = labels[test], probe.predict(x_test)
         return {
             "accuracy": float(accuracy_score(truth, predicted)),
@@ -124,6 +135,24 @@ class Classification:
             "C": probe.C,
             "unconverged": float(probe.unconverged),
         }
+
+    def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+        """The rows of the parts; by the training rows' mean and deviation where asked."""
+        parts = [train.astype(np.float64), *others]
+        if self.normalize != "standardize":
+            return parts
+        mean, deviation = parts[0].mean(axis=0), parts[0].std(axis=0)
+        # A column that is constant over the training rows says nothing; dividing by 1 keeps it
+        # finite.
+        deviation[deviation == 0] = 1
+        return [(x - mean) / deviation for x in parts]
+
+    def _probe(
+        self, x_train: np.ndarray, y_train: np.ndarray, x_val: np.ndarray, y_val: np.ndarray
+    ) -> LinearProbe:
+        return fit_linear_probe(
+            x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance
+        )
 
 
 @TASKS.register("classification_public")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -13,7 +14,7 @@ from gclbench.component.registry import TASKS
 from gclbench.component.settings import OneOf, Range
 from gclbench.data.splits import Split, check_no_leak, link_split
 from gclbench.embedding import Embedding
-from gclbench.graph import MASKS, Graph, Unsupported, make_graph
+from gclbench.graph import MASKS, Graph, Unsupported, make_graph, without_labels
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.link_metrics import link_auc, link_average_precision, pair_logits
 from gclbench.training.streams import Streams
@@ -67,8 +68,6 @@ class LinkPrediction:
         """The graph with the training edges only, both directions of each; it has its own content
         hash.
 
-        Its `validation` is AUC + AP of an embedding on the validation pairs.
-
         Raises:
             LeakError: a held-out pair, in either direction, is among the remaining edges.
         """
@@ -78,12 +77,19 @@ class LinkPrediction:
             graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True
         )
         check_no_leak(split, visible)
-
-        def validation(embedding: Embedding) -> float:
-            return sum(_ranked(embedding_rows(embedding, graph, self.normalize), split, "val"))
-
-        visible.validation = validation
         return visible
+
+    def validation(self, graph: Graph, split: Split) -> Callable[[Embedding], float]:
+        """AUC + AP of an embedding on the validation pairs. It holds no test pair and no label.
+
+        Args:
+            graph: as `hide` gives it.
+        """
+        bare = without_labels(graph)
+        pairs = split.parts["val_edges"], split.parts["val_non_edges"]
+        return lambda embedding: sum(
+            _ranked(embedding_rows(embedding, bare, self.normalize), *pairs)
+        )
 
     def labels(self, graph: Graph, split: Split) -> Tensor:
         """n times −1: link prediction lets no method see a label."""
@@ -103,13 +109,13 @@ class LinkPrediction:
         z = embedding_rows(embedding, graph, self.normalize)
         metrics: dict[str, float] = {}
         for part, prefix in (("test", ""), ("val", "val_")):
-            metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = _ranked(z, split, part)
+            metrics[f"{prefix}auc"], metrics[f"{prefix}ap"] = _ranked(
+                z, split.parts[f"{part}_edges"], split.parts[f"{part}_non_edges"]
+            )
         return metrics
 
 
-def _ranked(z: np.ndarray, split: Split, part: str) -> tuple[float, float]:
-    """AUC and AP of rows z (N×d) on the pairs of a part."""
-    edges, non_edges = (
-        pair_logits(z, split.parts[f"{part}_{kind}"]) for kind in ("edges", "non_edges")
-    )
+def _ranked(z: np.ndarray, *pairs: np.ndarray) -> tuple[float, float]:
+    """AUC and AP of rows z (N×d) on edges and non-edges (2×P each)."""
+    edges, non_edges = (pair_logits(z, part) for part in pairs)
     return link_auc(edges, non_edges), link_average_precision(edges, non_edges)

@@ -5,7 +5,7 @@ A method brings a `Model`: its modules, the loss of an iteration, and the embedd
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.embedding import Embedding
+from gclbench.training.choice import Choice
 from gclbench.training.patience import Patience
 from gclbench.training.watch import Watch
 
@@ -83,15 +84,26 @@ class Model(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} defines no embedding")
 
+    def evaluated(self, step: Step) -> Embedding:
+        """What tasks read of `embed`: z and its geometry. Called on the way, in eval mode and
+        without gradients; a model whose `embed` does more than that says how to do without."""
+        return self.embed(step)
+
 
 def train(
-    model: Model, optimiser: torch.optim.Optimizer, watch: Watch, patience: int = 0
+    model: Model,
+    optimiser: torch.optim.Optimizer,
+    watch: Watch,
+    patience: int = 0,
+    score: Callable[[Embedding], float] | None = None,
 ) -> Embedding:
     """Trains a model and returns its embedding.
 
     Args:
         patience: iterations without a new lowest loss that end the training, which then goes back
             to the state of the lowest loss; 0 never ends it.
+        score: of an embedding, larger is better. With it the training goes back to the state of the
+            best score that `Choice` has seen, whatever ended it.
 
     Raises:
         Diverged, TimeLimit, Preempted: as `Watch` does.
@@ -100,9 +112,18 @@ def train(
     model.train()
     waiting = Patience(patience, model)
     total, rate = model.iterations, optimiser.defaults["lr"]
-    state = {"model": model, "optimiser": optimiser, "patience": waiting, **model.state}
+
+    def evaluated(iterations: int) -> Embedding:
+        return model.evaluated(Step(max(1, iterations), total))
+
+    choice = None if score is None else Choice(model, model.state, evaluated, score)
+    own = {"optimiser": optimiser, "patience": waiting, "choice": choice}
+    state = {"model": model, **own, **model.state}
+    done = total
     for iteration in watch.iterations(total, **state):
         step = Step(iteration, total)
+        if choice is not None:
+            choice.look(iteration - 1)
         for group in optimiser.param_groups:
             group["lr"] = rate * model.rate(step)
         noted: Tensor | float = 0.0
@@ -119,11 +140,18 @@ def train(
             optimiser.step()
         watch(iteration, total, noted, terms)
         if over:
+            done = iteration - 1
             break
         model.after(step)
-    waiting.restore()
+    kept: Patience | Choice = waiting
+    reached = watch.reached
+    if choice is not None:
+        choice.look(done, last=True)
+        # A strategy reports of the iteration whose state is kept: it may not have begun by then.
+        (reached, _), kept = choice.best, choice
+    kept.restore()
     model.eval()
     with torch.no_grad():
-        embedding = model.embed(Step(max(1, watch.reached), total))
-    findings = {**waiting.findings(), **embedding.findings}
-    return replace(embedding, findings=findings, remarks=[*waiting.remarks(), *embedding.remarks])
+        embedding = model.embed(Step(max(1, reached), total))
+    findings = {**kept.findings(), **embedding.findings}
+    return replace(embedding, findings=findings, remarks=[*kept.remarks(), *embedding.remarks])

@@ -59,6 +59,17 @@ def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed
     assert "unsupported" not in capsys.readouterr().out, "nothing is left that would be refused"
 
 
+def test_a_dry_run_tells_which_tasks_have_no_validation(here: Path, capsys: Printed) -> None:
+    settings = ["method=dmat_i", "method.epochs=1", "method.epoch_by=validation"]
+    command = [*SMALL, *settings, "task=[clustering,classification]"]
+    assert main([*command, "--dry-run"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
+    assert len(told) == 1 and told[0].startswith("1 of them will be recorded as unsupported:")
+    assert main(command) == 1
+    reasons = {record.status: record.reason for record in Store("runs").scan()}
+    assert reasons.keys() == {"ok", "unsupported"} and reasons["unsupported"] in told[0]
+
+
 def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
     assert main(["--dry-run", "methd=kmeans"]) == 2
     assert "Did you mean 'method'?" in capsys.readouterr().err

@@ -109,6 +109,16 @@ def test_a_semi_supervised_method_runs_the_task_that_reveals_labels(tmp_path: Pa
     ]
 
 
+def test_a_method_that_chooses_by_validation_has_an_embedding_for_each_task(
+    tmp_path: Path,
+) -> None:
+    alone = [["clustering"], ["classification"], ["link_prediction"]]
+    for method in ("dmat_i", "mmix_mp", "mvgrl", "age"):
+        result = planned(tmp_path, f"method={method}", "method.epoch_by=validation")
+        assert names(result) == alone
+        assert list(result.refused.values()) == [1], "the clustering"
+
+
 def test_tasks_that_were_named_are_run_each_on_an_embedding_of_its_own_when_labels_differ(
     tmp_path: Path,
 ) -> None:
@@ -200,6 +210,7 @@ def identity(tmp_path: Path, *overrides: str, dataset_hash: str = HASH) -> str:
         "task.clustering.n_init=3",
         "filter=none",
         "method=kmeans",
+        "method.epoch_by=validation",
     ],
 )
 def test_whatever_moves_numbers_moves_the_id(tmp_path: Path, override: str) -> None:
@@ -218,6 +229,7 @@ def test_whatever_moves_numbers_moves_the_id(tmp_path: Path, override: str) -> N
         "launcher.workers=3",
         "method.tau=1",
         "method=dmat_i",
+        "method.epoch_by=last",
     ],
 )
 def test_what_moves_no_number_leaves_the_id(tmp_path: Path, override: str) -> None:

@@ -154,8 +154,8 @@ def test_a_task_without_validation_pairs(graph):
     with pytest.raises(
         Unsupported,
         match=(
-            r"holds none out; method.epoch_by=clusters needs none, and task=link_prediction has"
-            r" some"
+            r"validation nodes or pairs, and this task has none; task=classification and"
+            r" task=link_prediction have some, and without method.epoch_by=validation none are"
         ),
     ):
         Age(epoch_by="validation").fit(graph, NONE, Streams(1), Watch())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from small_runs import LabelledSpy, Spy, Unruly
+from small_runs import JudgedSpy, LabelledSpy, Spy, Unruly
 
 from gclbench.run import datasets
 
@@ -20,6 +20,7 @@ def here(
     register_method("unruly", Unruly)
     register_method("spy", Spy)
     register_method("labelled_spy", LabelledSpy)
+    register_method("judged_spy", JudgedSpy)
     Spy.seen.clear()
     datasets.load.cache_clear()
     yield tmp_path

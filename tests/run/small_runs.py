@@ -102,6 +102,13 @@ class LabelledSpy(Spy):
     needs_labels: ClassVar[bool] = True
 
 
+@dataclass(frozen=True)
+class JudgedSpy(Spy):
+    """The same, choosing by the validation score."""
+
+    reads_validation: ClassVar[bool] = True
+
+
 def run(*overrides: str) -> dict[str, Record]:
     """Runs a command; records by task (of one seed)."""
     small = () if "dataset=custom" in overrides else SMALL

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from small_runs import SMALL, Spy, run, write_graph
 
 from gclbench.config.validation import experiment_of
-from gclbench.graph import MASKS
+from gclbench.embedding import Embedding
+from gclbench.graph import MASKS, Graph
 from gclbench.launch.execution import execute
+from gclbench.launch.plan import expand
+from gclbench.launch.specification import specification
+from gclbench.records import Store
 from gclbench.run import datasets
+from gclbench.run.runner import _checkpoint
 from gclbench.training.streams import Streams
 
 
@@ -31,7 +39,7 @@ def test_an_unsupervised_method_sees_no_label_and_no_mask(here: Path, task: str)
     assert Spy.seen and all(record.ok for record in records.values())
     for graph, labels in Spy.seen:
         assert graph.y is None
-        assert not any(mask in graph for mask in MASKS)
+        assert not any(mask in graph for mask in MASKS) and "validation" not in graph
         assert labels.shape == (60,) and bool((labels == -1).all())
 
 
@@ -103,3 +111,107 @@ def test_tasks_that_hide_nothing_share_one_embedding() -> None:
     )
     run("method=spy", "task=[clustering,classification,link_prediction]", "rerun=all")
     assert len(Spy.seen) == 3
+
+
+# --- the validation score ----------------------------------------------------------------------
+
+
+def numbers(found: Any) -> Iterator[np.ndarray]:
+    """Every array of whole numbers that can be had from a function, a graph or a container."""
+    if isinstance(found, (torch.Tensor, np.ndarray)):
+        array = np.asarray(found)
+        if array.dtype.kind in "iub":
+            yield array
+    elif isinstance(found, Graph):
+        yield from numbers(found.to_dict())
+    elif isinstance(found, dict):
+        yield from numbers(tuple(found.values()))
+    elif isinstance(found, (tuple, list)):
+        for item in found:
+            yield from numbers(item)
+    elif callable(found):
+        yield from numbers([cell.cell_contents for cell in found.__closure__ or ()])
+        yield from numbers([found.__defaults__, getattr(found, "__self__", None)])
+    else:
+        yield from numbers(dict(getattr(found, "__dict__", {})))
+
+
+@pytest.mark.parametrize("task", ["classification", "classification_public", "link_prediction"])
+def test_a_validation_score_holds_nothing_of_the_test(here: Path, task: str) -> None:
+    write_graph(here / "graph.npz")
+    command = ["dataset=custom", "dataset.path=graph.npz", f"task={task}", "device=cpu"]
+    experiment = experiment_of([*command, "method=judged_spy"])
+    whole = datasets.load(experiment.components.dataset).graph
+    content = whole.content_hash
+    (record,) = execute(experiment)
+    ((seen, labels),) = Spy.seen
+    assert bool((labels == -1).all()) and seen.y is None and not any(m in seen for m in MASKS)
+    assert "validation" not in whole and whole.content_hash == content, "it is shared by runs"
+    split = experiment.components.tasks[task].split(whole, Streams(0))
+    parts, y = split.parts, whole.y.numpy()
+    if task == "link_prediction":
+        allowed = [seen.edge_index, parts["val_edges"], parts["val_non_edges"]]
+        score = record.metrics["val_auc"] + record.metrics["val_ap"]
+    else:
+        known = [parts["train"], parts["val"]]
+        allowed = [whole.edge_index, *known, *(y[part] for part in known)]
+        score = record.metrics["val_accuracy"]
+    held = list(numbers(seen.validation))
+    assert len(held) >= 3
+    for array in held:
+        assert any(np.array_equal(array, np.asarray(other)) for other in allowed), array
+    assert seen.validation(Embedding(seen.x)) == score
+
+
+def test_the_number_of_steps_does_not_depend_on_test_labels(here: Path) -> None:
+    write_graph(here / "graph.npz")
+    arrays = dict(np.load(here / "graph.npz"))
+    test = arrays["test_mask"]
+    arrays["y"] = np.where(test, 1 - arrays["y"], arrays["y"])
+    np.savez(here / "other.npz", **arrays)
+    settings = ("method.epochs=9", "method.lr=0.05", "method.epoch_by=validation")
+    first, second = (
+        run("method=dmat_i", "dataset=custom", f"dataset.path={name}", *settings, *public)
+        for public in [("task=classification", "task.classification.protocol=public")]
+        for name in ("graph.npz", "other.npz")
+    )
+    one, other = first["classification"], second["classification"]
+    assert one.ok and one.fit == other.fit
+    assert one.fit["validation"] == one.metrics["val_accuracy"]
+    assert one.metrics["accuracy"] == pytest.approx(1 - other.metrics["accuracy"])
+    assert len(one.fit["validation_curve"]) == 8
+
+
+def test_link_prediction_chooses_by_the_pairs_that_it_records() -> None:
+    settings = ("method.epochs=9", "method.lr=0.05", "method.epoch_by=validation")
+    record = run("method=dmat_i", "task=link_prediction", *settings)["link_prediction"]
+    assert record.fit["validation"] == record.metrics["val_auc"] + record.metrics["val_ap"]
+
+
+def test_a_method_that_chooses_by_validation_is_trained_for_each_task() -> None:
+    records = run("method=judged_spy", "task=[clustering,classification,link_prediction]")
+    assert len(Spy.seen) == 2 and all("validation" in graph for graph, _ in Spy.seen)
+    assert records["classification"].ok and records["link_prediction"].ok
+    assert records["clustering"].status == "unsupported"
+    assert records["clustering"].reason == (
+        "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task"
+        " has none; task=classification and task=link_prediction have some, and without"
+        " method.epoch_by=validation none are needed"
+    )
+
+
+def test_its_checkpoint_is_of_one_task(here: Path) -> None:
+    def keys(choice: str) -> set[str]:
+        found = set()
+        for protocol in ("random_10_10_80", "public"):
+            task = ("task=classification", f"task.classification.protocol={protocol}")
+            experiment = experiment_of([*SMALL, f"method.epoch_by={choice}", *task])
+            (unit,) = expand([experiment], Store(here), lambda dataset: "ab").units
+            spec = specification(experiment, "classification", 0, "ab")
+            specs = {"classification": spec}
+            checkpoint = _checkpoint(unit, specs, experiment.components, Store(here))
+            assert checkpoint is not None
+            found.add(checkpoint.key)
+        return found
+
+    assert len(keys("last")) == 1 and len(keys("validation")) == 2

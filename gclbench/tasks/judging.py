@@ -1,0 +1,42 @@
+"""Whether a task judges embeddings during a training, for a method that chooses by it.
+
+A task that can judge has `validation(graph, split)`: from the graph that a training may see to the
+score of an embedding on the validation nodes or pairs, larger is better. A method asks for it by a
+true `reads_validation`.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from gclbench.data.splits import Split
+from gclbench.graph import Graph
+
+UNJUDGED = (
+    "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task has"
+    " none; task=classification and task=link_prediction have some, and without"
+    " method.epoch_by=validation none are needed"
+)
+
+
+def reads_validation(method: Any) -> bool:
+    """Whether a method chooses by the validation score; not where it does not say."""
+    return bool(getattr(method, "reads_validation", False))
+
+
+def of_one_task(method: Any, task: Any) -> bool:
+    """Whether a training serves this task only: it depends on the task's split."""
+    return bool(task.hides or method.needs_labels or reads_validation(method))
+
+
+def refusal(method: Any, task: Any) -> str | None:
+    """Why a task does not suit a method that chooses by validation, as a sentence; else None."""
+    return UNJUDGED if reads_validation(method) and not hasattr(task, "validation") else None
+
+
+def judged(visible: Graph, task: Any, split: Split | None) -> Graph:
+    """A shallow copy of what a training may see, with the task's score as its `validation`."""
+    changed = copy.copy(visible)
+    changed.validation = task.validation(visible, split)
+    return changed
