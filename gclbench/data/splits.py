@@ -116,10 +116,11 @@ def link_split(
     no edges of the whole graph.
 
     Args:
-        edge_index: both directions of every edge (2×E), without self-loops.
+        edge_index: both directions of every edge (2×E), without self-loops; parallel edges are one
+            pair.
         num_nodes: N.
         rng: the run's `split` stream.
-        val, test: fractions of the edges; each count is rounded to the nearest whole number.
+        val, test: fractions of the pairs; each count is rounded to the nearest whole number.
 
     Returns:
         parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs
