@@ -36,11 +36,7 @@ class GraphError(ValueError):
 
 
 class Unsupported(Exception):
-    """A task or method that makes no sense on this graph.
-
-    Attributes:
-        reason: one sentence for the record.
-    """
+    """A task or method that makes no sense on this graph; `reason` is a sentence for the record."""
 
     def __init__(self, reason: str):
         super().__init__(reason)
@@ -256,32 +252,22 @@ def _edges(
     if loops.any():
         notes.append(f"{int(loops.sum())} self-loop(s) dropped.")
         pairs = pairs[:, ~loops]
-    if multiple:
-        return _both_ways(pairs[0] * count + pairs[1], count)
-    low, high = np.minimum(pairs[0], pairs[1]), np.maximum(pairs[0], pairs[1])
-    unordered = _distinct(low * count + high)
-    entries = pairs.shape[1]
-    ordered = unordered.size if undirected else _distinct(pairs[0] * count + pairs[1]).size
-    if entries > ordered:
-        notes.append(
-            f"{entries - ordered} repeated edge entr{'y' if entries - ordered == 1 else 'ies'}"
-            " dropped."
-        )
-    single = 0 if undirected else 2 * unordered.size - ordered
-    if single:
-        notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
-    return _both_ways(unordered, count)
-
-
-def _both_ways(keys: np.ndarray, count: int) -> Tensor:
-    """The pairs (u, v) with keys u·count + v in both directions, sorted (2×E)."""
+    entries, keys = pairs.shape[1], pairs[0] * count + pairs[1]
+    if not multiple:
+        ordered = 0 if undirected else _distinct(keys).size
+        keys = _distinct(pairs.min(axis=0) * count + pairs.max(axis=0))
+        repeated = entries - (keys.size if undirected else ordered)
+        if repeated:
+            notes.append(f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped.")
+        single = 0 if undirected else 2 * keys.size - ordered
+        if single:
+            notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
     both = np.sort(np.concatenate([keys, keys % count * count + keys // count]))
     return _tensor(np.stack([both // count, both % count]))
 
 
 def _is_canonical(pairs: np.ndarray, count: int) -> bool:
-    """Whether entries are sorted, distinct, without loops and in both directions: nothing to
-    repair, and no copy to be made."""
+    """Whether entries need no repair: sorted, distinct, without loops, in both directions."""
     for start in range(0, pairs.shape[1], _ENTRIES):
         rows, columns = pairs[:, start : start + _ENTRIES + 1]
         ascending = (rows[1:] > rows[:-1]) | (
