@@ -1,7 +1,8 @@
 """The graph that every part of gclbench hands on, and how one is made.
 
-A graph is a PyG `Data` with float32 features, an undirected, coalesced, loop-free `edge_index`,
-labels, a name, a content hash, and the sentences that say what was repaired while it was made.
+A graph is a PyG `Data` with float32 features, an undirected, loop-free `edge_index`, labels, a
+name, a content hash, and the sentences that say what was repaired while it was made. Its entries
+are distinct, except in a multigraph, where an edge that counts k times has k entries each way.
 `make_graph` is the only way to make one. Bad input is an error there, or a recorded repair.
 
 What is embedded, split and labelled are the graph's items. They are its nodes; or, where
@@ -35,11 +36,7 @@ class GraphError(ValueError):
 
 
 class Unsupported(Exception):
-    """A task or method that makes no sense on this graph.
-
-    Attributes:
-        reason: one sentence for the record.
-    """
+    """A task or method that makes no sense on this graph; `reason` is a sentence for the record."""
 
     def __init__(self, reason: str):
         super().__init__(reason)
@@ -51,7 +48,9 @@ class Graph(Data):
 
     Attributes:
         x: features (N×F), float32.
-        edge_index: both directions of every edge (2×E), int64, sorted by row then column.
+        edge_index: both directions of every edge (2×E), int64, sorted by row then column. Parallel
+            edges are entries of their own, so the matrix that the entries add up to is the
+            adjacency matrix: a node's degree is the number of its entries.
         graph_of: the graph that each node belongs to (N), int64, ascending 0…G−1; absent where the
             items are nodes.
         y: class of each item (n), int64, −1 where unknown; or None.
@@ -112,13 +111,14 @@ def make_graph(
     masks: Mapping[str, Any] | None = None,
     repairs: Sequence[str] = (),
     undirected: bool = False,
+    multiple: bool = False,
 ) -> Graph:
     """A validated graph; the only constructor of one.
 
     Self-loops and repeated entries are dropped and edges stored in one direction get the other;
-    what changed is counted in `repairs`. Isolated nodes are kept. Labels with gaps become 0…k−1 in
-    the same order (recorded). float32 features, and int64 edges that need no repair, are not
-    copied.
+    what changed is counted in `repairs`. With `multiple` repeated pairs stay, as parallel edges.
+    Isolated nodes are kept. Labels with gaps become 0…k−1 in the same order (recorded). float32
+    features, and int64 edges that need no repair, are not copied.
 
     Args:
         x: features (N×F): tensor, array or scipy sparse matrix of numbers.
@@ -131,6 +131,8 @@ def make_graph(
         masks: `train_mask`, `val_mask`, `test_mask`: bool (n) or (n×splits).
         repairs: sentences about repairs that the caller has already made.
         undirected: each pair given stands for both directions, so that one is not a repair.
+        multiple: each pair given is an undirected edge of its own, whatever other pairs there are:
+            (u, v) and (v, u), or (u, v) twice, are two parallel edges.
 
     Raises:
         GraphError: features not finite or not a matrix, edges out of range or of a wrong shape or
@@ -140,7 +142,7 @@ def make_graph(
     features = _features(x, name)
     count = features.shape[0]
     notes = list(repairs)
-    edges = _edges(edge_index, count, name, notes, undirected)
+    edges = _edges(edge_index, count, name, notes, undirected, multiple)
     kind, parts = "node", {}
     if graph_of is not None:
         kind, parts = "graph", {"graph_of": _graph_of(graph_of, edges, count, name)}
@@ -228,7 +230,9 @@ def _whole(values: Any, what: str, name: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
-def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected: bool) -> Tensor:
+def _edges(
+    edge_index: Any, count: int, name: str, notes: list[str], undirected: bool, multiple: bool
+) -> Tensor:
     pairs = _whole(edge_index, "edge_index", name)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         hint = "; transpose it" if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
@@ -243,32 +247,28 @@ def _edges(edge_index: Any, count: int, name: str, notes: list[str], undirected:
             f" exist, the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are"
             f" {count} nodes, so ids are 0…{count - 1}"
         )
-    if _is_canonical(pairs, count):
+    if not multiple and _is_canonical(pairs, count):
         return _tensor(pairs)
     loops = pairs[0] == pairs[1]
     if loops.any():
         notes.append(f"{int(loops.sum())} self-loop(s) dropped.")
         pairs = pairs[:, ~loops]
-    low, high = np.minimum(pairs[0], pairs[1]), np.maximum(pairs[0], pairs[1])
-    unordered = _distinct(low * count + high)
-    entries = pairs.shape[1]
-    ordered = unordered.size if undirected else _distinct(pairs[0] * count + pairs[1]).size
-    if entries > ordered:
-        notes.append(
-            f"{entries - ordered} repeated edge entr{'y' if entries - ordered == 1 else 'ies'}"
-            " dropped."
-        )
-    single = 0 if undirected else 2 * unordered.size - ordered
-    if single:
-        notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
-    low, high = unordered // count, unordered % count
-    both = np.sort(np.concatenate([unordered, high * count + low]))
+    entries, keys = pairs.shape[1], pairs[0] * count + pairs[1]
+    if not multiple:
+        ordered = 0 if undirected else _distinct(keys).size
+        keys = _distinct(pairs.min(axis=0) * count + pairs.max(axis=0))
+        repeated = entries - (keys.size if undirected else ordered)
+        if repeated:
+            notes.append(f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped.")
+        single = 0 if undirected else 2 * keys.size - ordered
+        if single:
+            notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
+    both = np.sort(np.concatenate([keys, keys % count * count + keys // count]))
     return _tensor(np.stack([both // count, both % count]))
 
 
 def _is_canonical(pairs: np.ndarray, count: int) -> bool:
-    """Whether entries are sorted, distinct, without loops and in both directions: nothing to
-    repair, and no copy to be made."""
+    """Whether entries need no repair: sorted, distinct, without loops, in both directions."""
     for start in range(0, pairs.shape[1], _ENTRIES):
         rows, columns = pairs[:, start : start + _ENTRIES + 1]
         ascending = (rows[1:] > rows[:-1]) | (

@@ -22,6 +22,8 @@ def dropped_columns(width: int, fraction: float, generator: torch.Generator) -> 
 def kept(count: int, drop: float | Tensor, generator: torch.Generator) -> Tensor:
     """(count,) bool: which columns or edge entries a view keeps, each independently (GRACE, GCA).
 
+    So are the two directions of an edge, and parallel edges.
+
     Args:
         drop: probability of dropping, one for all or (count,). generator: on the CPU; the mask is
             too.

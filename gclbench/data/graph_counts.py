@@ -11,25 +11,34 @@ from gclbench.graph import Graph
 
 
 def degree(graph: Graph) -> Tensor:
-    """Number of neighbours of each node (N), int64; a node is not its own neighbour."""
+    """Number of edges at each node (N), int64; parallel edges count each."""
     return torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
+
+
+def distinct_pairs(graph: Graph) -> int:
+    """Number of unordered pairs of nodes with an edge."""
+    entries = graph.edge_index
+    # Entries are sorted, so equal ones stand side by side.
+    return (entries.shape[1] - int((entries[:, 1:] == entries[:, :-1]).all(dim=0).sum())) // 2
 
 
 def describe_graph(graph: Graph) -> dict[str, Any]:
     """Counts of a graph as plain values.
 
-    `graphs` (of a collection; absent for a single graph), `nodes`, `edges` (unordered pairs),
-    `features`, `classes` (0 without labels), `class_sizes` (items of each class, a list),
-    `unlabelled` (items without a label), `isolated` (nodes without an edge), `mean_degree`,
-    `max_degree`.
+    `graphs` (of a collection; absent for a single graph), `nodes`, `edges`, `pairs` (of nodes that
+    the edges join; absent where no edges are parallel), `features`, `classes` (0 without labels),
+    `class_sizes` (items of each class, a list), `unlabelled` (items without a label), `isolated`
+    (nodes without an edge), `mean_degree`, `max_degree`.
     """
     degrees = degree(graph)
     labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
+    edges, pairs = graph.edge_index.shape[1] // 2, distinct_pairs(graph)
     sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
     return {
         **({"graphs": graph.items} if graph.item_kind == "graphs" else {}),
         "nodes": graph.num_nodes,
-        "edges": graph.edge_index.shape[1] // 2,
+        "edges": edges,
+        **({"pairs": pairs} if pairs < edges else {}),
         "features": graph.x.shape[1],
         "classes": len(sizes),
         "class_sizes": sizes,

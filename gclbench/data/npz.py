@@ -16,18 +16,31 @@ import numpy as np
 import scipy.sparse
 
 from gclbench.component.registry import DATASETS
-from gclbench.component.settings import OneOf
+from gclbench.component.settings import OneOf, SameIdAtDefault
 from gclbench.data import catalog, mirror
 from gclbench.graph import Graph, GraphError, make_graph
 
+AS_STORED = (
+    "Each stored entry is an edge of its own (A + Aᵀ): an edge stored in both directions is there"
+    " twice."
+)
 
-def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool = True) -> Graph:
+
+def read_npz(
+    path: Path,
+    name: str,
+    repairs: tuple[str, ...] = (),
+    binary: bool = True,
+    as_stored: bool = False,
+) -> Graph:
     """A graph from an `.npz` with `adj_*` and `attr_*` (data, indices, indptr, shape) and `labels`.
 
     Args:
         repairs: sentences to record first.
         binary: positive features become 1, as in torch_geometric's reader; else they stay as the
             file has them.
+        as_stored: the graph is A + Aᵀ of the stored entries, a multigraph, which `repairs` says;
+            else its edges are distinct.
 
     Raises:
         GraphError: a damaged file, a missing member, or matrices that do not fit together.
@@ -50,7 +63,12 @@ def read_npz(path: Path, name: str, repairs: tuple[str, ...] = (), binary: bool 
     if binary:
         features.data[features.data > 0] = 1.0
     return make_graph(
-        features, np.stack([adjacency.row, adjacency.col]), labels, name, repairs=repairs
+        features,
+        np.stack([adjacency.row, adjacency.col]),
+        labels,
+        name,
+        repairs=(*repairs, AS_STORED) if as_stored else repairs,
+        multiple=as_stored,
     )
 
 
@@ -77,31 +95,48 @@ def csr_of(members: Mapping[str, Any], prefix: str, name: str) -> scipy.sparse.c
     return matrix
 
 
-def _load(name: str, features: str = "binary") -> Graph:
+def _load(name: str, features: str = "binary", edges: str = "simple") -> Graph:
     (located,) = mirror.resolve(catalog.info(name))
     return read_npz(
-        located.path, name, (located.remark,) if located.remark else (), binary=features == "binary"
+        located.path,
+        name,
+        (located.remark,) if located.remark else (),
+        binary=features == "binary",
+        as_stored=edges == "as_stored",
     )
 
 
 @DATASETS.register("amazon_photo")
 @dataclass(frozen=True)
 class AmazonPhoto:
-    """Amazon Photo co-purchase graph, 7650 products in 8 categories"""
+    """Amazon Photo co-purchase graph, 7650 products in 8 categories
+
+    Attributes:
+        edges: `simple`, the distinct undirected edges; or `as_stored`, every entry of the file, so
+            that an edge stored in both directions is there twice (docs/choices.md).
+    """
+
+    edges: Annotated[str, OneOf("simple", "as_stored"), SameIdAtDefault()] = "simple"
 
     def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
-        return _load("amazon_photo")
+        return _load("amazon_photo", edges=self.edges)
 
 
 @DATASETS.register("amazon_computers")
 @dataclass(frozen=True)
 class AmazonComputers:
-    """Amazon Computers co-purchase graph, 13752 products in 10 categories"""
+    """Amazon Computers co-purchase graph, 13752 products in 10 categories
+
+    Attributes:
+        edges: as for Amazon Photo.
+    """
+
+    edges: Annotated[str, OneOf("simple", "as_stored"), SameIdAtDefault()] = "simple"
 
     def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the file."""
-        return _load("amazon_computers")
+        return _load("amazon_computers", edges=self.edges)
 
 
 @DATASETS.register("coauthor_cs")

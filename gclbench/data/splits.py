@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,13 @@ from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_number, pai
 from gclbench.graph import Graph, Unsupported
 
 HELD_OUT = ("val_edges", "test_edges")
+
+CORA_CONTENT_ORDER = Path(__file__).parent / "cora_content_order.txt"
+"""Line i: the Planetoid number of node i of the original `cora.content`, found by matching degrees,
+labels and words (docs/sources.md)."""
+
+CORA_LABELS = "d0018d7ffd314eb25a4904973f2c7eb1b7be135d668de42d453714724f8e9d03"
+"""sha256 of Cora's labels (int64) in Planetoid's order."""
 
 
 class LeakError(RuntimeError):
@@ -107,6 +115,27 @@ def public(graph: Graph, seed: int = 0) -> Split:
     return Split("public", parts)
 
 
+def pygcn(graph: Graph) -> Split:
+    """The split of Cora that pygcn has, and dgl until 0.4: by position in `cora.content`.
+
+    Returns:
+        parts `train` (the first 140 nodes), `val` (nodes 200–499), `test` (nodes 500–1499): ids in
+            ascending order.
+
+    Raises:
+        Unsupported: the graph is not Cora in Planetoid's order.
+    """
+    labels = b"" if graph.y is None else graph.y.numpy().astype("<i8").tobytes()
+    if hashlib.sha256(labels).hexdigest() != CORA_LABELS:
+        raise Unsupported(
+            f"the split pygcn is of dataset=cora alone (it goes by the order of cora.content), and"
+            f" this is '{graph.name}'. Use task.classification.protocol=random_10_10_80"
+        )
+    order = np.loadtxt(CORA_CONTENT_ORDER, dtype=np.int64)
+    parts = {"train": order[:140], "val": order[200:500], "test": order[500:1500]}
+    return Split("pygcn", {name: np.sort(part) for name, part in parts.items()})
+
+
 def link_split(
     edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10
 ) -> Split:
@@ -116,10 +145,11 @@ def link_split(
     no edges of the whole graph.
 
     Args:
-        edge_index: both directions of every edge (2×E), without self-loops.
+        edge_index: both directions of every edge (2×E), without self-loops; parallel edges are one
+            pair.
         num_nodes: N.
         rng: the run's `split` stream.
-        val, test: fractions of the edges; each count is rounded to the nearest whole number.
+        val, test: fractions of the pairs; each count is rounded to the nearest whole number.
 
     Returns:
         parts `train_edges`, `val_edges`, `test_edges`, `val_non_edges`, `test_non_edges`: pairs

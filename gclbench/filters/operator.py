@@ -34,7 +34,8 @@ class Operator:
     what a cache wants (R-MAT, 10⁵ nodes: 1.5 times as quick), and long rows come first.
 
     Args:
-        edge_index: 2×E, both directions of every undirected edge, no self-loops, on the CPU.
+        edge_index: 2×E, both directions of every undirected edge, no self-loops, on the CPU;
+            repeated entries add up, in the matrices and in the degrees.
         nodes: N. self_loops: use A + I instead of A.
 
     Attributes:
@@ -42,6 +43,7 @@ class Operator:
         pointers: (N+1,) int64. columns: (entries,) int32, in rows' numbers.
         degree: (N,) float64. safe_degree: the same, a node without any entry counted as degree 1:
             its features come out scaled by α, as from GBP's routine.
+        parallel: whether entries are repeated.
 
     Raises:
         ValueError: for more nodes than 32-bit columns can name.
@@ -83,6 +85,7 @@ class Operator:
             first = last
         if self_loops:
             columns[pointers[1:] - 1] = np.arange(nodes, dtype=np.int32)
+        self.parallel = _repeated(rows, neighbours)
         self.nodes = nodes
         self.entries = len(columns)
         self.order, self.rank = torch.from_numpy(order), torch.from_numpy(rank.astype(np.int64))
@@ -217,6 +220,10 @@ def _connected(operator: Operator) -> tuple[int, np.ndarray]:
         group = scipy.sparse.csr_matrix(
             (np.ones(stop - start), columns[start:stop], inside), shape=(nodes, nodes)
         )
+        if operator.parallel:
+            # SciPy's search never ends on repeated entries. The copy: they are merged in place.
+            group = group.copy()
+            group.sum_duplicates()
         if stop - start == operator.entries:
             # Ã is symmetric, so strong components are the connected ones, and finding those needs
             # no transpose: four times as quick.
@@ -250,3 +257,12 @@ def _ascending(rows: np.ndarray, neighbours: np.ndarray) -> bool:
         if not bool(((r[1:] > r[:-1]) | ((r[1:] == r[:-1]) & (n[1:] >= n[:-1]))).all()):
             return False
     return True
+
+
+def _repeated(rows: np.ndarray, neighbours: np.ndarray) -> bool:
+    """Whether sorted entries hold one twice."""
+    for start in range(0, len(rows), _ENTRIES):
+        r, n = rows[start : start + _ENTRIES + 1], neighbours[start : start + _ENTRIES + 1]
+        if bool(((r[1:] == r[:-1]) & (n[1:] == n[:-1])).any()):
+            return True
+    return False

@@ -22,8 +22,8 @@ class SymmetricAdjacency:
     An isolated node has a self-loop in either case, so that it keeps its features: S_ii = 1.
 
     Args:
-        edge_index: 2×E, both directions of every undirected edge, no self-loops. nodes: N.
-            self_loops: Ã = A + I.
+        edge_index: 2×E, both directions of every undirected edge, no self-loops; repeated entries
+            add up. nodes: N. self_loops: Ã = A + I.
     """
 
     def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):

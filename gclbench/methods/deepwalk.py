@@ -109,7 +109,8 @@ def random_walks(
     ids).
 
     Args:
-        edge_index: both directions of every edge (2×E), sorted by source. walks: per node.
+        edge_index: both directions of every edge (2×E), sorted by source; a neighbour by k parallel
+            edges is k times as likely. walks: per node.
     """
     degree = np.bincount(edge_index[0], minlength=nodes)
     first = np.concatenate([[0], np.cumsum(degree)[:-1]])

@@ -76,7 +76,8 @@ class Neighbourhoods:
     """The entries (i, j) of A + I, sorted by i then j, so that a block of anchors is a slice.
 
     Args:
-        edge_index: 2×E, both directions of every edge, no self-loops. nodes: N.
+        edge_index: 2×E, both directions of every edge, no self-loops; a neighbour by k parallel
+            edges is a candidate k times. nodes: N.
     """
 
     def __init__(self, edge_index: Tensor, nodes: int):
@@ -130,7 +131,9 @@ class AmongNeighbours:
     def rows(self, start: int, stop: int) -> Tensor:
         """λ of the anchors start…stop, (stop−start)×N."""
         anchor, other, share = self.entries(start, stop)
-        return share.new_zeros(stop - start, self.near.nodes).index_put((anchor, other), share)
+        return share.new_zeros(stop - start, self.near.nodes).index_put(
+            (anchor, other), share, accumulate=True
+        )
 
     def mixture(self, z: Tensor, block: int | None = None) -> Tensor:
         """z̃ (N×d) from z (N×d)."""

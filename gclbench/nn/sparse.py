@@ -107,7 +107,8 @@ class Adjacency:
     are made.
 
     Args:
-        edge_index: 2×E; an entry (j, i) carries j's message to i. nodes: N.
+        edge_index: 2×E; an entry (j, i) carries j's message to i. Repeated entries each count, and
+            each is kept or dropped on its own. nodes: N.
     """
 
     def __init__(self, edge_index: Tensor, nodes: int):

@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.paper.config_defaults import shipped_settings
+from gclbench.paper.config_defaults import shipped_settings, unnamed_at_default
 from gclbench.paper.reference import printed_settings
 from gclbench.records import flatten
 
@@ -148,14 +148,15 @@ def dataset_departures(flat: Mapping[str, Any], fixed: Container[str] = ()) -> l
     (shipped: counts)`.
 
     A record without the setting is older than it. It may hold another form of the graph, so it
-    counts as different.
+    counts as different, unless the setting's default is the graph of before.
     """
+    unnamed = unnamed_at_default(str(flat.get("dataset.name", "")))
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"
         for key, value in shipped_settings(flat).items()
         if key.startswith(DATASET)
         and key not in fixed
-        and not (key in flat and _same(flat[key], value))
+        and not (_same(flat[key], value) if key in flat else key in unnamed)
     ]
 
 

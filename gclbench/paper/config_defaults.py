@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
 from gclbench.config.composition import nodes, stated_names
 from gclbench.data.catalog import CATALOG
@@ -21,6 +22,14 @@ def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
     the user's own: none of these is the right one.
     """
     return dict(_shipped(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN)))
+
+
+def unnamed_at_default(dataset: str) -> frozenset[str]:
+    """Settings of one of our datasets that a record names only where they are not at their default:
+    `dataset.edges`."""
+    if not _ours("dataset", dataset):
+        return frozenset()
+    return frozenset(f"dataset.{name}" for name in declared(KINDS["dataset"], dataset).late)
 
 
 def own_negatives(method: str) -> str:

@@ -2,7 +2,7 @@
 
 All functions take NumPy arrays. `labels` and `clusters` are integer arrays of the same length;
 their values are names only. `edge_index` (2×E) holds both directions of every undirected edge and
-no self-loops, as `gclbench.graph.make_graph` builds it.
+no self-loops, as `gclbench.graph.make_graph` builds it; parallel edges count each.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import OneOf, Range
+from gclbench.data.pairs import pair_number
 from gclbench.data.splits import Split, check_no_leak, link_split
 from gclbench.embedding import Embedding
 from gclbench.graph import MASKS, Graph, Unsupported, make_graph, without_labels
@@ -28,7 +29,8 @@ class LinkPrediction:
     """Link prediction on hidden edges: AUC and AP of the dot products.
 
     Held-out edges are removed before anything is computed on the graph: filter, diffusion, k-NN
-    graphs and centralities see training edges only. A pair's score is the logit z_i · z_j, without
+    graphs and centralities see training edges only. What is held out is a pair of nodes, with all
+    the edges between the two. A pair's score is the logit z_i · z_j, without
     a sigmoid; nothing is fitted. A method may choose by the score on the validation pairs; it does
     not see the pairs.
 
@@ -65,16 +67,24 @@ class LinkPrediction:
         )
 
     def hide(self, graph: Graph, split: Split) -> Graph:
-        """The graph with the training edges only, both directions of each; it has its own content
-        hash.
+        """The graph with the training edges only, both directions of each, parallel ones as often
+        as they are there; it has its own content hash.
 
         Raises:
             LeakError: a held-out pair, in either direction, is among the remaining edges.
         """
         masks = {name: graph[name] for name in MASKS if name in graph}
-        edges = split.parts["train_edges"]
+        edges = graph.edge_index.numpy()
+        edges = edges[:, edges[0] < edges[1]]
+        train = pair_number(*split.parts["train_edges"])
         visible = make_graph(
-            graph.x, edges, graph.y, graph.name, masks=masks, repairs=graph.repairs, undirected=True
+            graph.x,
+            edges[:, np.isin(pair_number(*edges), train)],
+            graph.y,
+            graph.name,
+            masks=masks,
+            repairs=graph.repairs,
+            multiple=True,
         )
         check_no_leak(split, visible)
         return visible

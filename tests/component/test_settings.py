@@ -21,6 +21,7 @@ from gclbench.component.settings import (
     convert,
     defaults,
     identity_of,
+    late,
     schema,
     values_of,
 )
@@ -225,3 +226,4 @@ def test_a_later_setting_is_part_of_the_identity_away_from_its_default() -> None
     assert (
         identity_of(Grown(way="new")) == {"rate": 0.5, "way": "new"} == values_of(Grown(way="new"))
     )
+    assert late(Grown) == {"way"}

@@ -9,7 +9,9 @@ import scipy.sparse
 import torch
 
 from gclbench.component.registry import DATASETS
+from gclbench.component.settings import identity_of
 from gclbench.data import mirror
+from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import read_npz
 from gclbench.graph import GraphError
 
@@ -103,3 +105,30 @@ def test_known_repairs_of_amazon_photo(real_data: Path) -> None:
         "1 self-loop(s) dropped.",
         "94500 edge(s) stored in one direction only were made undirected.",
     )
+
+
+def test_as_stored_every_entry_is_an_edge(tmp_path: Path) -> None:
+    """0–1 is stored in both directions, 1–2 in one; the loop goes."""
+    np.savez(tmp_path / "g.npz", **members())
+    graph = read_npz(tmp_path / "g.npz", "g", as_stored=True)
+    assert graph.edge_index.tolist() == [[0, 0, 1, 1, 1, 2], [1, 1, 0, 0, 2, 1]]
+    assert graph.repairs == (
+        "Each stored entry is an edge of its own (A + Aᵀ): an edge stored in both directions is"
+        " there twice.",
+        "1 self-loop(s) dropped.",
+    )
+
+
+def test_amazon_photo_as_stored(real_data: Path) -> None:
+    """Twice the paper's 71,831 edges, but for the one loop; the default's content, and with it the
+    ids of its runs, is that of before the setting."""
+    dataset = DATASETS.load("amazon_photo")
+    simple, stored = dataset().load(), dataset(edges="as_stored").load()
+    assert simple.content_hash.startswith("a8ea0bfdd89e3020")
+    assert stored.content_hash != simple.content_hash
+    counts = describe_graph(stored)
+    assert counts["edges"] == 2 * 71831 and counts["pairs"] == 119081
+    assert torch.equal(stored.edge_index.unique(dim=1), simple.edge_index)
+    assert identity_of(dataset()) == {} and identity_of(dataset(edges="as_stored")) == {
+        "edges": "as_stored"
+    }

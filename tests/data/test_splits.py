@@ -1,17 +1,21 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from gclbench.component.registry import DATASETS
 from gclbench.data.splits import (
+    CORA_CONTENT_ORDER,
     LeakError,
     Split,
     check_no_leak,
     link_split,
     public,
+    pygcn,
     random_10_10_80,
 )
 from gclbench.graph import Graph, Unsupported, make_graph
@@ -213,3 +217,36 @@ def test_leak_check() -> None:
             check_no_leak(split, leaky)
     with pytest.raises(LeakError, match="val_edges"):
         check_no_leak(split, graph)
+
+
+def test_the_order_of_cora_s_file_is_the_mirror_s(real_data: Path) -> None:
+    order = CORA_CONTENT_ORDER.read_bytes()
+    assert order == (real_data / "Planetoid/Cora/content_order.txt").read_bytes()
+    assert sorted(map(int, order.split())) == list(range(2708))
+
+
+def test_pygcn_goes_by_position_in_cora_s_file(real_data: Path) -> None:
+    graph = DATASETS.load("cora")().load()
+    order = [int(line) for line in CORA_CONTENT_ORDER.read_text().splitlines()]
+    split = pygcn(graph)
+    assert split.protocol == "pygcn" and {
+        name: part.tolist() for name, part in split.parts.items()
+    } == {
+        "train": sorted(order[:140]),
+        "val": sorted(order[200:500]),
+        "test": sorted(order[500:1500]),
+    }
+    assert split.hash == pygcn(graph).hash != public(graph).hash
+    # It is no part of the graph: ids of Cora's runs stay.
+    assert graph.content_hash.startswith("054581281f824491")
+
+
+def test_pygcn_is_of_cora_in_planetoid_s_order_alone() -> None:
+    asked = (
+        r"pygcn is of dataset=cora alone .*, and this is '%s'. Use"
+        " task.classification.protocol=random_10_10_80"
+    )
+    for name, y in (("random", None), ("cora", np.arange(2708) % 7)):
+        graph = make_graph(np.ones((2708, 1)), np.empty((2, 0), int), y, name)
+        with pytest.raises(Unsupported, match=asked % name):
+            pygcn(graph)

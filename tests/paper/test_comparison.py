@@ -341,6 +341,15 @@ def test_another_form_of_the_dataset_is_not_the_papers(record) -> None:
         ]
 
 
+def test_a_dataset_s_later_setting_is_the_shipped_one_where_a_record_is_silent(record) -> None:
+    def departures(**dataset: str) -> list[str]:
+        given = {"name": "amazon_photo", **dataset}
+        return printed_beside(record(method="kmeans", dataset=given).spec, "acc")[1]
+
+    assert departures() == []
+    assert departures(edges="as_stored") == ["dataset.edges=as_stored (shipped: simple)"]
+
+
 def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(record) -> None:
     def scaled(how: str, **settings):
         return [

@@ -161,7 +161,7 @@ def test_protocols_are_never_mixed(record) -> None:
             metrics={"accuracy": value},
         )
         for dataset in ("cora", "wiki_cs")
-        for protocol, value in (("public", 0.81), ("random_10_10_80", 0.83))
+        for protocol, value in (("public", 0.81), ("random_10_10_80", 0.83), ("pygcn", 0.86))
     ]
     found = {
         (entry.dataset, entry.column): entry.ours.values
@@ -175,6 +175,10 @@ def test_protocols_are_never_mixed(record) -> None:
         if entry.ours.n
     }
     assert found == {("cora", "grace"): {0: 0.83}, ("wiki_cs", "grace"): {0: 0.83}}
+    cora = next(run for run in runs if run.spec["task"]["protocol"] == "pygcn")
+    tables = [found for found in TABLES.values() if "classification" in found.tasks]
+    assert {"mmix/2", "nml/1"} <= {found.id for found in tables}
+    assert [found.id for found in tables if found.holds(cora.spec)] == []
 
 
 @pytest.mark.parametrize("dataset", NML_DATASETS)

@@ -196,6 +196,11 @@ def test_what_it_does_not_support(toy: Toy) -> None:
         Classification().split(toy(y=torch.zeros(120, dtype=torch.long)), Streams(0))
 
 
+def test_pygcn_is_asked_for_by_name(toy: Toy) -> None:
+    with pytest.raises(Unsupported, match="pygcn is of dataset=cora alone .* this is 'toy'"):
+        Classification(protocol="pygcn").split(toy(), Streams(0))
+
+
 def test_settings_bind_with_their_bounds() -> None:
     errors: list[str] = []
     assert bind(

@@ -5,6 +5,10 @@ from __future__ import annotations
 from gclbench.data.dataset_info import NO_DATA_LICENCE, DatasetInfo, GraphCounts, Printed, RawFile
 
 ADDRESS = "https://raw.githubusercontent.com/shchur/gnn-benchmark/master/data/npz"
+STORED = (
+    "dataset.edges=as_stored keeps every stored entry as an edge, so that one stored in both"
+    " directions is there twice."
+)
 LICENCE = f"MIT (repository; {NO_DATA_LICENCE})"
 
 
@@ -37,6 +41,7 @@ PAGES = (
                 " graph undirected",
             ),
         ),
+        notes=STORED,
     ),
     DatasetInfo(
         name="amazon_computers",
@@ -52,6 +57,7 @@ PAGES = (
         counts=GraphCounts(
             13752, 245861, 767, 10, 281, (436, 2142, 1414, 542, 5158, 308, 487, 818, 2156, 291)
         ),
+        notes=STORED,
     ),
     DatasetInfo(
         name="coauthor_cs",
