@@ -77,7 +77,9 @@ def counted(
 
 
 def test_it_looks_ever_more_rarely_and_at_the_end() -> None:
+    generator = torch.random.get_rng_state()
     found, model = counted([1.0] * 40, float)
+    assert torch.equal(torch.random.get_rng_state(), generator)
     looks = [0, 1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 40]
     assert found.findings["validation_curve"] == [[steps, float(steps)] for steps in looks]
     assert model.seen == [1, *looks[1:]]
