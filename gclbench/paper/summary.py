@@ -119,8 +119,9 @@ def markdown(found: Summary) -> str:
             " equivalent: two one-sided tests reject a difference of one point or of the printed"
             " standard deviation, whichever is larger; above, below: better or worse, significantly"
             " after Holm's correction over the table; undetermined: more seeds would decide; failed"
-            " seeds: a run of the cell has no value; not comparable: not at the paper's settings,"
-            " or times and quantiles, which carry over to no other machine. decided: the first three."
+            " seeds: a run of the cell has no value; not comparable: not at the paper's"
+            " settings, or times and quantiles, which carry over to no other machine. decided: the"
+            " first three."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."
         ),
