@@ -17,7 +17,7 @@ import ast
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,25 @@ def in_source(target: str) -> Declared:
     if not isinstance(node, ast.ClassDef):
         raise Unreadable(f"{target} is not a class")
     return _declared(*_said(where, node))
+
+
+def marked(registry: Registry, name: str, mark: type) -> frozenset[str]:
+    """The settings of one of our components that are annotated with a mark: `SameIdAtDefault`."""
+    module, _, found = registry.check(name).target.partition(":")
+    return frozenset(
+        setting for setting, text in _annotations(*_find(module, found)) if mark.__name__ in text
+    )
+
+
+def _annotations(module: str, node: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """(setting, annotation) of a class and its bases."""
+    if isinstance(node, ast.ClassDef):
+        for base in node.bases:
+            if isinstance(base, ast.Name):
+                yield from _annotations(*_find(module, base.id))
+        for line in node.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                yield line.target.id, ast.unparse(line.annotation)
 
 
 def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:
