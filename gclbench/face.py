@@ -184,7 +184,7 @@ def table(
     Returns:
         One row per cell, with the columns of `gclbench table ID --format csv` (docs/tables.md):
         table, dataset, metric, column, ours_mean, ours_std, n, paper_mean, paper_std, difference,
-        p_holm, mark, … Results are fractions; NaN stands where there is nothing.
+        verdict, p_holm, … Results are fractions; NaN stands where there is nothing.
 
     Raises:
         LookupError: for a table, dataset, metric or method that does not exist, or a folder of

@@ -17,13 +17,13 @@ import ast
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gclbench.component.registry import Registry
-from gclbench.component.settings import SameIdAtDefault, defaults, late, plain
+from gclbench.component.settings import defaults, plain
 
 PACKAGE = "gclbench"
 STATEMENTS = ("filter", "negatives", "paper")
@@ -52,13 +52,11 @@ class Declared:
     Attributes:
         defaults: setting to plain default, in the order of declaration; None for one that must be
             given.
-        late: settings that a run at their default does not name (`SameIdAtDefault`).
         filter, negatives: names of components; None where the class states none.
         paper: dataset to settings.
     """
 
     defaults: Mapping[str, Any]
-    late: frozenset[str] = frozenset()
     filter: str | None = None
     negatives: str | None = None
     paper: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
@@ -88,7 +86,7 @@ def of_class(cls: type) -> Declared:
         for key in STATEMENTS
         if key not in settings and isinstance(getattr(cls, key, None), (str, Mapping))
     }
-    return _declared(settings, late(cls), stated)
+    return _declared(settings, stated)
 
 
 @functools.cache
@@ -105,41 +103,54 @@ def in_source(target: str) -> Declared:
     return _declared(*_said(where, node))
 
 
-def _declared(settings: dict[str, Any], added: frozenset[str], stated: dict[str, Any]) -> Declared:
+def marked(registry: Registry, name: str, mark: type) -> frozenset[str]:
+    """The settings of one of our components that are annotated with a mark: `SameIdAtDefault`."""
+    module, _, found = registry.check(name).target.partition(":")
+    return frozenset(
+        setting for setting, text in _annotations(*_find(module, found)) if mark.__name__ in text
+    )
+
+
+def _annotations(module: str, node: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """(setting, annotation) of a class and its bases."""
+    if isinstance(node, ast.ClassDef):
+        for base in node.bases:
+            if isinstance(base, ast.Name):
+                yield from _annotations(*_find(module, base.id))
+        for line in node.body:
+            if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                yield line.target.id, ast.unparse(line.annotation)
+
+
+def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:
     rows = {
         str(dataset): {str(key): plain(value) for key, value in row.items()}
         for dataset, row in stated.pop("paper", {}).items()
     }
-    return Declared(settings, added, paper=rows, **stated)
+    return Declared(settings, paper=rows, **stated)
 
 
-def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], frozenset[str], dict[str, Any]]:
-    """A class's defaults, which of them were added late, and its statements; those of its bases
-    first."""
+def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A class's defaults and statements, those of its bases first."""
     settings: dict[str, Any] = {}
-    added: set[str] = set()
     stated: dict[str, Any] = {}
     for base in reversed(node.bases):
         where, found = _find(module, base.id) if isinstance(base, ast.Name) else (module, None)
         if isinstance(found, ast.ClassDef):
             of_base = _said(where, found)
             settings.update(of_base[0])
-            added = added - of_base[0].keys() | of_base[1]
-            stated.update(of_base[2])
+            stated.update(of_base[1])
     is_dataclass = any("dataclass" in ast.unparse(item) for item in node.decorator_list)
     for line in node.body:
         if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)):
             continue
-        name, annotation = line.target.id, ast.unparse(line.annotation)
-        if annotation.startswith("ClassVar"):
+        name = line.target.id
+        if ast.unparse(line.annotation).startswith("ClassVar"):
             if name in STATEMENTS and line.value is not None:
                 stated[name] = _value(module, line.value)
         elif is_dataclass:
             settings[name] = None if line.value is None else _value(module, line.value)
-            added.discard(name)
-            if SameIdAtDefault.__name__ in annotation:
-                added.add(name)
-    return settings, frozenset(added), stated
+    return settings, stated
 
 
 def _value(module: str, node: ast.AST | None) -> Any:

@@ -124,13 +124,6 @@ def identity_of(component: Any) -> dict[str, Any]:
     }
 
 
-def late(cls: type) -> frozenset[str]:
-    """The names of a component's `SameIdAtDefault` settings."""
-    return frozenset(
-        name for name, kind in schema(cls).items() if _is_marked(kind, SameIdAtDefault)
-    )
-
-
 def _is_marked(kind: Any, mark: type) -> bool:
     return typing.get_origin(kind) is Annotated and any(
         isinstance(rule, mark) for rule in typing.get_args(kind)[1:]

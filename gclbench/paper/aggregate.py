@@ -17,6 +17,8 @@ NOT_FINITE = "not finite"
 NOT_RUN = "not run"
 NOT_COUNTED = "not counted"
 SHOWN_STATUS = {"oom": "OOM"}
+FAILURES = (*STATUSES, NOT_FINITE, MISSING_METRIC)
+"""Why a run has no value, in the order in which they are told."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,8 @@ class Group:
                 absent.setdefault(NOT_FINITE, []).append(record.seed)
             else:
                 values[record.seed] = value
-        order = (*STATUSES, NOT_FINITE, MISSING_METRIC)
-        return Cell(values, {reason: tuple(absent[reason]) for reason in order if reason in absent})
+        found = {reason: tuple(absent[reason]) for reason in FAILURES if reason in absent}
+        return Cell(values, found)
 
 
 def group_records(records: Iterable[Record]) -> list[Group]:

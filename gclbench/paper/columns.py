@@ -6,15 +6,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.paper.config_defaults import shipped_settings, unnamed_at_default
+from gclbench.paper.config_defaults import shipped_settings, unnamed_settings
 from gclbench.paper.reference import printed_settings
 from gclbench.records import flatten
 
 DATASET = "dataset."
-
-READINGS = ("method.epoch_is",)
-"""Settings that say how a printed number is to be read, decided once (docs/choices.md). What a
-paper leaves open besides is a column of its own."""
 
 SCORED = {"task.normalize": "auto"}
 """How rows are scaled before a task reads them, the same for all methods (docs/choices.md). A
@@ -121,24 +117,31 @@ class Column:
         """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys
         that `where` or the table's own conditions, `asked`, ask for are not compared.
 
-        Where no settings are printed, those shipped here are the paper's or its code's:
-        `method.epochs=3 (shipped: 200)`.
+        What is not printed is compared with what is shipped here, the paper's code's or a choice of
+        ours: `method.epochs=3 (shipped: 200)`. A setting that a record lacks counts as different,
+        `method.lr=unrecorded (shipped: 0.001)`, unless runs at the shipped one do not name it.
         """
         fixed = {condition.key for condition in (*self.where, *asked) if not condition.excluded}
         printed = printed_settings(self.tuned, str(flat["dataset.name"])) if self.tuned else {}
-        expected = {key: ("paper", value) for key, value in printed.items()}
         shipped = shipped_settings(flat)
-        expected |= {
-            key: ("shipped", shipped[key])
-            for key in shipped
-            if not key.startswith(DATASET) and (not self.tuned or key in READINGS)
+        expected = {
+            key: ("paper", value)
+            for key, value in printed.items()
+            if key in flat or key in shipped  # else the method has no such setting
         }
+        expected |= {
+            key: ("shipped", value)
+            for key, value in shipped.items()
+            if key not in expected and not key.startswith(DATASET)
+        }
+        unnamed = unnamed_settings(flat)
         if self.method:
             expected |= {key: ("shipped", value) for key, value in SCORED.items()}
+            unnamed |= SCORED.keys()
         departing = [
-            f"{key}={typed(flat[key])} ({whose}: {typed(value)})"
+            f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} ({whose}: {typed(value)})"
             for key, (whose, value) in expected.items()
-            if key in flat and key not in fixed and not _same(flat[key], value)
+            if key not in fixed and not (_same(flat[key], value) if key in flat else key in unnamed)
         ]
         return departing + dataset_departures(flat, fixed)
 
@@ -150,7 +153,7 @@ def dataset_departures(flat: Mapping[str, Any], fixed: Container[str] = ()) -> l
     A record without the setting is older than it. It may hold another form of the graph, so it
     counts as different, unless the setting's default is the graph of before.
     """
-    unnamed = unnamed_at_default(str(flat.get("dataset.name", "")))
+    unnamed = unnamed_settings(flat)
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"
         for key, value in shipped_settings(flat).items()

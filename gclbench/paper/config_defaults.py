@@ -6,8 +6,9 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared, marked
 from gclbench.component.registry import KINDS
+from gclbench.component.settings import Machine, SameIdAtDefault
 from gclbench.config.composition import nodes, stated_names
 from gclbench.data.catalog import CATALOG
 
@@ -24,12 +25,26 @@ def shipped_settings(flat: Mapping[str, Any]) -> dict[str, Any]:
     return dict(_shipped(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN)))
 
 
-def unnamed_at_default(dataset: str) -> frozenset[str]:
-    """Settings of one of our datasets that a record names only where they are not at their default:
-    `dataset.edges`."""
-    if not _ours("dataset", dataset):
-        return frozenset()
-    return frozenset(f"dataset.{name}" for name in declared(KINDS["dataset"], dataset).late)
+def unnamed_settings(flat: Mapping[str, Any]) -> frozenset[str]:
+    """Shipped settings that a record at them does not name: those of the machine, and those that
+    are younger than the first records and at their default (`SameIdAtDefault`)."""
+    return _unnamed(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN))
+
+
+@functools.cache
+def _unnamed(names: tuple[str, ...]) -> frozenset[str]:
+    shipped, found = _shipped(names), set()
+    for kind, name in zip(CHOSEN, names, strict=True):
+        if _ours(kind, name):
+            registry = KINDS[kind]
+            found |= {f"{kind}.{setting}" for setting in marked(registry, name, Machine)}
+            usual = declared(registry, name).defaults
+            found |= {
+                f"{kind}.{setting}"
+                for setting in marked(registry, name, SameIdAtDefault)
+                if shipped.get(f"{kind}.{setting}") == usual[setting]
+            }
+    return frozenset(found)
 
 
 def own_negatives(method: str) -> str:

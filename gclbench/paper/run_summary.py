@@ -15,6 +15,7 @@ from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
 from gclbench.paper.filled_table import Entry
+from gclbench.paper.fitted import FITTED, fitted_by
 from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
@@ -41,8 +42,8 @@ class RunSummary:
         entries: the cells, by task, dataset and method. troubles: one line per way in which runs
             ended without a value.
         notes: one line per setting that departs from what the paper prints, or has no printed
-            number beside it while others have, and per setting after whose training all nodes point
-            one way.
+            number beside it while others have, or was chosen after the dataset's own labels had
+            been seen and has one; and per setting after whose training all nodes point one way.
     """
 
     entries: tuple[Entry, ...]
@@ -140,7 +141,13 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
             remarked.setdefault((f"{label} · {dataset}", text), set()).add(seed)
         if departures:
             notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
-        elif values and not any(values):
+        names = fitted_by(group.flat)
+        if names and any(value is not None and value.mean is not None for value in values):
+            notes.append(
+                f"{label} · {dataset} · {task}: {FITTED} settings chosen after these labels had"
+                f" been seen (docs/choices.md): {'; '.join(names)}"
+            )
+        if values and not any(values) and not departures:
             notes += _elsewhere(f"{label} · {dataset} · {task}", group)
     for (name, text), seeds in remarked.items():
         notes.append(

@@ -11,8 +11,9 @@ import functools
 import gc
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 LEVEL = 0.05
 """Of every test."""
@@ -39,8 +40,9 @@ class Outcome:
         difference: the first minus the second. margin: differences within it do not matter.
         p_difference: two-sided p-value of no difference. p_equivalence: p-value of TOST, of a
             difference of at least the margin.
-        spread: standard deviation of our runs' differences. error: standard error of the other
-            mean, which more runs of ours do not make smaller. n: runs of ours.
+        spread: standard deviation of our runs' differences. n: runs of ours.
+        error: standard error of the other mean, which more runs of ours do not make smaller.
+            others: runs behind it; 0 for a mean that is taken as exact.
         interval: of the difference, at 1 − 2·LEVEL; equivalence is its lying within the margin.
             None where it was not asked for.
     """
@@ -52,17 +54,25 @@ class Outcome:
     spread: float
     n: int
     error: float = 0.0
+    others: int = 0
     interval: tuple[float, float] | None = None
 
     @property
     def detectable(self) -> float:
         """The least true difference that so many runs find with POWER; 0 without spread."""
-        return detectable_effect(self.n) * self.spread_with(self.n)
+        error = self.error_with(self.n)
+        return error * _detectable_shift(self.degrees_with(self.n)) if error else 0.0
 
-    def spread_with(self, runs: int) -> float:
-        """The spread of a one-sample test whose standard error is that of so many runs of ours
-        against the other mean."""
-        return math.hypot(self.spread, self.error * math.sqrt(runs))
+    def error_with(self, runs: Any) -> Any:
+        """The standard error of the difference with so many runs of ours, a number or an array."""
+        return (self.spread**2 / runs + self.error**2) ** 0.5
+
+    def degrees_with(self, runs: Any) -> Any:
+        """The degrees of freedom of its t-test: Welch's where the other mean has an error."""
+        if not self.error:
+            return runs - 1
+        ours, theirs = self.spread**2 / runs, self.error**2
+        return (ours + theirs) ** 2 / (ours**2 / (runs - 1) + theirs**2 / (self.others - 1))
 
 
 def against_value(values: Sequence[float], target: float, margin: float) -> Outcome | None:
@@ -104,7 +114,7 @@ def against_runs(
         return None
     own, spread, n = statistics.fmean(values), statistics.stdev(values), len(values)
     if max(spread, std) <= ROUNDING:
-        return _exact(own - mean, margin, n)
+        return replace(_exact(own - mean, margin, n), others=runs)
     from scipy.stats import ttest_ind_from_stats
 
     def p_value(shift: float, alternative: str) -> float:
@@ -122,6 +132,7 @@ def against_runs(
         spread,
         n,
         std / math.sqrt(runs),
+        runs,
     )
 
 
@@ -192,57 +203,54 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 def seeds_needed(outcome: Outcome, tests: int) -> int | None:
     """The least number of seeds that would decide, were the difference and the spread the true
-    ones: find the difference, or show equivalence, with POWER.
+    ones: find the difference, or show equivalence, with POWER. The other mean stays as it is.
 
     Args:
         tests: of the family; a difference must be found at LEVEL / tests, as Holm's first step
             asks. Equivalence is tested at LEVEL.
 
     Returns:
-        None where more than MOST_SEEDS are needed.
+        None where no number up to MOST_SEEDS would.
     """
-    if not outcome.spread:
+    import numpy as np
+
+    if not (outcome.spread or outcome.error):
         return 2
-    gap, slack = abs(outcome.difference), outcome.margin - abs(outcome.difference)
-    found = [_least_seeds(outcome, gap, LEVEL / max(tests, 1), POWER, "two-sided")]
-    if slack > 0:
-        # Both one-sided tests must reject: each with the root of the power is enough.
-        found.append(_least_seeds(outcome, slack, LEVEL, math.sqrt(POWER), "larger"))
-    return min((number for number in found if number is not None), default=None)
+    runs, gap = np.arange(2, MOST_SEEDS + 1), abs(outcome.difference)
+    found = _power(outcome, gap, runs, LEVEL / max(tests, 1) / 2)
+    # Both one-sided tests must reject, which they do at least as often as this.
+    shown = [_power(outcome, outcome.margin + side * gap, runs, LEVEL) for side in (-1, 1)]
+    enough = (found >= POWER) | (shown[0] + shown[1] - 1 >= POWER)
+    return int(runs[enough][0]) if enough.any() else None
 
 
-def _least_seeds(
-    outcome: Outcome, effect: float, level: float, power: float, alternative: str
-) -> int | None:
-    """By bisection, since power grows with the number of seeds."""
+def _power(outcome: Outcome, shift: float, runs: Any, level: float) -> Any:
+    """Of a one-sided test of a true difference, by numbers of runs of ours.
 
-    def enough(seeds: int) -> bool:
-        return _power(effect / outcome.spread_with(seeds), seeds, level, alternative) >= power
+    A two-sided test has half the level on each side; to find a difference of the wrong sign is not
+    to find it. Against an exact mean this is the noncentral t-distribution: SciPy's, since
+    statsmodels' two-sided power is nan for one number of seeds in eight. Against other runs, whose
+    mean does not change when we run more, it is the normal approximation with the variance of our
+    standard deviation (Johnson and Welch 1940).
+    """
+    import numpy as np
+    from scipy.stats import nct, norm, t
 
-    if not enough(MOST_SEEDS):
-        return None
-    low, high = 1, MOST_SEEDS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def _power(effect: float, seeds: int, level: float, alternative: str) -> float:
-    return float(_t_test_power()(effect, seeds, level, alternative=alternative))
-
-
-@functools.cache
-def detectable_effect(n: int) -> float:
-    """The least difference, in standard deviations, that n paired runs find with POWER at LEVEL."""
-    from statsmodels.stats.power import TTestPower
-
-    return float(TTestPower().solve_power(nobs=n, alpha=LEVEL, power=POWER))
+    error, degrees = outcome.error_with(runs), outcome.degrees_with(runs)
+    critical = t.isf(level, degrees)
+    if not outcome.error:
+        return nct.sf(critical, degrees, shift / error)
+    own = outcome.spread**2 / runs
+    spread = np.sqrt(own + (critical * own / error) ** 2 / (2 * (runs - 1)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return norm.sf((critical * error - shift) / spread)
 
 
 @functools.cache
-def _t_test_power() -> Callable[..., float]:
-    from statsmodels.stats.power import TTestPower
+def _detectable_shift(degrees: float) -> float:
+    """The least difference, in standard errors, that a two-sided test at LEVEL finds with POWER."""
+    from scipy.optimize import brentq
+    from scipy.stats import nct, t
 
-    power: Callable[..., float] = TTestPower().power
-    return power
+    critical = t.isf(LEVEL / 2, degrees)
+    return float(brentq(lambda shift: nct.sf(critical, degrees, shift) - POWER, 0, 100))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gclbench.paper.aggregate import FAILURES
 from gclbench.paper.reference import PrintedValue
 from gclbench.paper.significance import (
     LEVEL,
@@ -104,10 +105,10 @@ def _outcome(entry: Entry) -> Outcome | None:
 
 def _without_test(entry: Entry) -> str:
     """The verdict of a cell that no test can give one; "" for one that a test can."""
-    if entry.ours.absent:
+    if any(reason in entry.ours.absent for reason in FAILURES):
         return FAILED
     if entry.ours.mean is None:
-        return NOT_RUN
+        return NOT_COMPARABLE if entry.ours.absent else NOT_RUN
     return "" if entry.faithful else NOT_COMPARABLE
 
 

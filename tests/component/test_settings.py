@@ -21,7 +21,6 @@ from gclbench.component.settings import (
     convert,
     defaults,
     identity_of,
-    late,
     schema,
     values_of,
 )
@@ -226,4 +225,3 @@ def test_a_later_setting_is_part_of_the_identity_away_from_its_default() -> None
     assert (
         identity_of(Grown(way="new")) == {"rate": 0.5, "way": "new"} == values_of(Grown(way="new"))
     )
-    assert late(Grown) == {"way"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gclbench.paper.config_defaults import shipped_settings, unnamed_settings
 from gclbench.records import Record, RunSpec
 
 PAPER_CORA = {
@@ -45,15 +46,24 @@ def make_record(
     **settings: Any,
 ) -> Record:
     """A record of a made-up run; `dmat_i` has the paper's settings for cora unless `settings` says
-    otherwise."""
+    otherwise. What is not said of a method, filter or strategy is as shipped."""
     ours = method in ("dmt", "dmat", "dmat_i")
     if filter is None:
         filter = GNNBP_CORA if ours else "none"
+    said = {
+        "dataset": {"name": dataset} if isinstance(dataset, str) else dataset,
+        "filter": {"name": filter} if isinstance(filter, str) else filter,
+        "method": {"name": method, **(PAPER_CORA if ours else {}), **settings},
+        "negatives": {"name": negatives} if isinstance(negatives, str) else negatives,
+    }
+    names = {f"{kind}.name": values["name"] for kind, values in said.items()}
+    unnamed = unnamed_settings(names)
+    for key, value in shipped_settings(names).items():
+        kind, _, leaf = key.partition(".")
+        if kind != "dataset" and key not in unnamed:
+            said[kind] = {**said[kind], leaf: said[kind].get(leaf, value)}
     spec = RunSpec(
-        dataset={"name": dataset} if isinstance(dataset, str) else dataset,
-        filter={"name": filter} if isinstance(filter, str) else filter,
-        method={"name": method, **(PAPER_CORA if ours else {}), **settings},
-        negatives={"name": negatives} if isinstance(negatives, str) else negatives,
+        **said,
         task={"name": task, **TASK_SETTINGS.get(task, {}), **(task_settings or {})},
         seed=seed,
         versions={"task": "1", "method": "1"},

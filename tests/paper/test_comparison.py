@@ -3,10 +3,12 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from scipy import stats
 
+from gclbench.paper import config_defaults
 from gclbench.paper.comparison import NotInTable, compare
 from gclbench.paper.printed_beside import printed_beside
-from gclbench.paper.significance import holm, welch
+from gclbench.paper.significance import holm
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, UnknownTable, column_of, find_table
 
@@ -74,7 +76,7 @@ def test_ours_beside_the_paper(record) -> None:
     entry = block(comparison).entries["acc", "dmat_i"]
     assert entry.printed is not None and entry.printed.mean == pytest.approx(0.7057)
     assert entry.difference == pytest.approx(0.7045 - 0.7057)
-    assert entry.show_ours() == "70.45 ± 0.30 (10) ✓" and entry.show_printed() == "70.57 ± 1.28"
+    assert entry.show_ours() == "70.45 ± 0.30 (10) ✓‡" and entry.show_printed() == "70.57 ± 1.28"
     assert block(comparison).entries["acc", "kmeans"].ours.show() == "not run"
     assert comparison.tests == 1 and len(comparison.records) == 10 and not comparison.notes
 
@@ -99,7 +101,9 @@ def test_holm_is_over_the_whole_table_and_survives_a_restriction(record) -> None
     ]
     whole = of(runs)
     raw = [
-        welch(statistics.mean(values), statistics.stdev(values), 4, *printed, 10)
+        stats.ttest_ind_from_stats(
+            statistics.mean(values), statistics.stdev(values), 4, *printed, 10, equal_var=False
+        ).pvalue
         for values, printed in ((accuracies, (0.7057, 0.0128)), (informations, (0.5359, 0.0122)))
     ]
     expected = holm(raw)
@@ -164,14 +168,81 @@ def test_another_reading_of_the_printed_epochs_is_not_the_papers(record) -> None
     )
 
 
-def test_settings_the_paper_leaves_open_are_columns_of_their_own(record) -> None:
-    comparison = of([record(activation="gelu"), record(activation="selu", metrics={"acc": 0.5})])
+def test_settings_that_nobody_states_are_columns_of_their_own(record) -> None:
+    comparison = of([record(extra="a"), record(extra="b", metrics={"acc": 0.5})])
     columns = [column for column in block(comparison).columns if column.startswith("dmat_i")]
-    assert sorted(columns) == ["dmat_i [method.activation=gelu]", "dmat_i [method.activation=selu]"]
-    assert block(comparison).entries["acc", "dmat_i [method.activation=selu]"].ours.values == {
-        0: 0.5
-    }
+    assert sorted(columns) == ["dmat_i [method.extra=a]", "dmat_i [method.extra=b]"]
+    assert block(comparison).entries["acc", "dmat_i [method.extra=b]"].ours.values == {0: 0.5}
     assert "dmat_i" in block(comparison, "acm").columns
+
+
+GNNBP = {"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, []),
+        # Printed for this dataset, and not: both are compared.
+        ({"views": 4}, ["method.views=4 (paper: 3)"]),
+        ({"activation": "selu"}, ["method.activation=selu (shipped: gelu)"]),
+        ({"unit_input": False}, ["method.unit_input=False (shipped: True)"]),
+        (
+            {"filter": {**GNNBP, "self_loops": False}},
+            ["filter.self_loops=False (shipped: True)"],
+        ),
+        # Of the strategy, where a column does not ask for it.
+        (
+            {"method": "nml_gcl", "negatives": {"name": "nml", "alpha": 0.123}},
+            ["negatives.alpha=0.123 (shipped: 0.1)"],
+        ),
+    ],
+)
+def test_every_shipped_setting_is_compared(record, settings, told) -> None:
+    metric = "fmi" if settings.get("method") else "acc"
+    assert printed_beside(record(**settings).spec, metric)[1] == told
+
+
+def test_a_setting_that_a_record_lacks_is_not_the_shipped_one(record) -> None:
+    def without(kind: str, key: str, **settings) -> list[str]:
+        made = record(**settings)
+        del made.spec[kind][key]
+        return printed_beside(made.spec, "acc")[1]
+
+    assert without("method", "unit_input") == ["method.unit_input=unrecorded (shipped: True)"]
+    assert without("method", "tau") == ["method.tau=unrecorded (paper: 1)"]
+    assert without("filter", "self_loops") == ["filter.self_loops=unrecorded (shipped: True)"]
+    lacking = record(method="deepwalk")
+    shipped = lacking.spec["method"].pop("window")
+    told = printed_beside(lacking.spec, "acc")[1]
+    assert told == [f"method.window=unrecorded (shipped: {shipped})"]
+
+
+def test_what_a_run_at_the_shipped_setting_does_not_name_may_be_lacking(record) -> None:
+    """A setting of the machine, and one that is younger than the records, at its default; at
+    another value than its default it must be there."""
+    made = record()
+    assert "storage" not in made.spec["filter"] and printed_beside(made.spec, "acc")[1] == []
+    age = record(method="age", filter="laplacian")
+    assert "epoch_by" not in age.spec["method"] and printed_beside(age.spec, "acc")[1] == []
+    other = record(method="age", filter="laplacian", epoch_by="validation")
+    assert printed_beside(other.spec, "acc")[1] == [
+        "method.epoch_by=validation (shipped: clusters)"
+    ]
+
+
+def test_a_late_setting_that_is_shipped_at_another_value_is_named(record, monkeypatch) -> None:
+    names = {"dataset.name": "cora", "method.name": "age", "filter.name": "laplacian"}
+    shipped = config_defaults.shipped_settings(names)
+    assert "method.epoch_by" in config_defaults.unnamed_settings(names)
+    monkeypatch.setattr(
+        config_defaults, "_shipped", lambda _: {**shipped, "method.epoch_by": "validation"}
+    )
+    config_defaults._unnamed.cache_clear()
+    try:
+        assert "method.epoch_by" not in config_defaults.unnamed_settings(names)
+    finally:
+        config_defaults._unnamed.cache_clear()
 
 
 def test_runs_in_no_column_are_noted(record) -> None:

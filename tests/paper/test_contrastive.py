@@ -268,7 +268,7 @@ def test_matrix(record) -> None:
         "cora: gca with nml (classification) was not run at the shipped settings: method.epochs=3"
         " (shipped: 200)."
     ) in filled.notes
-    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform"] == "80.00 (1)"
+    assert shown["accuracy", "mvgrl (nodes, 200 steps)", "uniform"] == "80.00 (1)‡"
     assert shown["accuracy", "mvgrl (nodes, 200 steps)", "imix"] == "not run", (
         "not trained for the row's number of steps"
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from gclbench.paper.aggregate import Cell
 from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
@@ -14,7 +12,6 @@ from gclbench.paper.measure import Measure
 from gclbench.paper.metrics import METRICS, OF_TASK, Quantity, find_metric
 from gclbench.paper.ranking import ranked
 from gclbench.paper.run_summary import closing_table
-from gclbench.paper.significance import BETTER, WITHIN, mark
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.tables import TABLES
@@ -79,10 +76,3 @@ def test_no_marks_and_ranks_where_no_direction_is_better() -> None:
     known = Quantity("bits_per_edge", "number", "lower")
     described = [replace(entry, described=known) for entry in row]
     assert [entry.rank for entry in ranked(described)[0]] == [1, None]
-    assert mark(find_metric("bits_per_edge"), 1.0, 2.0, 0.1, 0.001) == ""
-    assert mark(known, 1.0, 2.0, 0.1, 0.001) == BETTER
-
-
-@pytest.mark.parametrize(("unit", "expected"), [("percent", WITHIN), ("number", "")])
-def test_one_point_is_a_tolerance_of_fractions_only(unit, expected: str) -> None:
-    assert mark(Quantity("made_up", unit, "higher"), 0.695, 0.7, None, None) == expected

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 from rich.console import Console
+from scipy import stats
 
 from gclbench.paper.comparison import compare
 from gclbench.paper.render import as_csv, html, latex, markdown, terminal
@@ -32,7 +33,7 @@ def ranked_runs(record):
     return [
         record(seed=seed, metrics={"acc": mean + (1 + place) * noise[seed]}, **settings)
         for place, (mean, settings) in enumerate(
-            [(0.7, {}), (0.5, {"method": "kmeans"}), (0.3, {"epochs": 0})]
+            [(0.705, {}), (0.5, {"method": "kmeans"}), (0.3, {"epochs": 0})]
         )
         for seed in range(5)
     ]
@@ -53,8 +54,8 @@ def test_markdown_has_a_row_per_column_and_a_grid_per_dataset(record) -> None:
     assert cells(here[2]) == ["cora", "acc", "conductance"]
     rows = {cells(line)[0]: cells(line)[1:] for line in here[4:16]}
     assert rows["dmat_i"] == [
-        "70.40 ± 0.27 (9; OOM ×1) ✓ / 70.57 ± 1.28 (−0.17)",
-        "OOM ×1, no value ×9 / 10.04 ± 0.52",
+        "70.40 ± 0.27 (9; OOM ×1)‡ / 70.57 ± 1.28 (−0.17)",
+        "OOM ×1, no value ×9‡ / 10.04 ± 0.52",
     ]
     assert rows["kmeans"][0] == "not run / 35.37 ± 3.72" and rows["untrained encoder"] == [
         "not run",
@@ -67,12 +68,25 @@ def test_a_table_without_a_tested_cell_says_so(record) -> None:
     assert "Test against the paper: none;" in text and "tested cells" not in text
 
 
-def test_footer_names_the_records_and_the_tests(record) -> None:
+def apart(record):
+    """Nine seeds of DMAT-i, and a failed one of k-means."""
+    failed = record(method="kmeans", seed=9, status="oom", commit="def456")
+    return [*runs(record)[:-1], failed]
+
+
+def test_a_table_whose_tested_cells_have_all_failed_has_no_test(record) -> None:
     text = markdown(compare(find_table("dmat/1"), collection(runs(record))))
+    assert "Test against the paper: none;" in text
+
+
+def test_footer_names_the_records_and_the_tests(record) -> None:
+    text = markdown(compare(find_table("dmat/1"), collection(apart(record))))
     assert text.endswith("- Records: 10 (10 of results). Commits: abc123, def456.\n")
     assert (
-        "Welch t-test, Holm-corrected over the 1 tested cells" in text
-        and "▲ significantly better" in text
+        "t-tests Welch's, from the printed mean, spread and number of runs" in text
+        and "Holm-corrected over the 1 tested cells of the whole table; equivalence is not" in text
+        and "✓ equivalent: two one-sided tests reject a difference of one point" in text
+        and "▲ significantly better; ▼ significantly worse; ~ undetermined" in text
         and "(?) doubtful" in text
     )
     assert "paired t-tests" not in text, "nothing was paired"
@@ -88,20 +102,20 @@ def test_ranks_are_bold_and_underlined(record) -> None:
     )
     text = markdown(shown)
     assert (
-        "| **70.02 ± 0.19 (5) ✓** / 70.57 ± 1.28 (−0.55) |" in text
+        "| **70.52 ± 0.19 (5) ✓‡** / 70.57 ± 1.28 (−0.05) |" in text
         and "| <u>50.04 ± 0.38 (5) ▲</u> / 35.37" in text
     )
-    assert "| 30.06 ± 0.58 (5) |" in text and "over the 3 tested pairs" in text
-    assert r"\textbf{70.02 $\pm$ 0.19 (5) $\checkmark$}" in latex(
+    assert "| 30.06 ± 0.58 (5)‡ |" in text and "over the 3 tested pairs" in text
+    assert r"\textbf{70.52 $\pm$ 0.19 (5) $\checkmark$\textdaggerdbl{}}" in latex(
         shown
     ) and r"\underline{50.04" in latex(shown)
-    assert "<strong>70.02 ± 0.19 (5) ✓</strong><br>70.57 ± 1.28 (−0.55)" in html(
+    assert "<strong>70.52 ± 0.19 (5) ✓‡</strong><br>70.57 ± 1.28 (−0.05)" in html(
         shown
     ) and "<u>50.04" in html(shown)
     file = io.StringIO()
     terminal(shown, Console(file=file, width=120, force_terminal=True, color_system="standard"))
-    assert re.search(r"\x1b\[1;32m70\.02", file.getvalue()) and re.search(
-        r"\x1b\[4;32m50\.04", file.getvalue()
+    assert re.search(r"\x1b\[1;32m70\.52", file.getvalue()) and re.search(
+        r"\x1b\[4;36m50\.04", file.getvalue()
     )
     ranks = {row["column"]: row["rank"] for row in csv.DictReader(io.StringIO(as_csv(shown)))}
     assert (ranks["dmat_i"], ranks["kmeans"], ranks["untrained encoder"]) == ("1", "2", "")
@@ -112,12 +126,12 @@ def test_a_cell_not_at_the_papers_settings_has_a_dagger(record) -> None:
         find_table("dmat/1"), collection([record(epochs=3, seed=seed) for seed in range(3)])
     ).restrict(["cora"], ["acc"])
     text = markdown(shown)
-    assert "| 71.00 ± 1.00 (3) ✓† / 70.57 ± 1.28 (+0.43) |" in text
+    assert "| 71.00 ± 1.00 (3)†‡ / 70.57 ± 1.28 (+0.43) |" in text
     assert (
         "- † not at the paper's settings" in text
         and "not run at the paper's settings: method.epochs=3 (paper: 300)." in text
     )
-    assert r"$\checkmark$\textdagger{}" in latex(shown)
+    assert r"(3)\textdagger{}\textdaggerdbl{}" in latex(shown)
     assert "†" not in markdown(compare(find_table("dmat/1"), collection(runs(record))))
 
 
@@ -133,10 +147,12 @@ def test_a_narrow_table_is_one_grid(record) -> None:
     ]
     text = markdown(compare(find_table("dmat/2"), collection(rows)))
     assert (
-        "| cora | accuracy | 84.10 ± 0.10 (3) ✓ / 84.30 ± 0.25 (−0.20) | not run / 83.92 ± 0.45 |"
+        "| cora | accuracy | 84.10 ± 0.10 (3) ✓‡ / 84.30 ± 0.25 (−0.20) | not run / 83.92 ± 0.45 |"
         " not run / ? | not run / ? |" in text
     )
-    assert text.count("\n| ---") == 1 and "ten are assumed" in text
+    assert text.count("\n| ---") == 1
+    assert "against the printed mean alone, as if it were exact" in text
+    assert "The paper does not say over how many runs its spreads are." in text
 
 
 def test_a_table_of_one_metric_is_one_grid_with_a_row_per_column(record) -> None:
@@ -199,7 +215,9 @@ def test_twice_the_same_bytes_in_any_order(record, render) -> None:
 
 def test_csv(record) -> None:
     rows = list(
-        csv.DictReader(io.StringIO(as_csv(compare(find_table("dmat/1"), collection(runs(record))))))
+        csv.DictReader(
+            io.StringIO(as_csv(compare(find_table("dmat/1"), collection(apart(record)))))
+        )
     )
     assert len(rows) == 8 * 6 * 12
     (row,) = [
@@ -207,12 +225,23 @@ def test_csv(record) -> None:
         for item in rows
         if (item["dataset"], item["metric"], item["column"]) == ("cora", "acc", "dmat_i")
     ]
-    assert (row["ours_mean"], row["n"], row["without_value"], row["mark"]) == (
-        "0.704000",
-        "9",
-        "OOM ×1",
-        "✓",
+    assert (row["ours_mean"], row["n"], row["without_value"]) == ("0.704000", "9", "")
+    assert (row["verdict"], row["tested_against"], row["margin"], row["seeds_needed"]) == (
+        "equivalent",
+        "runs",
+        "0.012800",
+        "",
     )
+    # Nine runs of 0.70 + 0.001·seed have a variance of 7.5e-6, ten of the paper's one of 0.0128².
+    ours, theirs = 7.5e-6 / 9, 0.0128**2 / 10
+    degrees = (ours + theirs) ** 2 / (ours**2 / 8 + theirs**2 / 9)
+    error = (ours + theirs) ** 0.5
+    differs, within = (stats.t.sf(gap / error, degrees) for gap in (0.0017, 0.0128 - 0.0017))
+    assert float(row["p_holm"]) == pytest.approx(2 * differs, rel=1e-3)
+    assert float(row["p_equivalence"]) == pytest.approx(within, rel=1e-3) and within < 0.05
+    assert row["p_equivalence_holm"] == row["p_equivalence"], "one test alone"
+    assert float(row["detectable"]) == pytest.approx(error * 3.15, rel=0.02)
+    assert row["fitted"] == "DMAT-i: biases"
     assert (row["paper_mean"], row["paper_std"], row["paper_runs"], row["difference"]) == (
         "0.705700",
         "0.012800",
@@ -220,12 +249,18 @@ def test_csv(record) -> None:
         "-0.001700",
     )
     assert (row["ours"], row["paper"], row["paper_settings"]) == (
-        "70.40 ± 0.27 (9; OOM ×1)",
+        "70.40 ± 0.27 (9)",
         "70.57 ± 1.28",
         "yes",
     )
     assert row["command"] == "gclbench sweep table=dmat/1 dataset=cora method=dmat_i column=dmat_i"
-    assert 0 < float(row["p_holm"]) <= 1
+    (row,) = [
+        item
+        for item in rows
+        if (item["dataset"], item["metric"], item["column"]) == ("cora", "acc", "kmeans")
+    ]
+    assert (row["without_value"], row["verdict"], row["fitted"]) == ("OOM ×1", "failed seeds", "")
+    assert row["tested_against"] == row["p_holm"] == row["p_equivalence"] == row["margin"] == ""
     (row,) = [
         item
         for item in rows
@@ -247,7 +282,7 @@ def test_terminal_splits_columns_that_do_not_fit(record) -> None:
         terminal(comparison, Console(file=file, width=width))
         shown[width] = file.getvalue()
         assert (
-            "70.40 ± 0.27 (9; OOM ×1) ✓" in shown[width] and "70.57 ± 1.28 (−0.17)" in shown[width]
+            "70.40 ± 0.27 (9; OOM ×1)‡" in shown[width] and "70.57 ± 1.28 (−0.17)" in shown[width]
         )
     assert shown[100].count("untrained encoder") == 3 and shown[200].count("untrained encoder") == 1
 
@@ -259,6 +294,59 @@ def test_no_records() -> None:
         "- Records: none for this table (read: no folder; there is neither results/ nor runs/"
         " here).\n"
     )
+
+
+def test_the_spread_that_a_table_is_tested_against(record) -> None:
+    """Not that of ten classifiers on one encoder."""
+    rows = [
+        record(
+            method="grace",
+            task="classification",
+            seed=seed,
+            metrics={"accuracy": 0.8 + 0.001 * seed},
+            task_settings={"protocol": "public"},
+        )
+        for seed in range(3)
+    ]
+    comparison = compare(find_table("nml/1"), collection(rows))
+    assert "over ten classifiers on one encoder, not over trainings." in markdown(comparison)
+    (row,) = [
+        line for line in csv.DictReader(io.StringIO(as_csv(comparison))) if line["tested_against"]
+    ]
+    assert (row["tested_against"], row["paper_runs"]) == ("printed mean", "")
+
+
+def test_the_cells_that_are_fitted_and_by_what(record) -> None:
+    """In every format; k-means depends on no such choice."""
+    rows = [
+        record(seed=seed, dataset="acm", method=method)
+        for seed in range(2)
+        for method in ("dmat_i", "kmeans")
+    ]
+    shown = compare(find_table("dmat/1"), collection(rows)).restrict(["acm"], ["acc"])
+    told = (
+        "‡ settings chosen after the cell's own labels had been seen (docs/choices.md): DMAT-i: all"
+        " rows of its table; DMAT-i: encoder's input."
+    )
+    file = io.StringIO()
+    terminal(shown, Console(file=file, width=400))
+    for text, sign in (
+        (markdown(shown), "‡"),
+        (html(shown).replace("&#x27;", "'"), "‡"),
+        (file.getvalue(), "‡"),
+        (latex(shown), r"\textdaggerdbl{}"),
+    ):
+        lines = [line for line in text.splitlines() if "(2)" in line]
+        assert sum(line.count(sign) for line in lines) == 1, text
+        assert told.replace("‡", sign) in text
+    fitted = {row["column"]: row["fitted"] for row in csv.DictReader(io.StringIO(as_csv(shown)))}
+    both = "DMAT-i: all rows of its table; DMAT-i: encoder's input"
+    assert (fitted["dmat_i"], fitted["kmeans"]) == (both, "")
+    for only, there in (("ours", True), ("paper", False)):
+        assert ("‡" in markdown(shown, only)) == there
+        assert ("fitted" in as_csv(shown, only).splitlines()[0]) == there
+    plain = compare(find_table("dmat/1"), collection([record(method="kmeans")]))
+    assert "‡" not in markdown(plain)
 
 
 class Balance(HTMLParser):

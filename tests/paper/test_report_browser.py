@@ -362,9 +362,7 @@ def test_controls_have_names(opened: Browser) -> None:
     ]
     assert [role for role, name in named if role in roles and not name.strip()] == []
     assert {"dataset", "metric", "method"} <= {name for role, name in named if role == "combobox"}
-    assert "within the paper's spread or above" in {
-        name for role, name in named if role in ("img", "image")
-    }
+    assert "equivalent to the paper" in {name for role, name in named if role in ("img", "image")}
     assert {"columnheader", "rowheader"} <= {role for role, _ in named}
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from gclbench.paper.aggregate import NOT_RUN, SHOWN_STATUS
 from gclbench.paper.drawing.panels import FigureContent
 from gclbench.paper.figure_definition import Figure
-from gclbench.records import STATUSES, Record
+from gclbench.paper.fitted import FITTED, fitted_by
+from gclbench.records import STATUSES, Record, flatten
 
 
 def caption(figure: Figure, content: FigureContent, datasets: Sequence[str] = ()) -> str:
     """One paragraph to go with the title: what is seen, of which runs, at which commits, and what
-    is missing.
+    is missing; and which settings were chosen after the datasets' own labels had been seen.
 
     Args:
         datasets: those asked for instead of the figure's own.
@@ -22,6 +23,7 @@ def caption(figure: Figure, content: FigureContent, datasets: Sequence[str] = ()
     sources = ([_runs(content.records)] if content.records else []) + list(content.files)
     if sources:
         sentences.append(f"Made from {'; '.join(sources)}.")
+    sentences += _fitted(content.records)
     missing = [panel.title for panel in content.panels if panel.empty]
     if missing:
         which = "Nothing of it" if len(missing) == len(content.panels) else ", ".join(missing)
@@ -52,6 +54,24 @@ def _runs(records: Iterable[Record]) -> str:
     parts.append(f"commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}")
     methods = ", ".join(sorted({record.name("method") for record in found}))
     return f"{len(found)} run{'' if len(found) == 1 else 's'} of {methods} ({'; '.join(parts)})"
+
+
+def _fitted(records: Iterable[Record]) -> list[str]:
+    """A sentence that names the datasets with fitted records, and by which choices; none without
+    such."""
+    choices: dict[str, dict[str, None]] = {}
+    for record in records:
+        names = fitted_by(flatten(record.spec))
+        if names:
+            choices.setdefault(record.name("dataset"), {}).update(dict.fromkeys(names))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for dataset in sorted(choices):
+        alike.setdefault(tuple(sorted(choices[dataset])), []).append(dataset)
+    told = "; ".join(f"{', '.join(found)} ({'; '.join(names)})" for names, found in alike.items())
+    return [
+        f"{FITTED} settings chosen after the dataset's own labels had been seen (docs/choices.md):"
+        f" {told}."
+    ] * bool(told)
 
 
 def _seeds(seeds: set[int]) -> str:

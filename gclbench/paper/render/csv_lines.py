@@ -119,7 +119,7 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
             "command": entry.command,
         }
         if outcome is not None:
-            values["tested_against"] = "runs" if outcome.error else "printed mean"
+            values["tested_against"] = "runs" if outcome.others else "printed mean"
             values["p_equivalence"] = _p_value(outcome.p_equivalence)
             values |= {"margin": _number(outcome.margin)}
             values |= {"detectable": _number(outcome.detectable)}
