@@ -119,7 +119,10 @@ def _annotations(module: str, node: ast.AST | None) -> Iterator[tuple[str, str]]
                 yield from _annotations(*_find(module, base.id))
         for line in node.body:
             if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                yield line.target.id, ast.unparse(line.annotation)
+                named = line.annotation.id if isinstance(line.annotation, ast.Name) else ""
+                # `EpochBy`, a type that several classes share, stands for its definition.
+                meant = (named and _find(module, named)[1]) or line.annotation
+                yield line.target.id, ast.unparse(meant)
 
 
 def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:

@@ -19,16 +19,6 @@ from gclbench.paper.run_summary import closing_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
-COMING = {
-    "dataset.edges": "amazon_photo as its file stores the edges",
-    "method.epoch_by of dmat_i": "steps by the validation pairs",
-    "method.epoch_by of dmt": "steps by the validation nodes",
-    "method.epoch_by of dmat": "steps by the validation nodes",
-}
-"""Settings that choices name before the components have them. One that is there by now fails: take
-it out."""
-
-
 def table() -> list[list[str]]:
     """The rows of "Choices that used labels" as plain text."""
     text = (ROOT / "docs" / "choices.md").read_text(encoding="utf-8")
@@ -78,7 +68,6 @@ def unknown(choice: SeenChoice, condition: Condition) -> list[str]:
         f"{condition.key} of {name}"
         for name in names_of(choice, kind)
         if leaf not in settings_of(kind, name)
-        and not {condition.key, f"{condition.key} of {name}"} & COMING.keys()
     ]
 
 
@@ -88,14 +77,6 @@ def test_a_setting_that_no_component_has_is_found() -> None:
         f"method.unit_inputs of {name}" for name in ("dmt", "dmat", "dmat_i")
     ]
     assert unknown(biases, Condition("method.unit_input", (True,))) == []
-
-
-@pytest.mark.parametrize("key", COMING)
-def test_what_was_still_to_come_is_taken_out_when_it_is_there(key: str) -> None:
-    setting, _, name = key.partition(" of ")
-    kind, _, leaf = setting.partition(".")
-    names = [name] if name else [*KINDS[kind].entries]
-    assert not all(leaf in settings_of(kind, each) for each in names), f"take {key} out of COMING"
 
 
 def flat_of(choice: SeenChoice, dataset: str) -> dict[str, Any]:
@@ -159,7 +140,13 @@ def test_a_command_ends_with_a_line_per_fitted_setting(record) -> None:
     assert notes(record(dataset="acm", status="oom")) == []
     assert notes(record(dataset="pubmed")) == [] and notes(record("kmeans", "acm")) == []
     # A line per setting and task.
-    links = record(dataset="acm", task="link_prediction", metrics={"auc": 0.9})
+    links = record(
+        dataset="acm",
+        task="link_prediction",
+        metrics={"auc": 0.9},
+        epochs=2000,
+        epoch_by="validation",
+    )
     both = [record(dataset="acm", epochs=3), *runs, links]
     assert sorted(line.partition(": ")[0] for line in notes(*both)) == [
         "dmat_i [method.epochs=300] · acm · clustering",
