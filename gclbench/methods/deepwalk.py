@@ -1,13 +1,12 @@
-"""DeepWalk: skip-gram over truncated random walks (Perozzi et al.
-
-2014), with its repository's defaults.
-"""
+"""DeepWalk: skip-gram over truncated random walks (Perozzi et al., KDD 2014), with its repository's
+defaults."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count
+from gclbench.component.settings import Count, OneOf, Range
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.training.streams import Streams
@@ -27,24 +26,30 @@ from gclbench.training.watch import Watch
 class DeepWalk:
     """DeepWalk: skip-gram over random walks, structure only (needs gensim).
 
-    The skip-gram has a hierarchical softmax. A node without edges has no walk; its vector is zero.
+    The skip-gram learns by a hierarchical softmax and by negative sampling together, as gensim does
+    where it is asked for the first and keeps its default of the second.
 
     Attributes:
         walks: walks started at each node. length: nodes of a walk. window: of the skip-gram, to
             each side.
         dimension: d. epochs: passes of the skip-gram over all walks.
+        negative: words drawn as negatives of each pair; 0 leaves the hierarchical softmax alone.
+        isolated: of a node without edges. `own_walk`: its walks are the node alone, so that it
+            keeps its random start vector. `zero`: it has no walk and a vector of zeros.
     """
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
-    no_negatives: ClassVar[str] = "its softmax is hierarchical, over all nodes"
+    no_negatives: ClassVar[str] = "its skip-gram draws its own"
 
     walks: Count = 10
     length: Count = 40
     window: Count = 5
     dimension: Count = 64
-    epochs: Count = 1
+    epochs: Count = 5
+    negative: Annotated[int, Range(least=0)] = 5
+    isolated: Annotated[str, OneOf("own_walk", "zero")] = "own_walk"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """Embeds the structure; features and labels are not read.
@@ -60,27 +65,27 @@ class DeepWalk:
             ) from error
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"deepwalk walks along edges, and '{graph.name}' has none")
-        walks = random_walks(
-            graph.edge_index.cpu().numpy(),
-            graph.num_nodes,
-            self.walks,
-            self.length,
-            rng.numpy("walks"),
+        edges, nodes = graph.edge_index.cpu().numpy(), graph.num_nodes
+        walks = random_walks(edges, nodes, self.walks, self.length, rng.numpy("walks"))
+        alone = (
+            np.setdiff1d(np.arange(nodes), edges[0])
+            if self.isolated == "own_walk"
+            else edges[0, :0]
         )
         # One worker: with several, the order of updates and so the vectors change from run to run.
         model = Word2Vec(
-            Sentences(walks, graph.num_nodes),
+            Sentences(walks, nodes, np.repeat(alone, self.walks)),
             vector_size=self.dimension,
             window=self.window,
             min_count=0,
             sg=1,
             hs=1,
-            negative=0,
+            negative=self.negative,
             workers=1,
             epochs=self.epochs,
             seed=rng.integer("skip-gram"),
         )
-        z = np.zeros((graph.num_nodes, self.dimension), dtype=np.float32)
+        z = np.zeros((nodes, self.dimension), dtype=np.float32)
         for node, row in model.wv.key_to_index.items():
             z[int(node)] = model.wv.vectors[row]
         return Embedding(torch.from_numpy(z).to(graph.x.device))
@@ -91,15 +96,16 @@ class Sentences:
     fill the memory.
 
     Args:
-        walks: rows of node ids. nodes: N.
+        walks: rows of node ids. nodes: N. alone: nodes, each a walk of one word.
     """
 
-    def __init__(self, walks: np.ndarray, nodes: int):
-        self._walks = walks
+    def __init__(self, walks: np.ndarray, nodes: int, alone: np.ndarray):
+        self._walks, self._alone = walks, alone
         self._words = [str(node) for node in range(nodes)]
 
     def __iter__(self) -> Iterator[list[str]]:
-        return ([self._words[node] for node in walk.tolist()] for walk in self._walks)
+        for walk in itertools.chain(self._walks, self._alone[:, None]):
+            yield [self._words[node] for node in walk.tolist()]
 
 
 def random_walks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import torch
@@ -12,8 +12,16 @@ from torch.nn.functional import kl_div
 from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
+from gclbench.component.settings import (
+    Count,
+    NonNegative,
+    OneOf,
+    Positive,
+    Range,
+    SameIdAtDefault,
+)
 from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.methods.batches import Batches
 from gclbench.methods.clusters import number_of_clusters, partition
 from gclbench.negatives.strategy import Strategy
@@ -22,6 +30,15 @@ from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
 from gclbench.training.loop import Loss, Model, Step, train
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
+
+HELD_OUT = 10
+"""One row in so many is held out of a pre-training that watches the others' reconstruction."""
+
+HELD_OUT_PATIENCE = 10
+"""Epochs without a new lowest error on the held-out rows that end it."""
+
+HELD_OUT_LIMIT = 1000
+"""Epochs that end it in any case."""
 
 
 @METHODS.register("sdcn")
@@ -36,6 +53,10 @@ class Sdcn:
         epochs: full-graph steps. lr: of their Adam.
         pretrain_epochs: passes of the autoencoder alone. pretrain_lr: of their Adam. batch_size:
             nodes in their batches.
+        pretrain_until: `epochs` ends after `pretrain_epochs`. `held_out` trains on nine tenths of
+            the rows until the error on the others has had no new low for 10 epochs, at most 1,000,
+            and goes back to the lowest; the record has the number of epochs
+            (`fit.pretrained_epochs`). No label has a part in it.
         architecture: width of each hidden layer of the autoencoder and the GCN. code: width of the
             code.
         self_supervision: weight of KL(P‖Q). gcn_weight: weight of KL(P‖Z).
@@ -63,6 +84,7 @@ class Sdcn:
     clusters: Count | None = None
     n_init: Count = 20
     protocol: Annotated[str, OneOf("last", "oracle")] = "last"
+    pretrain_until: Annotated[str, OneOf("epochs", "held_out"), SameIdAtDefault()] = "epochs"
 
     def __post_init__(self) -> None:
         if not self.architecture:
@@ -86,7 +108,7 @@ class Sdcn:
 
         Raises:
             Unsupported: when the number of clusters is not known, or larger than the number of
-                nodes.
+                nodes; when a tenth of the nodes is less than one, and is to be held out.
         """
         x = graph.x
         k = number_of_clusters(graph, self.clusters, "sdcn")
@@ -95,27 +117,55 @@ class Sdcn:
             network = Network(autoencoder, x.shape[1], self.architecture, self.code, k)
         start = Pretraining(self, autoencoder, x, rng)
         rate = torch.optim.Adam(start.parameters(), lr=self.pretrain_lr, fused=True)
-        code = train(start, rate, watch).z
-        centres = partition(code, k, self.n_init, rng.integer("centres")).centres
+        started = train(start, rate, watch, start.patience)
+        centres = partition(started.z, k, self.n_init, rng.integer("centres")).centres
         model = SdcnModel(self, network.to(x.device), graph, centres)
-        return train(model, torch.optim.Adam(model.parameters(), lr=self.lr, fused=True), watch)
+        optimiser = torch.optim.Adam(model.parameters(), lr=self.lr, fused=True)
+        found = train(model, optimiser, watch)
+        if self.pretrain_until == "epochs":
+            return found
+        return replace(found, findings={"pretrained_epochs": started.findings["steps_kept"]})
 
 
 class Pretraining(Model):
-    """The autoencoder alone; an iteration is a pass over shuffled batches."""
+    """The autoencoder alone; an iteration is a pass over shuffled batches.
+
+    Attributes:
+        patience: iterations without a new low on the held-out rows; 0 where none are held out.
+    """
 
     def __init__(self, settings: Sdcn, autoencoder: Autoencoder, x: Tensor, rng: Streams):
-        batches = Batches(torch.arange(len(x)), settings.batch_size, rng.torch("batches"))
-        super().__init__(settings.pretrain_epochs, batches=batches)
-        self.autoencoder, self.x = autoencoder, x
-        self.steps = -(-len(x) // settings.batch_size)
+        rows, self.patience, iterations = torch.arange(len(x)), 0, settings.pretrain_epochs
+        held_out = rows[:0]
+        if settings.pretrain_until == "held_out":
+            order = torch.randperm(len(x), generator=rng.torch("held_out"))
+            held_out, rows = order.tensor_split([len(x) // HELD_OUT])
+            self.patience, iterations = HELD_OUT_PATIENCE, HELD_OUT_LIMIT
+            if not len(held_out):
+                raise Unsupported(
+                    f"method.pretrain_until=held_out holds out a tenth of the nodes, and there are"
+                    f" {len(x)}; method.pretrain_until=epochs needs none"
+                )
+        batches = Batches(rows, settings.batch_size, rng.torch("batches"))
+        super().__init__(iterations, batches=batches)
+        self.autoencoder, self.x, self.held_out = autoencoder, x, x[held_out.to(x.device)]
+        self.steps = -(-len(rows) // settings.batch_size)
+
+    def error(self, rows: Tensor) -> Tensor:
+        """Mean squared error of the reconstruction of rows (B×F)."""
+        code = self.autoencoder.hidden(rows @ self.autoencoder.weight)[-1]
+        return self.autoencoder.reconstruction_error(code, rows)
 
     def losses(self, step: Step) -> Iterator[Loss]:
-        for _ in range(self.steps):
+        judged = None
+        if self.patience:
+            with torch.no_grad():
+                judged = self.error(self.held_out)
+        for number in range(self.steps):
             rows = self.x.index_select(0, self.state["batches"].next().to(self.x.device))
-            code = self.autoencoder.hidden(rows @ self.autoencoder.weight)[-1]
-            loss = self.autoencoder.reconstruction_error(code, rows)
-            yield Loss(loss, noted=loss.detach() / self.steps)
+            loss = self.error(rows)
+            # Patience judges once in a pass, the model that the passes before have left.
+            yield Loss(loss, final=number == 0, noted=loss.detach() / self.steps, judged=judged)
 
     def embed(self, step: Step) -> Embedding:
         product = Features(self.x).product(self.autoencoder.weight)

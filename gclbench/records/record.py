@@ -69,7 +69,8 @@ class Record:
               where `task=contrast` makes sense.
             - `augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`: what a strategy for negatives
               found.
-            - `steps_kept`: the steps that early stopping went back to.
+            - `steps_kept`: the steps that early stopping went back to. `pretrained_epochs`: the
+              epochs that sdcn's pre-training went back to.
             - `remarks`: sentences on these.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.

@@ -36,12 +36,14 @@ class Loss:
         final: whether it is the loss that the training ends with. Patience waits until it is.
         noted: its share of the recorded loss, where an iteration has several steps; by default
             `value`.
+        judged: what patience compares, of the model before the step; by default `value`.
     """
 
     value: Tensor
     terms: Mapping[str, Tensor] = field(default_factory=dict)
     final: bool = True
     noted: Tensor | None = None
+    judged: Tensor | None = None
 
 
 class Model(nn.Module):
@@ -132,7 +134,8 @@ def train(
         for loss in model.losses(step):
             value = loss.value.detach()
             noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
-            over = loss.final and waiting.spent(value, iteration - 1)
+            judged = value if loss.judged is None else loss.judged
+            over = loss.final and waiting.spent(judged, iteration - 1)
             if over:
                 break
             optimiser.zero_grad(set_to_none=True)
@@ -141,7 +144,8 @@ def train(
         watch(iteration, total, noted, terms)
         if over:
             done = iteration - 1
-            break
+            watch.leave()
+            continue
         model.after(step)
     kept: Patience | Choice = waiting
     reached = watch.reached

@@ -79,7 +79,7 @@ class Watch:
         self._checkpoint = checkpoint
         self._stop = stop
         self._loops = 0
-        self._looping = False
+        self._looping = self._left = False
         self._saved: Progress | None = None
         self._finished: list[dict[str, Any]] = []
         self._training_since = self._started
@@ -113,10 +113,20 @@ class Watch:
         self._looping = True
         for iteration in range(self._taken_up(loop, total, state) + 1, total + 1):
             yield iteration
+            if self._left:
+                break
             self._between(loop, total, iteration, state)
-        self._looping = False
+        self._looping = self._left = False
         if self._checkpoint is not None:
             self._finished.append(snapshot(state, copy=True))
+
+    def leave(self) -> None:
+        """Makes the iteration at hand the loop's last one.
+
+        A method with another loop to come says so here: to break out would leave later checkpoints
+        without the state that this loop ended with.
+        """
+        self._left = True
 
     def _taken_up(self, loop: int, total: int, state: dict[str, Any]) -> int:
         """Iterations of the loop that earlier attempts did."""

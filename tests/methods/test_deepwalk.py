@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from gclbench.graph import Unsupported, make_graph
-from gclbench.methods.deepwalk import DeepWalk, random_walks
+from gclbench.methods.deepwalk import DeepWalk, Sentences, random_walks
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -44,14 +44,61 @@ def test_neighbours_of_a_walk_are_uniform():
     assert counts.sum() == 2000 and counts.min() > 420
 
 
-def test_same_seed_same_vectors_and_isolated_nodes_are_zero():
+SMALL = {"walks": 2, "length": 6, "dimension": 4}
+
+
+def fitted(seed: int = 3, **settings) -> torch.Tensor:
+    """Vectors of a ring of nine nodes; the tenth node has no edges."""
     pytest.importorskip("gensim", reason="gensim is an extra")
-    graph, method = ring(9, extra=1), DeepWalk(walks=2, length=6, dimension=4)
-    none = torch.full((10,), -1)
-    first, second = (method.fit(graph, none, Streams(3), Watch()).z for _ in range(2))
-    assert torch.equal(first, second)
-    assert not first[9].any() and first[:9].abs().sum(dim=1).min() > 0
-    assert not torch.equal(first, method.fit(graph, none, Streams(4), Watch()).z)
+    method = DeepWalk(**{**SMALL, **settings})
+    return method.fit(ring(9, extra=1), torch.full((10,), -1), Streams(seed), Watch()).z
+
+
+@pytest.mark.parametrize("negative", [0, 5])
+def test_same_seed_same_vectors(negative):
+    first = fitted(negative=negative)
+    assert torch.equal(first, fitted(negative=negative))
+    assert first[:9].abs().sum(dim=1).min() > 0
+    assert not torch.equal(first, fitted(seed=4, negative=negative))
+
+
+def test_an_isolated_node_keeps_its_start_vector_or_is_zero():
+    once, longer = fitted(epochs=1), fitted(epochs=4)
+    assert once[9].any() and torch.equal(once[9], longer[9])
+    assert not any(torch.equal(once[node], longer[node]) for node in range(9))
+    # gensim's start: uniform within ±1/d.
+    assert float(once[9].abs().max()) <= 1 / 4
+    assert not fitted(isolated="zero")[9].any()
+
+
+def test_a_walk_of_one_node_is_one_word_per_walk():
+    sentences = Sentences(np.array([[0, 1], [1, 0]]), 3, np.array([2, 2]))
+    assert list(sentences) == [["0", "1"], ["1", "0"], ["2"], ["2"]] == list(sentences)
+
+
+def test_the_skip_gram_is_asked_for_what_the_repository_asks_for(monkeypatch):
+    gensim = pytest.importorskip("gensim.models", reason="gensim is an extra")
+    asked = {}
+
+    class Seen(gensim.Word2Vec):
+        def __init__(self, sentences, **settings):
+            asked.update(settings)
+            super().__init__(sentences, **settings)
+
+    monkeypatch.setattr(gensim, "Word2Vec", Seen)
+    DeepWalk().fit(ring(9), torch.full((9,), -1), Streams(0), Watch())
+    del asked["seed"]
+    assert asked == {
+        "vector_size": 64,
+        "window": 5,
+        "min_count": 0,
+        "sg": 1,
+        "hs": 1,
+        "negative": 5,
+        "workers": 1,
+        "epochs": 5,
+    }
+    assert (DeepWalk().walks, DeepWalk().length) == (10, 40)
 
 
 def test_a_graph_without_edges_is_refused():

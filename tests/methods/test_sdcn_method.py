@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from gclbench.graph import make_graph
+from gclbench.component.settings import identity_of
+from gclbench.graph import Unsupported, make_graph
+from gclbench.methods import sdcn
 from gclbench.methods.sdcn import Sdcn, row_normalised, soft_assignment, target_distribution
 from gclbench.nn.autoencoder import Autoencoder
+from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
+from gclbench.training.watch import Preempted, Watch
 
 NODES, F, K = 15, 8, 3
 NONE = torch.full((NODES,), -1)
@@ -118,6 +124,86 @@ def test_pre_training_lowers_the_reconstruction_error(graph):
         graph, NONE, Streams(0), Watch(lambda done, total, loss: told.append(loss))
     )
     assert len(told) == 40 and told[-1] < 0.8 * told[0]
+
+
+HELD_OUT = replace(SMALL, pretrain_until="held_out", pretrain_lr=0.05, epochs=3, batch_size=5)
+
+
+def test_pre_training_until_held_out_rows_get_no_better(graph):
+    """Its passes, its stop and its way back, by hand."""
+    found = replace(HELD_OUT, epochs=0).fit(graph, NONE, Streams(4), Watch())
+    rng = Streams(4)
+    with rng.seeded("init"):
+        ae = Autoencoder(F, (6, 7), 4)
+    order = torch.randperm(NODES, generator=rng.torch("held_out"))
+    held_out, rows = graph.x[order[:1]], order[1:]
+    dice, rate = rng.torch("batches"), torch.optim.Adam(ae.parameters(), lr=0.05, fused=True)
+
+    def error(x: torch.Tensor) -> torch.Tensor:
+        return ae.reconstruction_error(ae.hidden(x @ ae.weight)[-1], x)
+
+    errors, codes = [], []
+    while len(errors) < 11 or min(errors[-10:]) <= min(errors[:-10]):
+        with torch.no_grad():
+            errors.append(error(held_out).item())
+            codes.append(ae.hidden(graph.x @ ae.weight)[-1])
+        for batch in rows[torch.randperm(NODES - 1, generator=dice)].split(5):
+            rate.zero_grad()
+            error(graph.x[batch]).backward()
+            rate.step()
+    best = min(range(len(errors)), key=errors.__getitem__)
+    assert 0 < best == len(errors) - 11 and len(set(errors)) == len(errors)
+    assert found.findings == {"pretrained_epochs": best}
+    torch.testing.assert_close(found.z, codes[best], rtol=1e-3, atol=1e-4)
+
+
+def test_held_out_rows_change_no_older_run_and_no_label_is_read(graph):
+    assert "pretrain_until" not in identity_of(Sdcn())
+    assert identity_of(HELD_OUT)["pretrain_until"] == "held_out"
+    assert SMALL.fit(graph, NONE, Streams(0), Watch()).findings == {}
+    first, again = (
+        HELD_OUT.fit(graph, labels, Streams(1), Watch()) for labels in (NONE, graph.y.clone())
+    )
+    assert torch.equal(first.z, again.z) and first.findings == again.findings
+
+
+def test_held_out_pre_training_ends_at_its_limit(graph, monkeypatch):
+    monkeypatch.setattr(sdcn, "HELD_OUT_LIMIT", 4)
+    watch = Watch()
+    found = replace(HELD_OUT, epochs=0).fit(graph, NONE, Streams(4), watch)
+    assert len(watch.curve) == 4 and found.findings["pretrained_epochs"] <= 3
+
+
+def test_too_few_rows_to_hold_any_out():
+    few = make_graph(np.eye(9), np.array([[0], [1]]), None, "few", undirected=True)
+    asked = "held_out holds out a tenth of the nodes, and there are 9; method.pretrain_until=epochs"
+    with pytest.raises(Unsupported, match=asked):
+        replace(HELD_OUT, clusters=2).fit(few, torch.full((9,), -1), Streams(0), Watch())
+
+
+@pytest.mark.parametrize("back", [-1, 1])
+def test_a_stop_before_and_after_the_early_end_of_the_pre_training(graph, tmp_path, back):
+    """One iteration into the main training, the checkpoint holds how the pre-training ended."""
+    straight = HELD_OUT.fit(graph, NONE, Streams(2), Watch())
+    at = int(straight.findings["pretrained_epochs"]) + 11 + back
+    stop, told = threading.Event(), []
+
+    def until(done: int, total: int, loss: float) -> None:
+        told.append(total)
+        if len(told) == at:
+            stop.set()
+
+    def checkpoint() -> Checkpoint:
+        return Checkpoint(tmp_path / "state", "key", 1e9)
+
+    with pytest.raises(Preempted):
+        HELD_OUT.fit(graph, NONE, Streams(2), Watch(until, checkpoint=checkpoint(), stop=stop))
+    assert told[-1] == (1000 if back < 0 else 3)
+    watch = Watch(checkpoint=checkpoint())
+    resumed = HELD_OUT.fit(graph, NONE, Streams(2), watch)
+    assert watch.resumed == 1 and torch.equal(resumed.z, straight.z)
+    assert torch.equal(resumed.clusters, straight.clusters)
+    assert resumed.findings == straight.findings
 
 
 def test_the_protocol_changes_nothing_but_the_history(graph):

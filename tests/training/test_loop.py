@@ -289,6 +289,20 @@ def test_a_training_that_is_stopped_goes_on_bit_for_bit(
 # --- a method's own part -----------------------------------------------------------------------
 
 
+def test_patience_compares_what_a_loss_says_it_should() -> None:
+    """The loss falls and what is judged rises: the first state is kept, and what follows a loop
+    that ended early finds it ended."""
+
+    class Judged(Counter):
+        def loss(self, step: Step) -> Loss:
+            return replace(super().loss(step), judged=torch.tensor(float(step.iteration)))
+
+    watch, model = Watch(), Judged([3.0, 2.0, 1.0, 0.5])
+    found = train(model, Counting().optimiser(model), watch, patience=2)
+    assert watch.reached == 3 and found.findings["steps_kept"] == 0
+    assert list(watch.iterations(2)) == [1, 2]
+
+
 @dataclass(frozen=True)
 class Counting(Trained):
     """A method that trains a counter."""
