@@ -120,7 +120,7 @@ def _show(found: HeadToHead) -> None:
         Console().print(table)
     else:
         widths = [max(map(len, column)) for column in zip(HEAD, *rows, strict=True)]
-        for row in (HEAD, *rows):
+        for row in ([*HEAD], *rows):
             cells = zip(row, widths, strict=True)
             print("  ".join(f"{text:<{width}}" for text, width in cells).rstrip())
     print("\n".join(legend(found)))
@@ -129,7 +129,7 @@ def _show(found: HeadToHead) -> None:
 def _markdown(found: HeadToHead) -> str:
     from gclbench.paper.head_to_head_rows import HEAD, legend, texts
 
-    lines = [HEAD, ["---"] * len(HEAD), *texts(found)]
+    lines = [[*HEAD], ["---"] * len(HEAD), *texts(found)]
     grid = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in row)} |" for row in lines]
     return "\n".join([*grid, "", *(f"- {sentence}" for sentence in legend(found))]) + "\n"
 

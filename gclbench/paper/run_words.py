@@ -6,9 +6,30 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import TASKS
+from gclbench.component.registry import METHODS, TASKS
+from gclbench.config.composition import all_names
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
+
+
+def of_method(flat: Mapping[str, Any]) -> list[str]:
+    """Method, filter and strategy of flattened settings, `method=gca`, `method.epochs=0`; what the
+    method states and what is shipped are left out."""
+    method = str(flat["method.name"])
+    usual = all_names({"method": method}) if method in METHODS.entries else {}
+    shipped = shipped_settings(flat)
+    names = [
+        f"{kind}={flat[f'{kind}.name']}"
+        for kind in ("filter", "negatives")
+        if flat.get(f"{kind}.name", usual.get(kind)) != usual.get(kind)
+    ]
+    settings = [
+        f"{key}={'null' if value is None else typed(value)}"
+        for key, value in flat.items()
+        if key.startswith(("method.", "filter.", "negatives.")) and not key.endswith(".name")
+        if typed(shipped.get(key, value)) != typed(value)
+    ]
+    return [f"method={method}", *names, *settings]
 
 
 def of_task(flat: Mapping[str, Any]) -> list[str]:
