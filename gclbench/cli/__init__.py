@@ -19,6 +19,7 @@ VERBS = {
     "status": "what a store of records holds, and how far a sweep is",
     "cancel": "end a sweep that was handed over",
     "table": "a table of a paper, from records, beside the printed numbers",
+    "compare": "two methods or settings over the same seeds: difference, interval, verdict",
     "figure": "a figure of a paper, from records, as SVG or PNG",
     "report": "every table, figure and cell as one HTML file",
     "export": "records as CSV, Parquet or JSON lines, or packed for sharing",

@@ -14,6 +14,7 @@ EXAMPLES = """examples:
   gclbench figure dmat/3                           dmat-3.svg, from results/ and runs/
   gclbench figure dmat/4 --dataset cora --output training.png
   gclbench figure dmat/5 --runs results /scratch/runs
+  gclbench figure ranks/dmat-1                     average ranks of the columns of dmat/1
   gclbench figure nml/4 --command                  what has to be run for it
 """
 
@@ -69,8 +70,9 @@ def main(argv: list[str]) -> int:
     if options.id is None:
         if argv:
             parser.error(id_first("figure", argv, figures.FIGURES))
+        width = max(map(len, figures.FIGURES)) + 2
         for name, figure in figures.FIGURES.items():
-            print(f"{name:<10}{figure.title}")
+            print(f"{name:<{width}}{figure.title}")
         return 0
     try:
         figure = figures.find_figure(options.id)

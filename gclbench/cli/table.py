@@ -169,6 +169,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     """
     from gclbench.paper import matrix
     from gclbench.paper.comparison import compare
+    from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
     from gclbench.paper.sources import collect
     from gclbench.paper.tables import find_table
@@ -205,7 +206,8 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         options.dataset, options.metric, options.method
     )
     if options.missing:
-        lines = missing(comparison, seeds) or ["# nothing is missing"]
+        lines = [*missing(comparison, seeds), *commands(comparison.entries)]
+        lines = lines or ["# nothing is missing"]
         file.write("".join(f"{line}\n" for line in lines))
     elif options.command:
         file.write("".join(f"{line}\n" for line in _commands(comparison)))

@@ -12,6 +12,7 @@ from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
 from gclbench.paper.fitted import fitted_by
+from gclbench.paper.gains import with_gains
 from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
 from gclbench.paper.sources import Collection
@@ -55,12 +56,13 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
             notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
         blocks.append((dataset, [*labels], _relative(definition, entries)))
     whole = [entry for _, _, entries in blocks for entry in entries]
-    tests = pairs = 0
+    tests = pairs = gain_tests = 0
     if definition.source != "runs":
         whole = [_fact(entry) for entry in whole]
     elif definition.compared:
         whole, tests = judged(whole)
         whole, pairs = ranked(whole)
+        whole, gain_tests = with_gains(definition, whole, groups)
     else:
         whole = [not_judged(entry) for entry in whole]
     finished = iter(whole)
@@ -82,6 +84,7 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         tests,
         tuple(dict.fromkeys(notes)),
         pairs,
+        gain_tests,
     )
 
 

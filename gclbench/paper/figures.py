@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.config.suggestion import unknown_id
+from gclbench.paper import rank_figures
 from gclbench.paper.discovery import papers
 from gclbench.paper.drawing import captions
 from gclbench.paper.drawing.panels import FigureContent
@@ -28,7 +29,7 @@ FIGURES: dict[str, Figure] = {
     figure.id: figure
     for paper in papers().values()
     for figure in sorted(paper.figures, key=lambda figure: figure.id)
-}
+} | rank_figures.figures()
 
 CAPTIONS = "figures.md"
 

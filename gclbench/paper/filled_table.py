@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gclbench.paper.aggregate import Cell, Fact
 from gclbench.paper.fitted import FITTED
+from gclbench.paper.gains import Gain
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
 from gclbench.paper.significance import Outcome
@@ -42,6 +43,7 @@ class Entry:
         described: the metric's unit and direction, where the catalogue does not have it.
         faithful: at the paper's settings, as far as they are known. comparable: the two numbers can
             be subtracted. fitted: choices that were made after the cell's own labels had been seen.
+        gains: over the controls, of a compared table.
         task: whose records, where a table has several tasks.
         rank: 1 for the best of our columns and those that cannot be told from it, 2 for the next
             such group; None where the cells cannot be separated.
@@ -66,6 +68,7 @@ class Entry:
     comparable: bool = True
     fitted: tuple[str, ...] = ()
     rank: int | None = None
+    gains: tuple[Gain, ...] = ()
     task: str = ""
 
     @property
@@ -137,7 +140,7 @@ class Comparison:
         definition: what it is. metrics: rows shown. blocks: one per dataset shown.
         records: those that its cells are of. collection: all that were read.
         tests: number of tests against printed values that Holm's correction was over. pairs: of
-            those between our own columns.
+            those between our own columns. gain_tests: of those against the controls.
         notes: sentences on settings and records that are not shown.
     """
 
@@ -149,6 +152,7 @@ class Comparison:
     tests: int
     notes: tuple[str, ...]
     pairs: int = 0
+    gain_tests: int = 0
 
     @property
     def entries(self) -> list[Entry]:

@@ -129,6 +129,9 @@ def test_missing_runs(here, capsys) -> None:
             " encoder' seeds=3"
         ),
         "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[1,2]'",
+        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora seeds=3",
+        "gclbench method=kmeans task=clustering dataset=cora 'seeds=[1,2]'",
+        "gclbench method=kmeans filter=gnnbp task=clustering dataset=cora seeds=3",
     ]
     assert (
         table.main(["dmat/1", "--dataset", "cora", "--method", "untrained encoder", "--missing"])

@@ -184,7 +184,7 @@ def test_figures_stand_in_it_with_captions_and_commands(drawn: str, runs: Collec
     assert figures.FIGURES
     for figure in figures.FIGURES.values():
         part = re.search(
-            rf'<figure id="figure-{figure.id.replace("/", "-")}">.*?</figure>', drawn, re.DOTALL
+            rf'<figure id="figure-{re.sub("[/_]", "-", figure.id)}">.*?</figure>', drawn, re.DOTALL
         )
         assert part and figure.title in words(part[0])
         # Blanks of a caption stay blanks, and its quotes are escaped as text is.

@@ -16,6 +16,7 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from gclbench.paper.drawing.critical_difference import diagram
 from gclbench.paper.drawing.panels import UNKNOWN, Box, Cloud, PlotPanel, Series
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
@@ -96,9 +97,9 @@ STYLE: dict[str, Any] = {
 
 def canvas(title: str, panels: Sequence[PlotPanel], caption: str) -> Canvas:
     """The figure; an empty caption is left out."""
-    columns = _columns(len(panels))
+    columns = 1 if any(panel.ranks for panel in panels) else _columns(len(panels))
     rows = -(-len(panels) // columns)
-    panel_width = WIDE if len(panels) == 1 else PANEL[0]
+    panel_width = WIDE if columns == 1 else PANEL[0]
     width = columns * panel_width
     inset = INSET if any(panel.y_label for panel in panels) else BARE
     lines = textwrap.wrap(caption, int(width * CHARACTERS_PER_INCH)) if caption else []
@@ -167,6 +168,8 @@ def _fill(axes: Axes, panel: PlotPanel) -> None:
     elif panel.cloud is not None:
         _bare(axes)
         _map(axes, panel.cloud)
+    elif panel.ranks is not None:
+        diagram(axes, panel.ranks)
     else:
         axes.set_ylabel(panel.y_label, labelpad=3)
         if panel.x_scale == "symlog":

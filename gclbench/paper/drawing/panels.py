@@ -52,13 +52,28 @@ class Cloud:
 
 
 @dataclass(frozen=True)
+class Ranks:
+    """Average ranks of columns.
+
+    Attributes:
+        labels, ranks: of equal length. p_values: Nemenyi's, of every pair. critical: the difference
+            of two average ranks from which on they are told apart.
+    """
+
+    labels: tuple[str, ...]
+    ranks: tuple[float, ...]
+    p_values: tuple[tuple[float, ...], ...]
+    critical: float
+
+
+@dataclass(frozen=True)
 class PlotPanel:
     """One pair of axes.
 
     Attributes:
         title: above it. x_label, y_label: beside it.
-        series, steps, boxes, cloud: what is drawn: lines, histograms, boxes, or one map. missing:
-            said in their place when there is none.
+        series, steps, boxes, cloud, ranks: what is drawn: lines, histograms, boxes, one map, or one
+            axis of average ranks. missing: said in their place when there is none.
         x_scale: `linear`, `log`, `symlog`, which is logarithmic from 1 on and has a place for 0, or
             `values`, which puts the values that there are at equal distances. y_log: logarithmic.
                 alike: panels of the same word here have the same y-axis.
@@ -71,6 +86,7 @@ class PlotPanel:
     steps: tuple[Series, ...] = ()
     boxes: tuple[Box, ...] = ()
     cloud: Cloud | None = None
+    ranks: Ranks | None = None
     missing: str = NOT_RUN
     x_scale: str = "linear"
     y_log: bool = False
@@ -79,7 +95,7 @@ class PlotPanel:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to draw."""
-        return not (self.series or self.steps or self.boxes or self.cloud)
+        return not (self.series or self.steps or self.boxes or self.cloud or self.ranks)
 
 
 @dataclass(frozen=True)

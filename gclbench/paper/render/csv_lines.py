@@ -7,6 +7,14 @@ import io
 from typing import Any
 
 from gclbench.paper.filled_table import Comparison
+from gclbench.paper.gains import CONTROLS
+
+GAINS = tuple(
+    f"{what}{control.replace(' ', '_')}"
+    for control in CONTROLS
+    for what in ("gain_over_", "gain_seeds_", "gain_verdict_")
+)
+"""Ours minus the control's over the seeds that both have; fractions."""
 
 FIELDS = [
     "table",
@@ -35,6 +43,7 @@ FIELDS = [
     "seeds_needed",
     "paper_settings",
     "fitted",
+    *GAINS,
     "command",
 ]
 OF_BOTH = (
@@ -65,6 +74,7 @@ OF_OURS = (
     "rank",
     "paper_settings",
     "fitted",
+    *GAINS,
     "command",
     *OF_BOTH,
 )
@@ -127,6 +137,10 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
             values["paper"] = theirs.show()
             values |= {"paper_mean": _number(theirs.mean), "paper_std": _number(theirs.std)}
             values |= {"paper_runs": theirs.runs or "", "paper_note": theirs.note}
+        for gain in entry.gains:
+            name, found = gain.control.replace(" ", "_"), gain.settled
+            values[f"gain_over_{name}"] = _number(found.difference)
+            values |= {f"gain_seeds_{name}": found.n, f"gain_verdict_{name}": found.verdict}
         writer.writerow(values)
     return file.getvalue()
 

@@ -4,7 +4,7 @@ texlive-latex-recommended."""
 from __future__ import annotations
 
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import Grid, grids, printed_with_difference
+from gclbench.paper.render.layout import Grid, gain_grid, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 
 HEAD = r"""\documentclass[10pt]{article}
@@ -18,6 +18,8 @@ HEAD = r"""\documentclass[10pt]{article}
 \setlength{\parindent}{0pt}
 \begin{document}
 """
+LINES = 25
+"""Of a tabular, which breaks over no page."""
 TAIL = "\\end{document}\n"
 FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 """Its content at its own width, or that of the line where it is wider."""
@@ -71,6 +73,14 @@ def latex(comparison: Comparison, only: str = "") -> str:
         lines += ["", f"% tabular of {_comment(name)}"]
         lines += [rf"\subsection*{{{_escaped(grid.title)}}}"] if grid.title else []
         lines += [FITTED, *_tabular(grid, only), "}", f"% end of {_comment(name)}", r"\par\medskip"]
+    gains = gain_grid(comparison) if only != "paper" else None
+    if gains is not None:
+        lines += ["", rf"\subsection*{{{_escaped(gains.title)}}}"]
+        for start in range(0, len(gains.rows), LINES):
+            lines += [r"\begin{tabular}{llrrr}", r"\toprule"]
+            lines += [_line([*map(_escaped, gains.columns)]), r"\midrule"]
+            lines += [_line([*map(_escaped, row)]) for row in gains.rows[start : start + LINES]]
+            lines += [r"\bottomrule", r"\end{tabular}", r"\par\medskip"]
     lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
     lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
     return HEAD + "\n".join([*lines, r"\end{itemize}"]) + "\n" + TAIL

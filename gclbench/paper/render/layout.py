@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gclbench.paper.filled_table import Block, Comparison, Entry
+from gclbench.paper.gains import CONTROLS
 
 NARROW_COLUMNS = 5
 """Up to so many columns, a table is one grid with a row per dataset and metric."""
+
+
+@dataclass(frozen=True)
+class TextGrid:
+    """A grid of texts: headings, and rows of as many."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,20 @@ def grids(comparison: Comparison) -> list[Grid]:
         )
         for block in blocks
     ]
+
+
+def gain_grid(comparison: Comparison) -> TextGrid | None:
+    """The gains of the first metric shown: a row per dataset and column that has one, as far as the
+    controls were run; None without one."""
+    rows = []
+    for entry in comparison.entries:
+        gains = {gain.control: gain.show(entry.factor) for gain in entry.gains}
+        there = any(gain.settled.n for gain in entry.gains)
+        if entry.metric == comparison.metrics[0] and there:
+            shown = (gains.get(control, "") for control in CONTROLS)
+            rows.append((entry.dataset, f"{entry.column}{entry.signs}", *shown))
+    title = f"Gain over controls: {comparison.metrics[0]}" if comparison.metrics else ""
+    return TextGrid(title, ("dataset", "column", *CONTROLS), tuple(rows)) if rows else None
 
 
 def _crossed(comparison: Comparison, block: Block) -> list[Grid]:

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from gclbench.paper.filled_table import DAGGER, Comparison
 from gclbench.paper.fitted import FITTED
+from gclbench.paper.gains import commands
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
+
+SHOWN_COMMANDS = 3
+"""Of those for controls."""
 
 PRINTED_SIGNS = (
     "– printed as missing (out of GPU memory unless the paper says otherwise); ? not legible; * not"
@@ -69,6 +73,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
             f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
             " rank 2 (docs/tables.md, Tests)."
         )
+    yield from _gains(comparison)
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
@@ -91,6 +96,28 @@ def _test(comparison: Comparison) -> str:
         f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
         f" is not (the CSV has both).{' ' * bool(spread)}{spread}"
     )
+
+
+def _gains(comparison: Comparison) -> Iterator[str]:
+    """What the gains are, and what runs the controls that are not there."""
+    if not any(entry.gains for entry in comparison.entries):
+        return
+    yield (
+        "Gain over controls: ours minus the same settings without training, the raw features, and"
+        " the features after GnnBP, over the seeds that both have (their number)."
+        f" {MARKS[ABOVE]} gains, {MARKS[BELOW]} loses (paired t-tests, Holm-corrected over the"
+        f" {comparison.gain_tests} gains of the whole table), {MARKS[EQUIVALENT]} equivalent within"
+        f" one point, {MARKS[UNDETERMINED]} undetermined, with the number of seeds that would"
+        " decide it."
+    )
+    lines = commands(comparison.entries)
+    if lines:
+        more = len(lines) - SHOWN_COMMANDS
+        rest = f" and {more} more" if more > 0 else ""
+        yield (
+            f"Controls that are not run: {'; '.join(lines[:SHOWN_COMMANDS])}{rest}"
+            f" (gclbench table {comparison.definition.id} --missing)."
+        )
 
 
 def _fitted(comparison: Comparison) -> Iterator[str]:

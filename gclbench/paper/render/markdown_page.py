@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import grids, printed_with_difference
+from gclbench.paper.render.layout import gain_grid, grids, printed_with_difference
 from gclbench.paper.render.legend import footer
 
 SPECIAL = re.compile(r"([\\|*<>`])")
@@ -28,6 +28,12 @@ def markdown(comparison: Comparison, only: str = "") -> str:
             _line([*map(_escaped, row.head), *(_cell(entry, only) for entry in row.entries)])
             for row in grid.rows
         ]
+        lines.append("")
+    gains = gain_grid(comparison) if only != "paper" else None
+    if gains is not None:
+        lines += [f"## {gains.title}", "", _line([*gains.columns])]
+        lines.append(_line(["---"] * len(gains.columns)))
+        lines += [_line([*map(_escaped, row)]) for row in gains.rows]
         lines.append("")
     lines += [f"- {sentence.replace('*', chr(92) + '*')}" for sentence in footer(comparison, only)]
     return "\n".join(lines) + "\n"

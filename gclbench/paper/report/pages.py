@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gclbench.paper.filled_table import DAGGER, Comparison, Entry
 from gclbench.paper.fitted import FITTED
+from gclbench.paper.gains import CONTROLS
 from gclbench.paper.measure import finite_number
 from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
@@ -65,6 +66,7 @@ def article(page: Page, anchors: Anchors) -> Markup:
             ),
             element("h3", page.title, tabindex="-1"),
             _values(page),
+            _gains(page),
             _departures(page),
             _fitted(page),
             _commands(page),
@@ -104,6 +106,18 @@ def _values(page: Page) -> Markup:
     head = ("metric", "ours (n)", "paper", "difference")
     tests = ("p of no difference (Holm)", "p of equivalence", "margin", "detectable difference")
     return _table("ours beside the paper's", (*head, *tests, "verdict"), rows)
+
+
+def _gains(page: Page) -> Markup | None:
+    """Ours over the controls, a row per metric."""
+    if not any(entry.gains for entry in page.entries):
+        return None
+    rows = []
+    for entry in page.entries:
+        found = {gain.control: gain.show(entry.factor) for gain in entry.gains}
+        cells = [element("td", found.get(control, "")) for control in CONTROLS]
+        rows.append(element("tr", element("th", entry.metric, scope="row"), cells))
+    return _table("gain over controls (seeds)", ("metric", *CONTROLS), rows)
 
 
 def _fitted(page: Page) -> Markup | None:

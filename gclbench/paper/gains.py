@@ -1,0 +1,149 @@
+"""What training adds: every column against three controls, paired over equal seeds.
+
+untrained: the column's own settings with `method.epochs=0`. raw features: k-means, or the task's
+probe, on the features as they are. filter alone: the same on the features after GnnBP at the
+dataset's settings. Recent work finds that untrained encoders rival contrastive learning.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gclbench.paper import run_words
+from gclbench.paper.aggregate import Group
+from gclbench.paper.columns import DATASET, GNNBP, Column, is_
+from gclbench.paper.paired_verdict import Settled, settled
+from gclbench.paper.table_definition import Definition
+from gclbench.paper.verdict import NOT_RUN
+from gclbench.records import flatten
+
+if TYPE_CHECKING:
+    from gclbench.paper.filled_table import Entry
+
+UNTRAINED, RAW_FEATURES, FILTER_ALONE = "untrained", "raw features", "filter alone"
+CONTROLS = (UNTRAINED, RAW_FEATURES, FILTER_ALONE)
+
+FEATURES = "kmeans"
+"""The method whose embedding is the features."""
+NO_ENCODER = ("deepwalk",)
+"""Methods with epochs, but without an encoder that would say something untrained."""
+FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dmat")
+
+OF_A_RUN = ("dataset", "filter", "method", "negatives", "task")
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A column's cell against a control.
+
+    Attributes:
+        control: one of CONTROLS. settled: ours minus the control's, and the verdict on it.
+        words: what runs the control, without dataset and seeds. lacking: seeds that ours has and
+            the control was not run with.
+    """
+
+    control: str
+    settled: Settled
+    words: tuple[str, ...]
+    lacking: tuple[int, ...] = ()
+
+    def show(self, factor: float) -> str:
+        """`+5.12 (10) ▲`, or why there is nothing."""
+        if self.settled.difference is None or self.settled.verdict == NOT_RUN:
+            return self.settled.verdict
+        gain = f"{factor * self.settled.difference:+.2f}".replace("-", "−")
+        said = self.settled.mark or ("" if self.settled.outcome else self.settled.verdict)
+        return f"{gain} ({self.settled.n}) {said}".rstrip()
+
+
+def with_gains(
+    definition: Definition, entries: Sequence[Entry], groups: Mapping[str, Sequence[Group]]
+) -> tuple[list[Entry], int]:
+    """The entries with their gains, and the number of tests, over which Holm's correction is.
+
+    Only cells at the paper's settings have gains, of metrics of which one direction is better.
+
+    Args:
+        groups: dataset to the table's recorded settings.
+    """
+    found: list[tuple[int, str, Group | None, tuple[str, ...]]] = []
+    controls: dict[str, list[tuple[str, Group | None, tuple[str, ...]]]] = {}
+    for place, entry in enumerate(entries):
+        directed = entry.shown.better != "neither"
+        if not (entry.ours.values and entry.faithful and directed) or entry.method == FEATURES:
+            continue
+        first = entry.records[0]
+        if first.id not in controls:
+            controls[first.id] = list(_controls(flatten(first.spec), groups[entry.dataset]))
+        found += [(place, *control) for control in controls[first.id]]
+    cells = [definition.measure(entries[place].metric).cell(group) for place, _, group, _ in found]
+    settlements, tests = settled(
+        [(entries[place].ours, cell) for (place, *_), cell in zip(found, cells, strict=True)],
+        [entries[place].shown.is_fraction for place, *_ in found],
+        [entries[place].shown.lower_is_better for place, *_ in found],
+    )
+    gains: dict[int, list[Gain]] = {}
+    for (place, control, group, words), settlement in zip(found, settlements, strict=True):
+        seeds = {record.seed for record in group.records} if group is not None else set()
+        lacking = tuple(seed for seed in entries[place].ours.values if seed not in seeds)
+        gains.setdefault(place, []).append(Gain(control, settlement, words, lacking))
+    return [
+        replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
+    ], tests
+
+
+def commands(entries: Iterable[Entry]) -> list[str]:
+    """What runs the controls that some cells lack; datasets with the same words in one line."""
+    lacking: dict[tuple[tuple[str, ...], str], set[int]] = {}
+    for entry in entries:
+        for gain in entry.gains:
+            if gain.lacking:
+                lacking.setdefault((gain.words, entry.dataset), set()).update(gain.lacking)
+    lines: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for (words, dataset), seeds in lacking.items():
+        lines.setdefault((words, run_words.of_seeds(seeds)), []).append(dataset)
+    return [
+        shlex.join(
+            ["gclbench", *["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", seeds]
+        )
+        for (words, seeds), names in lines.items()
+    ]
+
+
+def _controls(
+    flat: Mapping[str, Any], groups: Sequence[Group]
+) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
+    """The controls of flattened settings: name, recorded runs, and what runs them."""
+    if flat.get("method.epochs") and flat["method.name"] not in NO_ENCODER:
+        yield _control(UNTRAINED, {**flat, "method.epochs": 0}, groups)
+    where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
+    features = {**where, "method.name": FEATURES, "negatives.name": "uniform"}
+    yield _control(RAW_FEATURES, {**features, "filter.name": "none"}, groups)
+    filtered = [group for group in groups if FILTERED.matches(group.flat) and _tuned(group)]
+    yield _control(FILTER_ALONE, {**features, "filter.name": "gnnbp"}, filtered)
+
+
+def _tuned(group: Group) -> bool:
+    return all(text.startswith(DATASET) for text in FILTERED.departures(group.flat))
+
+
+def _control(
+    name: str, wanted: Mapping[str, Any], groups: Iterable[Group]
+) -> tuple[str, Group | None, tuple[str, ...]]:
+    """A control: the recorded runs that agree with what is wanted wherever both say something, of
+    several settings those with the most."""
+    fitting = [
+        group
+        for group in groups
+        if all(
+            group.flat[key] == value
+            for key, value in wanted.items()
+            if key in group.flat and key.startswith(OF_A_RUN)
+        )
+    ]
+    words = (*run_words.of_method(wanted), *run_words.of_dataset(wanted))
+    best = max(fitting, key=lambda group: (len(group.records), group.key), default=None)
+    return name, best, (*words, *run_words.of_task(wanted))

@@ -1,0 +1,323 @@
+"""Two methods or settings over the same seeds: what `gclbench compare` shows.
+
+A side is a method's name, or overrides as typed for a run. On each dataset it stands for what these
+words run there: the shipped settings, and what the words say instead. Runs are a side's where their
+method, filter and strategy have these settings; one that a record does not have counts as at its
+class's default. Two sides meet where dataset and task are the same, on a dataset's shipped form.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, KINDS, METHODS
+from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.validation import resolved
+from gclbench.paper import run_words
+from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.columns import dataset_departures, typed
+from gclbench.paper.drawing.selection import most
+from gclbench.paper.fitted import fitted_by
+from gclbench.paper.metrics import Quantity, find_metric
+from gclbench.paper.paired_verdict import Settled, common, settled
+from gclbench.paper.sources import Collection
+from gclbench.records import flatten
+
+OF_A_SIDE = ("method", "filter", "negatives")
+SEEDS = 10
+"""Of commands for sides that have no runs."""
+NAMED = 8
+"""So many recorded settings are named."""
+
+Meeting = dict[str, Group]
+"""Where a side has runs: dataset, task and their settings, as text, to the runs."""
+
+
+class NothingToCompare(ValueError):
+    """The two sides cannot be compared; the text says why, and what to type next."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric of one dataset and task.
+
+    Attributes:
+        task: with its protocol and what is not at its default: `classification (protocol=public)`.
+        cells: of both sides, over the seeds that both have. shown: the metric's unit and direction.
+        fitted: choices behind either side that were made after the labels had been seen.
+    """
+
+    dataset: str
+    task: str
+    shown: Quantity
+    cells: tuple[Cell, Cell]
+    settled: Settled
+    fitted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HeadToHead:
+    """Two sides, as typed, and their lines; tests: over which Holm's correction is; remarks:
+    sentences on what is not shown."""
+
+    sides: tuple[str, str]
+    lines: tuple[Line, ...]
+    tests: int
+    remarks: tuple[str, ...]
+
+
+def head_to_head(
+    sides: tuple[str, str],
+    collection: Collection,
+    datasets: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+) -> HeadToHead:
+    """Sets two sides against each other.
+
+    Args:
+        datasets, tasks, metrics: those shown; none for all that both have (metrics of which one
+            direction is better). A task with its protocol, `classification_public`, is that alone.
+
+    Raises:
+        UnknownName, ConfigErrors: for words that are no side.
+        NothingToCompare: the sides are the same, or have no runs or seeds in common.
+    """
+    words = tuple(_words(text) for text in sides)
+    names = [*datasets] or sorted({group.name("dataset") for group in collection.groups})
+    names = names or ["cora"]
+    same = {name for name in names if _settings(words[0], name) == _settings(words[1], name)}
+    if same >= {*names}:
+        raise NothingToCompare(
+            f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
+            f" '{sides[0]}' and '{shlex.join(words[0])} method.epochs=0'"
+        )
+    there = [
+        group
+        for group in collection.groups
+        if group.name("dataset") in {*names} - same
+        and (not tasks or _is_task(group, tasks))
+        and not dataset_departures(group.flat)
+    ]
+    found = [_of_side(side, there) for side in words]
+    for side, text, meeting in zip(words, sides, found, strict=True):
+        if not meeting:
+            raise NothingToCompare(_no_runs(side, text, there, [*datasets], tasks))
+    both = [place for place in found[0] if place in found[1]]
+    remarks = [f"The two are the same settings on {', '.join(sorted(same))}."] if same else []
+    remarks += _only_one(words, sides, found)
+    if not both:
+        raise NothingToCompare(
+            "there is no dataset and task of which both have runs. " + " ".join(remarks)
+        )
+    apart = [place for place in both if not _common_seeds(found, place)]
+    remarks += [_apart(words, sides, found, place) for place in apart]
+    if apart == both:
+        raise NothingToCompare("the two have no seeds in common. " + " ".join(remarks))
+    pairs = [
+        (place, shown, _on_common_seeds(*(side[place].cell(shown.name) for side in found)))
+        for place in both
+        if place not in apart
+        for shown in _metrics(found, place, metrics)
+    ]
+    if not pairs:
+        have = dict.fromkeys(name for place in both for name in found[0][place].metrics())
+        raise NothingToCompare(
+            f"there is no metric {', '.join(metrics)} that both have; they have {', '.join(have)}"
+        )
+    verdicts, tests = settled(
+        [cells for _, _, cells in pairs],
+        [shown.is_fraction for _, shown, _ in pairs],
+        [shown.lower_is_better for _, shown, _ in pairs],
+    )
+    lines = tuple(
+        Line(
+            found[0][place].name("dataset"),
+            _task(found[0][place].flat),
+            shown,
+            cells,
+            verdict,
+            tuple(dict.fromkeys(name for side in found for name in fitted_by(side[place].flat))),
+        )
+        for (place, shown, cells), verdict in zip(pairs, verdicts, strict=True)
+    )
+    return HeadToHead(sides, lines, tests, tuple(remarks))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """The overrides of a side.
+
+    Raises:
+        UnknownName, ConfigErrors: for words that are none.
+    """
+    words = shlex.split(text)
+    if len(words) == 1 and "=" not in words[0]:
+        METHODS.check(words[0])
+        return (f"method={words[0]}",)
+    errors: list[str] = []
+    keys = [override.key_or_group for override in parse(words, errors)]
+    errors += [
+        f"'{key}' is no part of '{text}': A and B are method=, filter=, negatives= and their"
+        " settings; --dataset, --task and --metric choose what is compared"
+        for key in keys
+        if key.partition(".")[0] in {*KINDS, "seeds", "device", "runs_dir"} - {*OF_A_SIDE}
+    ]
+    if not errors and "method" not in keys:
+        errors.append(f"'{text}' names no method; begin with one: 'method=dmat_i {text}'")
+    if errors:
+        raise ConfigErrors(errors)
+    resolved(words)
+    return tuple(words)
+
+
+@cache
+def _settings(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
+    """What a side sets on a dataset, flattened."""
+    known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
+    values = resolved([*words, *known])
+    return flatten({kind: values[kind] for kind in OF_A_SIDE})
+
+
+def _departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> list[str]:
+    """How flattened settings differ from a side's: `method.epochs=3`; empty for runs of it."""
+    wanted = _settings(words, str(flat["dataset.name"]))
+    theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in OF_A_SIDE}
+    usual = {
+        f"{kind}.{key}": value
+        for kind in OF_A_SIDE
+        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
+        for key, value in declared(KINDS[kind], name).defaults.items()
+    }
+    return [
+        f"{key}={typed(theirs.get(key, usual.get(key)))}"
+        for key in dict.fromkeys((*wanted, *theirs))
+        if key in theirs or key in usual
+        if typed(theirs.get(key, usual.get(key))) != typed(wanted.get(key, usual.get(key)))
+    ]
+
+
+def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:
+    """The runs of a side; of several recorded settings that are the same here (older versions of
+    the code), those with the most runs."""
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        if not _departing(words, group.flat):
+            found.setdefault(_place(group.flat), []).append(group)
+    chosen = {place: most(several) for place, several in found.items()}
+    return {place: group for place, group in chosen.items() if group is not None}
+
+
+def _place(flat: Mapping[str, Any]) -> str:
+    """Equal for runs of one graph and one task."""
+    keys = ("dataset.", "task.", "dataset_hash", "versions.protocol")
+    where = {key: value for key, value in sorted(flat.items()) if key.startswith(keys)}
+    return " ".join(f"{key}={typed(value)}" for key, value in where.items())
+
+
+def _is_task(group: Group, tasks: Sequence[str]) -> bool:
+    name, protocol = group.name("task"), group.flat.get("task.protocol")
+    return bool({name, f"{name}_{protocol}"} & {*tasks})
+
+
+def _task(flat: Mapping[str, Any]) -> str:
+    """`classification (public)`, `clustering (normalize=l2)`."""
+    protocol = [str(flat["task.protocol"])] if "task.protocol" in flat else []
+    rest = [text for text in run_words.unusual(flat) if not text.startswith("protocol=")]
+    said = ", ".join([*protocol, *rest])
+    return f"{flat['task.name']} ({said})" if said else str(flat["task.name"])
+
+
+def _metrics(found: Sequence[Meeting], place: str, asked: Sequence[str]) -> list[Quantity]:
+    names = [name for name in found[0][place].metrics() if name in found[1][place].metrics()]
+    known = [find_metric(name) for name in names]
+    return [
+        metric
+        for metric in known
+        if (metric.name in asked if asked else metric.better != "neither")
+    ]
+
+
+def _common_seeds(found: Sequence[Meeting], place: str) -> set[int]:
+    seeds = [{record.seed for record in side[place].records} for side in found]
+    return seeds[0] & seeds[1]
+
+
+def _on_common_seeds(one: Cell, other: Cell) -> tuple[Cell, Cell]:
+    seeds = common(one, other)
+    first, second = (
+        Cell({seed: cell.values[seed] for seed in seeds}, cell.absent) for cell in (one, other)
+    )
+    return first, second
+
+
+def _command(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
+    """What runs a side on the datasets of some groups of one task."""
+    names = ",".join(sorted({group.name("dataset") for group in groups}))
+    task = run_words.of_task(groups[0].flat)
+    sweep = ["-m"] if "," in names else []
+    typed_words = [*sweep, *words, f"dataset={names}", *task, run_words.of_seeds(seeds)]
+    return f"`gclbench {shlex.join(typed_words)}`"
+
+
+def _only_one(
+    words: Sequence[tuple[str, ...]], sides: Sequence[str], found: Sequence[Meeting]
+) -> list[str]:
+    """Of each side: where only the other one has runs, and what runs it there."""
+    remarks = []
+    for mine in (0, 1):
+        alone: dict[str, list[Group]] = {}
+        for place, group in found[1 - mine].items():
+            if place not in found[mine]:
+                alone.setdefault(_task(group.flat), []).append(group)
+        for task, groups in alone.items():
+            names = ", ".join(sorted({group.name("dataset") for group in groups}))
+            seeds = {record.seed for group in groups for record in group.records}
+            remarks.append(
+                f"'{sides[mine]}' was not run on {names} ({task}), '{sides[1 - mine]}' was:"
+                f" {_command(words[mine], groups, seeds)}."
+            )
+    return remarks
+
+
+def _apart(
+    words: Sequence[tuple[str, ...]], sides: Sequence[str], found: Sequence[Meeting], place: str
+) -> str:
+    """Which seeds each side has, and what runs those that the second lacks."""
+    groups = [side[place] for side in found]
+    seeds = [{record.seed for record in group.records} for group in groups]
+    have = "; ".join(
+        f"'{text}' has {run_words.of_seeds(own)}" for text, own in zip(sides, seeds, strict=True)
+    )
+    where = f"{groups[0].name('dataset')}, {_task(groups[0].flat)}"
+    return f"No common seeds on {where}: {have}; {_command(words[1], groups[1:], seeds[0])}."
+
+
+def _no_runs(
+    words: tuple[str, ...],
+    text: str,
+    groups: Sequence[Group],
+    datasets: Sequence[str],
+    tasks: Sequence[str],
+) -> str:
+    """That a side has no runs, which settings of its method are recorded, and what runs it."""
+    method = _settings(words, "cora")["method.name"]
+    recorded: dict[str, dict[str, None]] = {}
+    for group in groups:
+        if group.name("method") == method:
+            what = ", ".join(_departing(words, group.flat))
+            recorded.setdefault(what, {})[group.name("dataset")] = None
+    kinds = sorted(recorded, key=lambda what: (what.count(","), what))
+    listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
+    more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
+    where = f" on {', '.join(datasets)}" if datasets else ""
+    where += f" ({', '.join(tasks)})" if tasks else ""
+    what = f" Recorded of {method} are: {'; '.join(listed)}{more}." if listed else ""
+    chosen = [f"dataset={','.join(datasets) or 'cora'}"]
+    chosen += [f"task=[{','.join(tasks)}]"] if tasks else []
+    run = ["-m"] * (len(datasets) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
+    return f"'{text}' has no runs{where}.{what} `gclbench {shlex.join(run)}` makes them"

@@ -1,0 +1,118 @@
+"""The lines of a comparison of two sides as texts and as numbers."""
+
+from __future__ import annotations
+
+from gclbench.paper.aggregate import Cell
+from gclbench.paper.fitted import FITTED
+from gclbench.paper.head_to_head import HeadToHead, Line
+from gclbench.paper.metrics import Quantity
+from gclbench.paper.significance import LEVEL, MOST_SEEDS
+from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, UNDETERMINED
+
+HEAD = ("dataset", "task", "metric", "A", "B", "A − B", "90 % interval", "seeds", "verdict")
+FIELDS = (
+    "a",
+    "b",
+    "dataset",
+    "task",
+    "metric",
+    "a_mean",
+    "a_std",
+    "b_mean",
+    "b_std",
+    "difference",
+    "low",
+    "high",
+    "n",
+    "verdict",
+    "margin",
+    "p_holm",
+    "p_equivalence",
+    "seeds_needed",
+    "fitted",
+)
+"""Of the CSV: fractions are fractions."""
+
+
+def texts(found: HeadToHead) -> list[list[str]]:
+    """A row per line, as shown; with the seeds that would decide an undetermined one."""
+    return [_texts(line) for line in found.lines]
+
+
+def _texts(line: Line) -> list[str]:
+    shown, verdict = line.shown, line.settled
+    sides = [_side(cell, shown) for cell in line.cells]
+    outcome, interval = verdict.outcome, ""
+    if outcome is not None and outcome.interval is not None:
+        interval = " to ".join(f"{shown.factor * end:+.2f}" for end in outcome.interval)
+    gap = "" if verdict.difference is None else f"{shown.factor * verdict.difference:+.2f}"
+    told = [line.dataset, line.task, shown.name, *sides, gap, interval, str(verdict.n)]
+    sign = f" {FITTED}" if line.fitted else ""
+    return [text.replace("-", "−") if "." in text else text for text in told] + [
+        f"{_verdict(line)}{sign}"
+    ]
+
+
+def _side(cell: Cell, shown: Quantity) -> str:
+    if cell.mean is None:
+        return cell.show()
+    spread = "" if cell.std is None else f" ± {shown.factor * cell.std:.2f}"
+    absent = f" ({cell.show_absent()})" if cell.absent else ""
+    return f"{shown.factor * cell.mean:.2f}{spread}{absent}"
+
+
+def _verdict(line: Line) -> str:
+    better = "higher" if line.shown.better == "neither" else "better"
+    words = {
+        ABOVE: f"A {better}",
+        BELOW: f"B {better}",
+        EQUIVALENT: "equivalent within one point" if line.shown.is_fraction else "equal",
+    }
+    found = line.settled
+    if found.verdict != UNDETERMINED:
+        return words.get(found.verdict, found.verdict)
+    if found.outcome is None:
+        return f"{UNDETERMINED} (one seed)"
+    return f"{UNDETERMINED} ({found.needed or f'more than {MOST_SEEDS}'} seeds would decide)"
+
+
+def numbers(found: HeadToHead) -> list[list[str]]:
+    """A row of FIELDS per line."""
+    rows = []
+    for line in found.lines:
+        outcome, one, other = line.settled.outcome, *line.cells
+        low, high = (outcome and outcome.interval) or (None, None)
+        values = [one.mean, one.std, other.mean, other.std, line.settled.difference, low, high]
+        tested = [outcome.margin if outcome else None, line.settled.p_value]
+        tested += [outcome.p_equivalence if outcome else None]
+        rows.append(
+            [
+                *found.sides,
+                line.dataset,
+                line.task,
+                line.shown.name,
+                *("" if value is None else f"{value:.6f}" for value in values),
+                str(line.settled.n),
+                line.settled.verdict,
+                *("" if value is None else f"{value:.4g}" for value in tested),
+                str(line.settled.needed or ""),
+                "; ".join(line.fitted),
+            ]
+        )
+    return rows
+
+
+def legend(found: HeadToHead) -> list[str]:
+    """Sentences under the rows."""
+    fitted = dict.fromkeys(name for line in found.lines for name in line.fitted)
+    return [
+        f"A: {found.sides[0]}. B: {found.sides[1]}. Over the seeds that both have; fractions in"
+        " percent.",
+        f"Paired t-tests, level {LEVEL:g}, Holm-corrected over {found.tests} lines; equivalent: two"
+        " one-sided tests, not corrected.",
+        *(
+            [f"{FITTED} chosen after these labels had been seen: {'; '.join(fitted)}."]
+            * bool(fitted)
+        ),
+        *found.remarks,
+    ]

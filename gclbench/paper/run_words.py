@@ -1,0 +1,68 @@
+"""What is typed to make runs again, or with other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import METHODS, TASKS
+from gclbench.config.composition import all_names
+from gclbench.paper.columns import typed
+from gclbench.paper.config_defaults import shipped_settings
+
+
+def of_method(flat: Mapping[str, Any]) -> list[str]:
+    """Method, filter and strategy of flattened settings, `method=gca`, `method.epochs=0`; what the
+    method states and what is shipped are left out."""
+    method = str(flat["method.name"])
+    usual = all_names({"method": method}) if method in METHODS.entries else {}
+    shipped = shipped_settings(flat)
+    names = [
+        f"{kind}={flat[f'{kind}.name']}"
+        for kind in ("filter", "negatives")
+        if flat.get(f"{kind}.name", usual.get(kind)) != usual.get(kind)
+    ]
+    settings = [
+        f"{key}={'null' if value is None else typed(value)}"
+        for key, value in flat.items()
+        if key.startswith(("method.", "filter.", "negatives.")) and not key.endswith(".name")
+        if typed(shipped.get(key, value)) != typed(value)
+    ]
+    return [f"method={method}", *names, *settings]
+
+
+def of_task(flat: Mapping[str, Any]) -> list[str]:
+    """The task of flattened settings: `task=classification`,
+    `task.classification.protocol=public`; settings at their default are left out."""
+    name = flat["task.name"]
+    return [f"task={name}", *(f"task.{name}.{text}" for text in unusual(flat))]
+
+
+def unusual(flat: Mapping[str, Any]) -> list[str]:
+    """The task's settings that are not at their default: `protocol=public`."""
+    name = str(flat["task.name"])
+    usual = declared(TASKS, name).defaults if name in TASKS.entries else {}
+    return [
+        f"{key.removeprefix('task.')}={'null' if value is None else typed(value)}"
+        for key, value in flat.items()
+        if key.startswith("task.") and key != "task.name"
+        if usual.get(key.removeprefix("task."), value) != value
+    ]
+
+
+def of_dataset(flat: Mapping[str, Any]) -> list[str]:
+    """The dataset's settings that are not the shipped ones: `dataset.features=binary`."""
+    return [
+        f"{key}={typed(flat[key])}"
+        for key, value in shipped_settings(flat).items()
+        if key.startswith("dataset.") and key in flat and flat[key] != value
+    ]
+
+
+def of_seeds(seeds: Iterable[int]) -> str:
+    """`seeds=10` for 0 to 9, `seeds=[3,7]`."""
+    found = sorted(seeds)
+    if found == list(range(len(found))):
+        return f"seeds={len(found)}"
+    return f"seeds=[{','.join(map(str, found))}]"

@@ -1,0 +1,74 @@
+"""`gclbench compare` as a command."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from gclbench.cli import main
+from gclbench.records import Record, RunSpec, Store
+
+WORDS = ["compare", "kmeans", "method=kmeans filter=laplacian"]
+
+
+@pytest.fixture(autouse=True)
+def stored(here: Path) -> None:
+    for seed in range(4):
+        for name, value in (("none", 0.5), ("laplacian", 0.6)):
+            spec = RunSpec(
+                {"name": "digits"},
+                {"name": name},
+                {"name": "kmeans"},
+                {"name": "uniform"},
+                {"name": "clustering"},
+                seed,
+                {},
+                "ab" * 32,
+            )
+            metrics = {"acc": value + 0.001 * seed * (name == "none")}
+            Store("runs").write(Record(spec.id, asdict(spec), "ok", metrics))
+
+
+def test_aligned_text_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(WORDS) == 0
+    head, row, *rest = capsys.readouterr().out.splitlines()
+    assert head.index("verdict") == row.index("B better") and "digits" in row
+    assert rest[0].startswith("A: kmeans. B: method=kmeans filter=laplacian.")
+
+
+@pytest.mark.parametrize("name", ["compared.csv", "deep/compared.md"])
+def test_output(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*WORDS, "--output", name]) == 0
+    assert capsys.readouterr().out == f"wrote {name}\n"
+    text = Path(name).read_text(encoding="utf-8")
+    if name.endswith("csv"):
+        (row,) = csv.DictReader(text.splitlines())
+        assert (row["b"], row["n"], row["verdict"]) == (WORDS[2], "4", "below")
+    else:
+        assert text.startswith("| dataset | task |") and "\n- A: kmeans." in text
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["compare", "kmeans", "kmean"], "Did you mean 'kmeans'?"),
+        (["compare", "kmeans", "method=kmeans"], "are the same settings"),
+        ([*WORDS, "--output", "x.png"], "x.png has none of the suffixes .csv, .md"),
+        ([*WORDS, "--dataset", "cor"], "Did you mean 'cora'?"),
+        ([*WORDS, "--runs", "nowhere"], "there is no folder 'nowhere'"),
+        (["compare", "kmeans", "method=kmeans 'filter"], "No closing quotation"),
+    ],
+)
+def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_torch_is_not_imported() -> None:
+    code = f"import sys, gclbench.cli; gclbench.cli.main({WORDS}); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -1,0 +1,159 @@
+"""What training adds: controls, verdicts, where they are shown, what runs those that lack."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.console import Console
+from scipy.stats import ttest_rel
+
+from gclbench.paper.comparison import compare
+from gclbench.paper.gains import CONTROLS, commands
+from gclbench.paper.render import as_csv, html, latex, markdown, terminal
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import TABLES
+from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, FAILED, NOT_RUN, UNDETERMINED
+
+OURS = [0.70, 0.72, 0.71, 0.74, 0.69]
+LOWER = [0.60, 0.61, 0.60, 0.65, 0.57]
+
+
+def runs(record, values, metric: str = "acc", **settings):
+    return [
+        record(seed=seed, metrics={metric: value}, **settings) for seed, value in enumerate(values)
+    ]
+
+
+def filled(records, table: str = "dmat/1"):
+    return compare(TABLES[table], Collection(tuple(records)))
+
+
+def gains_of(comparison, column: str = "dmat_i", metric: str = "acc", dataset: str = "cora"):
+    (entry,) = (
+        entry
+        for entry in comparison.entries
+        if (entry.dataset, entry.metric, entry.column) == (dataset, metric, column)
+    )
+    return {gain.control: gain for gain in entry.gains}
+
+
+def with_controls(record):
+    return [
+        *runs(record, OURS),
+        *runs(record, LOWER, epochs=0),
+        *runs(record, [0.8, 0.8, 0.8, 0.81, 0.8], method="kmeans"),
+        *runs(record, [value + 0.001 for value in OURS], method="kmeans", filter=GNNBP),
+    ]
+
+
+GNNBP = {"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6}
+
+
+def test_three_controls_paired_over_equal_seeds(record) -> None:
+    comparison = filled(with_controls(record))
+    gains = gains_of(comparison)
+    assert tuple(gains) == CONTROLS
+    verdicts = [gains[control].settled.verdict for control in CONTROLS]
+    assert verdicts == [ABOVE, BELOW, EQUIVALENT]
+    found = gains["untrained"].settled
+    assert found.difference == pytest.approx(0.106) and found.n == 5
+    # dmat_i against three, the untrained encoder against two: six cells, one metric.
+    assert comparison.gain_tests == 5
+    alone = ttest_rel(OURS, LOWER).pvalue
+    assert alone < found.p_value <= 5 * alone
+    assert gains["untrained"].show(100) == "+10.60 (5) ▲" and not commands(comparison.entries)
+
+
+def test_which_columns_have_which_controls(record) -> None:
+    comparison = filled([*with_controls(record), *runs(record, OURS, method="deepwalk")])
+    assert [*gains_of(comparison, "untrained encoder")] == ["raw features", "filter alone"]
+    assert [*gains_of(comparison, "deepwalk")] == ["raw features", "filter alone"]
+    assert not gains_of(comparison, "kmeans") and not gains_of(comparison, "k-means on filtered")
+    assert not gains_of(comparison, "dmat_i", "nmi") and not gains_of(comparison, "gca")
+
+
+def test_a_control_has_the_settings_of_its_column_and_task(record) -> None:
+    other = [
+        *runs(record, OURS),
+        *runs(record, LOWER, epochs=0, tau=0.5),
+        *runs(record, LOWER, method="kmeans", task_settings={"clusters": 5}),
+        *runs(record, LOWER, method="kmeans", filter={**GNNBP, "alpha": 0.9}),
+    ]
+    gains = gains_of(filled(other))
+    assert {gain.settled.verdict for gain in gains.values()} == {NOT_RUN}
+    assert gains["untrained"].show(100) == "not run"
+
+
+def test_lower_is_better_undetermined_and_failed(record) -> None:
+    records = runs(record, OURS, "conductance") + runs(record, LOWER, "conductance", epochs=0)
+    assert gains_of(filled(records), metric="conductance")["untrained"].settled.verdict == BELOW
+    wide = [0.75, 0.66, 0.72, 0.76, 0.67]
+    gain = gains_of(filled(runs(record, OURS) + runs(record, wide, epochs=0)))["untrained"]
+    assert gain.settled.verdict == UNDETERMINED and gain.show(100).endswith(
+        f"~{gain.settled.needed}"
+    )
+    failed = record(seed=4, status="oom", epochs=0)
+    gain = gains_of(filled([*runs(record, OURS), *runs(record, LOWER[:4], epochs=0), failed]))[
+        "untrained"
+    ]
+    assert gain.settled.verdict == FAILED and gain.show(100) == "+10.25 (4) failed seeds"
+
+
+def test_the_commands_of_missing_controls(record) -> None:
+    records = runs(record, OURS) + runs(record, LOWER[:2], epochs=0)
+    assert commands(filled(records).entries) == [
+        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora 'seeds=[2,3,4]'",
+        "gclbench method=kmeans task=clustering dataset=cora seeds=5",
+        "gclbench method=kmeans filter=gnnbp task=clustering dataset=cora seeds=5",
+    ]
+    public = {"task": "classification", "task_settings": {"protocol": "public"}}
+    two = [
+        item
+        for dataset in ("cora", "citeseer")
+        for item in runs(
+            record, OURS, "accuracy", method="grace", dataset=dataset, epochs=200, **public
+        )
+    ]
+    lines = commands(filled(two, "nml/1").entries)
+    assert any(
+        line.startswith("gclbench -m method=grace method.epochs=0")
+        and "task.classification.protocol=public dataset=" in line
+        for line in lines
+    )
+
+
+def test_every_command_composes(record) -> None:
+    from gclbench.config.validation import resolved
+
+    records = [*runs(record, OURS), *runs(record, OURS, method="gca", epochs=200)]
+    for line in commands(filled(records).entries):
+        assert resolved(line.replace("'", "").split()[1:])
+
+
+def test_gains_in_every_format(record) -> None:
+    comparison = filled(with_controls(record)).restrict(["cora"])
+    page = markdown(comparison)
+    assert "## Gain over controls: acc" in page
+    assert "| cora | dmat_i‡ | +10.60 (5) ▲ | −9.00 (5) ▼ | −0.10 (5) ✓ |" in page
+    assert "Gain over controls" not in markdown(comparison, "paper")
+    assert "<caption>Gain over controls: acc</caption>" in html(comparison)
+    assert r"+10.60 (5) $\blacktriangle$" in latex(comparison)
+    console = Console(file=io.StringIO(), width=190)
+    terminal(comparison, console)
+    assert "+10.60 (5) ▲" in console.file.getvalue()
+    row = next(
+        row
+        for row in csv.DictReader(io.StringIO(as_csv(comparison)))
+        if (row["column"], row["metric"]) == ("dmat_i", "acc")
+    )
+    assert row["gain_over_untrained"] == "0.106000" and row["gain_seeds_filter_alone"] == "5"
+    assert row["gain_verdict_raw_features"] == "below"
+
+
+def test_tables_without_controls_have_no_grid(record) -> None:
+    assert "Gain over controls" not in markdown(filled(runs(record, OURS), "dmat/4"))
+    page = markdown(filled(runs(record, OURS)))
+    assert "## Gain over controls" not in page
+    assert "Controls that are not run: gclbench method=dmat_i method.epochs=0" in page

@@ -1,0 +1,164 @@
+"""Two settings over the same seeds."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import ttest_rel
+
+from gclbench.component.registry import UnknownName
+from gclbench.config.overrides import ConfigErrors
+from gclbench.paper.head_to_head import NothingToCompare, head_to_head
+from gclbench.paper.head_to_head_rows import FIELDS, HEAD, legend, numbers, texts
+from gclbench.paper.run_words import of_seeds, of_task
+from gclbench.paper.sources import Collection
+from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, FAILED, UNDETERMINED
+from gclbench.records import flatten
+
+UNTRAINED = "method=dmat_i method.epochs=0"
+OURS = [0.70, 0.72, 0.71, 0.74, 0.69]
+
+
+def runs(record, values, metric: str = "acc", **settings):
+    return [
+        record(seed=seed, metrics={metric: value}, **settings) for seed, value in enumerate(values)
+    ]
+
+
+def against(record, values, metric: str = "acc"):
+    ours = runs(record, OURS, metric)
+    return only(ours + runs(record, values, metric, epochs=0))
+
+
+def only(records, other: str = UNTRAINED):
+    (line,) = head_to_head(("dmat_i", other), Collection(tuple(records))).lines
+    return line
+
+
+def test_the_difference_is_paired_over_common_seeds(record) -> None:
+    line = against(record, [0.60, 0.63, 0.60])
+    assert (line.dataset, line.task, line.shown.name) == ("cora", "clustering", "acc")
+    assert line.settled.n == 3 and line.settled.difference == pytest.approx(0.1)
+    assert [cell.mean for cell in line.cells] == pytest.approx([0.71, 0.61])
+    expected = ttest_rel(OURS[:3], [0.60, 0.63, 0.60])
+    low, high = expected.confidence_interval(0.9)
+    assert line.settled.outcome.interval == pytest.approx((low, high))
+    assert line.settled.p_value == pytest.approx(expected.pvalue)
+
+
+@pytest.mark.parametrize(
+    ("metric", "others", "verdict"),
+    [
+        ("acc", [value - 0.1 for value in OURS], ABOVE),
+        ("acc", [value + 0.1 for value in OURS], BELOW),
+        ("conductance", [value - 0.1 for value in OURS], BELOW),
+        ("acc", [0.701, 0.719, 0.711, 0.741, 0.69], EQUIVALENT),
+        ("acc", [0.75, 0.66, 0.72, 0.76, 0.67], UNDETERMINED),
+        ("acc", [0.7], UNDETERMINED),
+    ],
+)
+def test_verdicts(record, metric: str, others, verdict: str) -> None:
+    line = against(record, others, metric)
+    assert line.settled.verdict == verdict
+    assert (line.settled.needed is not None) == (verdict == UNDETERMINED and len(others) > 1)
+
+
+def test_a_failed_seed_shows_and_nothing_is_tested(record) -> None:
+    records = runs(record, OURS) + runs(record, OURS[:4], epochs=0)
+    line = only([*records, record(seed=4, status="oom", epochs=0)])
+    assert line.settled.verdict == FAILED and line.settled.outcome is None
+    assert texts_of(line, records)[4] == "71.75 ± 1.71 (OOM ×1)"
+
+
+def texts_of(line, records):
+    found = head_to_head(("dmat_i", UNTRAINED), Collection(tuple(records)))
+    return texts(type(found)(found.sides, (line,), 0, ()))[0]
+
+
+def test_rows_have_a_text_per_heading_and_signs(record) -> None:
+    collection = Collection((*runs(record, OURS), *runs(record, [0.6] * 5, epochs=0)))
+    found = head_to_head(("dmat_i", UNTRAINED), collection)
+    (row,), (fields,) = texts(found), numbers(found)
+    assert len(row) == len(HEAD) and len(fields) == len(FIELDS)
+    assert row[3:6] == ["71.20 ± 1.92", "60.00 ± 0.00", "+11.20"] and row[8] == "A better ‡"
+    assert any(sentence.startswith("‡ chosen after") for sentence in legend(found))
+    assert dict(zip(FIELDS, fields, strict=True))["difference"] == "0.112000"
+
+
+def test_protocols_and_tasks_are_lines_of_their_own(record) -> None:
+    records = []
+    for protocol in ("public", "random_10_10_80"):
+        settings = {"task": "classification", "task_settings": {"protocol": protocol}}
+        records += runs(record, OURS, "accuracy", **settings)
+        records += runs(record, OURS[::-1], "accuracy", epochs=0, **settings)
+    found = head_to_head(("dmat_i", UNTRAINED), Collection(tuple(records)))
+    assert [line.task for line in found.lines] == [
+        "classification (public)",
+        "classification (random_10_10_80)",
+    ]
+    public = head_to_head(
+        ("dmat_i", UNTRAINED), Collection(tuple(records)), tasks=["classification_public"]
+    )
+    assert [line.task for line in public.lines] == ["classification (public)"]
+
+
+def test_a_name_is_its_shipped_settings_alone(record) -> None:
+    records = runs(record, [0.1] * 5, epochs=3) + runs(record, OURS, epochs=0)
+    with pytest.raises(NothingToCompare) as error:
+        only(records)
+    assert str(error.value) == (
+        "'dmat_i' has no runs. Recorded of dmat_i are: method.epochs=0 (cora); method.epochs=3"
+        " (cora). `gclbench method=dmat_i dataset=cora seeds=10` makes them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("side", "error", "text"),
+    [
+        ("dmat_j", UnknownName, "Did you mean 'dmat_i'?"),
+        ("method=dmat_i", NothingToCompare, "are the same settings; name two that differ"),
+        ("method=dmat_i method.epoch=0", ConfigErrors, "Did you mean 'method.epochs'?"),
+        ("method.epochs=0", ConfigErrors, "names no method"),
+        ("method=gca dataset=cora", ConfigErrors, "'dataset' is no part of"),
+        ("gca", NothingToCompare, "'gca' has no runs. `gclbench method=gca dataset=cora"),
+    ],
+)
+def test_what_is_no_side(record, side: str, error, text: str) -> None:
+    with pytest.raises(error) as found:
+        head_to_head(("dmat_i", side), Collection(tuple(runs(record, OURS))))
+    assert text in str(found.value)
+
+
+def test_no_common_seeds(record) -> None:
+    records = runs(record, OURS) + [record(seed=7, metrics={"acc": 0.6}, epochs=0)]
+    with pytest.raises(NothingToCompare) as error:
+        only(records)
+    assert str(error.value) == (
+        "the two have no seeds in common. No common seeds on cora, clustering: 'dmat_i' has"
+        " seeds=5; 'method=dmat_i method.epochs=0' has seeds=[7]; `gclbench method=dmat_i"
+        " method.epochs=0 dataset=cora task=clustering seeds=5`."
+    )
+
+
+def test_what_only_one_was_run_on_is_said(record) -> None:
+    records = runs(record, OURS) + runs(record, OURS[::-1], epochs=0)
+    acm = runs(record, OURS[:2], dataset="acm", method="kmeans")
+    assert not head_to_head(("dmat_i", UNTRAINED), Collection((*records, *acm))).remarks
+    more = runs(record, OURS, "auc", task="link_prediction")
+    (remark,) = head_to_head(("dmat_i", UNTRAINED), Collection((*records, *more))).remarks
+    assert remark == (
+        "'method=dmat_i method.epochs=0' was not run on cora (link_prediction), 'dmat_i' was:"
+        " `gclbench method=dmat_i method.epochs=0 dataset=cora task=link_prediction seeds=5`."
+    )
+
+
+def test_metrics_asked_for(record) -> None:
+    collection = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
+    with pytest.raises(NothingToCompare, match="no metric nmi that both have; they have acc"):
+        head_to_head(("dmat_i", UNTRAINED), collection, metrics=["nmi"])
+
+
+def test_words_of_runs(record) -> None:
+    task = {"protocol": "public", "normalize": "auto"}
+    flat = flatten(record(task="classification", task_settings=task).spec)
+    assert of_task(flat) == ["task=classification", "task.classification.protocol=public"]
+    assert (of_seeds([2, 0, 1]), of_seeds([3, 7])) == ("seeds=3", "seeds=[3,7]")
