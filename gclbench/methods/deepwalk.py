@@ -34,8 +34,8 @@ class DeepWalk:
             each side.
         dimension: d. epochs: passes of the skip-gram over all walks.
         negative: words drawn as negatives of each pair; 0 leaves the hierarchical softmax alone.
-        isolated: of a node without edges. `own_walk`: its walks are the node alone, so that it keeps
-            its random start vector. `zero`: it has no walk and a vector of zeros.
+        isolated: of a node without edges. `own_walk`: its walks are the node alone, so that it
+            keeps its random start vector. `zero`: it has no walk and a vector of zeros.
     """
 
     version: ClassVar[str] = "1"
