@@ -1,8 +1,10 @@
-"""What training adds: every column against three controls, paired over equal seeds.
+"""What training adds: every column against five controls, paired over equal seeds.
 
 untrained: the column's own settings with `method.epochs=0`. raw features: k-means, or the task's
 probe, on the features as they are. filter alone: the same on the features after GnnBP at the
-dataset's settings. Recent work finds that untrained encoders rival contrastive learning.
+dataset's settings. Both also with rows of length 1, as embeddings trained on cosines are read: on
+some datasets that alone doubles a control. Recent work finds that untrained encoders rival
+contrastive learning.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from gclbench.paper.filled_table import Entry
 
 UNTRAINED, RAW_FEATURES, FILTER_ALONE = "untrained", "raw features", "filter alone"
-CONTROLS = (UNTRAINED, RAW_FEATURES, FILTER_ALONE)
+UNIT_ROWS, FILTERED_UNIT_ROWS = "raw unit rows", "filtered unit rows"
+CONTROLS = (UNTRAINED, RAW_FEATURES, UNIT_ROWS, FILTER_ALONE, FILTERED_UNIT_ROWS)
 
 FEATURES = "kmeans"
 """The method whose embedding is the features."""
@@ -32,6 +35,7 @@ NO_ENCODER = ("deepwalk",)
 """Methods with epochs, but without an encoder that would say something untrained."""
 FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dmat")
 
+SCALING = "task.normalize"
 OF_A_RUN = ("dataset", "filter", "method", "negatives", "task")
 
 
@@ -121,9 +125,18 @@ def _controls(
         yield _control(UNTRAINED, {**flat, "method.epochs": 0}, groups)
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
     features = {**where, "method.name": FEATURES, "negatives.name": "uniform"}
-    yield _control(RAW_FEATURES, {**features, "filter.name": "none"}, groups)
+    raw, smooth = {**features, "filter.name": "none"}, {**features, "filter.name": "gnnbp"}
     filtered = [group for group in groups if FILTERED.matches(group.flat) and _tuned(group)]
-    yield _control(FILTER_ALONE, {**features, "filter.name": "gnnbp"}, filtered)
+    scaled = {SCALING: "l2"}
+    yield _control(RAW_FEATURES, raw, groups)
+    yield _control(UNIT_ROWS, {**raw, **scaled}, _scaled(groups))
+    yield _control(FILTER_ALONE, smooth, filtered)
+    yield _control(FILTERED_UNIT_ROWS, {**smooth, **scaled}, _scaled(filtered))
+
+
+def _scaled(groups: Iterable[Group]) -> list[Group]:
+    """Those whose rows were scaled to length 1; a record without the setting was not."""
+    return [group for group in groups if group.flat.get(SCALING) == "l2"]
 
 
 def _tuned(group: Group) -> bool:

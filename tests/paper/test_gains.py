@@ -45,31 +45,33 @@ def with_controls(record):
         *runs(record, LOWER, epochs=0),
         *runs(record, [0.8, 0.8, 0.8, 0.81, 0.8], method="kmeans"),
         *runs(record, [value + 0.001 for value in OURS], method="kmeans", filter=GNNBP),
+        *runs(record, LOWER, method="kmeans", task_settings={"normalize": "l2"}),
+        *runs(record, LOWER, method="kmeans", filter=GNNBP, task_settings={"normalize": "l2"}),
     ]
 
 
 GNNBP = {"name": "gnnbp", "alpha": 0.1, "rrz": 0.4, "r_max": 1e-6}
 
 
-def test_three_controls_paired_over_equal_seeds(record) -> None:
+def test_controls_paired_over_equal_seeds(record) -> None:
     comparison = filled(with_controls(record))
     gains = gains_of(comparison)
     assert tuple(gains) == CONTROLS
     verdicts = [gains[control].settled.verdict for control in CONTROLS]
-    assert verdicts == [ABOVE, BELOW, EQUIVALENT]
+    assert verdicts == [ABOVE, BELOW, ABOVE, EQUIVALENT, ABOVE]
     found = gains["untrained"].settled
     assert found.difference == pytest.approx(0.106) and found.n == 5
-    # dmat_i against three, the untrained encoder against two: six cells, one metric.
-    assert comparison.gain_tests == 5
+    # dmat_i against five, the untrained encoder against four, of which two are itself: no test.
+    tests = comparison.gain_tests
     alone = ttest_rel(OURS, LOWER).pvalue
-    assert alone < found.p_value <= 5 * alone
+    assert tests == 9 and alone < found.p_value <= tests * alone
     assert gains["untrained"].show(100) == "+10.60 (5) ▲" and not commands(comparison.entries)
 
 
 def test_which_columns_have_which_controls(record) -> None:
     comparison = filled([*with_controls(record), *runs(record, OURS, method="deepwalk")])
-    assert [*gains_of(comparison, "untrained encoder")] == ["raw features", "filter alone"]
-    assert [*gains_of(comparison, "deepwalk")] == ["raw features", "filter alone"]
+    assert [*gains_of(comparison, "untrained encoder")] == [*CONTROLS[1:]]
+    assert [*gains_of(comparison, "deepwalk")] == [*CONTROLS[1:]]
     assert not gains_of(comparison, "kmeans") and not gains_of(comparison, "k-means on filtered")
     assert not gains_of(comparison, "dmat_i", "nmi") and not gains_of(comparison, "gca")
 
@@ -106,7 +108,10 @@ def test_the_commands_of_missing_controls(record) -> None:
     assert commands(filled(records).entries) == [
         "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora 'seeds=[2,3,4]'",
         "gclbench method=kmeans task=clustering dataset=cora seeds=5",
+        "gclbench method=kmeans task=clustering task.clustering.normalize=l2 dataset=cora seeds=5",
         "gclbench method=kmeans filter=gnnbp task=clustering dataset=cora seeds=5",
+        "gclbench method=kmeans filter=gnnbp task=clustering task.clustering.normalize=l2"
+        " dataset=cora seeds=5",
     ]
     public = {"task": "classification", "task_settings": {"protocol": "public"}}
     two = [
@@ -136,7 +141,8 @@ def test_gains_in_every_format(record) -> None:
     comparison = filled(with_controls(record)).restrict(["cora"])
     page = markdown(comparison)
     assert "## Gain over controls: acc" in page
-    assert "| cora | dmat_i‡ | +10.60 (5) ▲ | −9.00 (5) ▼ | −0.10 (5) ✓ |" in page
+    gains = "+10.60 (5) ▲ | −9.00 (5) ▼ | +10.60 (5) ▲ | −0.10 (5) ✓ | +10.60 (5) ▲"
+    assert f"| cora | dmat_i‡ | {gains} |" in page
     assert "Gain over controls" not in markdown(comparison, "paper")
     assert "<caption>Gain over controls: acc</caption>" in html(comparison)
     assert r"+10.60 (5) $\blacktriangle$" in latex(comparison)
