@@ -19,6 +19,7 @@ from gclbench.paper.run_summary import closing_table
 
 ROOT = Path(__file__).resolve().parents[2]
 
+
 def table() -> list[list[str]]:
     """The rows of "Choices that used labels" as plain text."""
     text = (ROOT / "docs" / "choices.md").read_text(encoding="utf-8")

@@ -101,4 +101,4 @@ def test_equivalence_is_counted_with_the_correction_and_without(record) -> None:
     assert cell.outcome.p_equivalence < 0.05 < cell.p_equivalence
     assert (found.total.equivalent, found.total.equivalent_after_holm) == (1, 0)
     assert found.total.below == 2 and found.total.decided == 3
-    assert f"| nml | {found.total.cells} | 3 (3%) | 1 | 0 | 2 |" in markdown(found)
+    assert f"| nml | {found.total.cells} | 3 (4%) | 1 | 0 | 2 |" in markdown(found)
