@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from yaml import safe_load
 
 from gclbench.component.declared import STATEMENTS, declared
 from gclbench.component.registry import DATASETS, GROUPS
@@ -41,24 +42,50 @@ def test_a_yaml_holds_settings_of_its_component_and_rows_of_datasets(kind: str, 
     values = {key for key in yaml if key not in stated and "." not in key}
     assert values <= settings
     assert set(yaml.get("paper", {})) <= set(DATASETS.names())
-    for row in yaml.get("paper", {}).values():
-        assert set(row) <= settings
-    for key in yaml:
+    for dataset, row in yaml.get("paper", {}).items():
+        assert {key for key in row if "." not in key} <= settings
+        assert_names_settings_of_others(kind, row, dataset)
+    assert_names_settings_of_others(kind, yaml)
+
+
+def assert_names_settings_of_others(kind: str, values: dict[str, Any], dataset: str = "") -> None:
+    """A key with a dot is a setting of a component of another kind; of a dataset only in the row of
+    that dataset, for it counts nowhere else."""
+    for key in values:
         owner, dot, setting = key.partition(".")
+        kinds = [other for other, group in GROUPS.items() if owner in group.entries]
         if dot:
-            assert setting in declared(GROUPS["negatives"], owner).defaults
+            assert len(kinds) == 1 and kind not in kinds, key
+            assert setting in declared(GROUPS[kinds[0]], owner).defaults, key
+            assert kinds != ["dataset"] or owner == dataset, key
+
+
+def inherited(kind: str, name: str) -> dict[str, Any]:
+    """What the YAML of a component starts from, without what it says itself."""
+    text = (CONFIGS / kind / f"{name}.yaml").read_text(encoding="utf-8")
+    found: dict[str, Any] = {}
+    for base in safe_load(text).get("defaults", []):
+        if base != "_self_" and not base.startswith("/rows/"):
+            found |= yaml_of(kind, base)
+    return found
 
 
 @pytest.mark.parametrize("kind,name", YAMLS)
 def test_a_default_stands_in_the_class_alone(kind: str, name: str) -> None:
     yaml, said = yaml_of(kind, name), declared(GROUPS[kind], name)
-    repeated = [key for key, value in said.defaults.items() if yaml.get(key, ...) == value]
+    of_base = inherited(kind, name)
+    repeated = [
+        key
+        for key, value in said.defaults.items()
+        # Where its base's YAML says otherwise, the default must be said again.
+        if yaml.get(key, ...) == value and of_base.get(key, value) == value
+    ]
     assert not repeated, f"{kind}/{name}.yaml repeats the class"
     usual = {**said.defaults, **yaml}
     idle = [
         dataset
         for dataset, row in yaml.get("paper", {}).items()
-        if all(usual[key] == value for key, value in row.items())
+        if all(usual.get(key, ...) == value for key, value in row.items())
     ]
     # Coauthor CS's values of the filter are the class's defaults; the printed table stays whole.
     assert idle == (["coauthor_cs"] if name == "gnnbp" else []), "rows that change nothing"
@@ -103,7 +130,8 @@ def test_dmat_adds_its_views_to_dmts_rows() -> None:
         for name in ("dmt", "dmat", "dmat_i")
     )
     assert "views" not in dmt and dmat == {**dmt, "mask_fraction": 0.2, "views": 2}
-    assert dmat_i == {**dmat, "train_on": "all"}
+    assert dmat["epoch_by"] == "validation"
+    assert dmat_i == {**dmat, "epoch_by": "last", "train_on": "all"}
 
 
 # --- what a method is run with

@@ -200,7 +200,9 @@ def test_what_a_strategy_remarks_on_its_trainings_is_told_once_with_all_its_seed
 def test_settings_of_the_printed_number_are_told(record) -> None:
     def links(name: str, **settings: object) -> tuple[str, ...]:
         filter = (
-            {"name": "laplacian", "order": settings.pop("order")} if "order" in settings else "none"
+            {"name": "laplacian", "order": settings.pop("order")}
+            if "order" in settings
+            else settings.pop("filter", "none")
         )
         return closing_table(
             [
@@ -219,6 +221,10 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
             "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for"
             " method.output=filtered"
         ),
+    )
+    assert links("dmat_i", filter=None)[0] == (
+        "dmat_i · cora · link_prediction: the number printed in dmat Table 3 is for"
+        " method.epochs=2000 method.epoch_by=validation"
     )
     clustering = {"order": 8, "upper_start": 0.011, "lower_start": 0.1, "lower_end": 0.5}
     assert links("age", **clustering) == (

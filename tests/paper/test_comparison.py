@@ -6,7 +6,6 @@ import pytest
 from scipy import stats
 
 from gclbench.paper.comparison import NotInTable, compare
-from gclbench.paper.printed_beside import printed_beside
 from gclbench.paper.significance import holm
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, UnknownTable, column_of, find_table
@@ -17,9 +16,6 @@ def of(records, name: str = "dmat/1"):
         find_table(name),
         Collection(tuple(records), {item.id: "runs" for item in records}, ("runs",)),
     )
-
-
-PUBLIC = {"task_settings": {"protocol": "public"}}
 
 
 def block(comparison, dataset: str = "cora"):
@@ -215,108 +211,6 @@ def test_unknown_names() -> None:
         of([]).restrict([], ["auc"])
 
 
-@pytest.mark.parametrize(
-    ("settings", "metric", "source"),
-    [
-        ({}, "acc", "dmat Table 1"),
-        ({"epochs": 0}, "acc", None),
-        ({"filter": "none"}, "acc", None),
-        ({"method": "kmeans"}, "acc", "dmat Table 1"),
-        ({"method": "kmeans", "filter": "gnnbp"}, "acc", None),
-        ({"method": "dmt", "task": "classification"}, "accuracy", "dmat Table 2"),
-        ({"method": "dmat_i", "task": "classification"}, "accuracy", None),
-        (
-            {"method": "dmt", "task": "classification", "task_settings": {"protocol": "public"}},
-            "accuracy",
-            None,
-        ),
-        (
-            {"method": "grace", "task": "classification", "task_settings": {"protocol": "public"}},
-            "accuracy",
-            "nml Table 1",
-        ),
-        (
-            {
-                "method": "grace",
-                "task": "classification",
-                "negatives": "nml",
-                "task_settings": {"protocol": "public"},
-            },
-            "accuracy",
-            None,
-        ),
-        (
-            {"method": "nml_gcl", "negatives": {"name": "nml", "metric": "separable"}},
-            "fmi",
-            "nml Table 2",
-        ),
-        ({"method": "nml_gcl", "negatives": {"name": "nml", "metric": "oracle"}}, "fmi", None),
-        # Columns that a paper prints under a name of their own.
-        (
-            {
-                "method": "nml_gcl",
-                "task": "classification",
-                "negatives": {"name": "nml", "metric": "uniform"},
-                **PUBLIC,
-            },
-            "accuracy",
-            "nml Table 1",
-        ),
-        (
-            {
-                "method": "mmix_mo",
-                "task": "classification",
-                "negatives": {"name": "mmix", "variant": "mo", "scope": "op"},
-                **PUBLIC,
-            },
-            "accuracy",
-            "mmix Table 7",
-        ),
-        # Not its Table 7, which has another method's number in this place.
-        (
-            {
-                "method": "mmix_mo",
-                "task": "classification",
-                "negatives": {"name": "mmix", "variant": "mo", "scope": "wp"},
-                **PUBLIC,
-            },
-            "accuracy",
-            "mmix Table 2",
-        ),
-        ({"task": "contrast"}, "tau0_median", "dmat Table 5"),
-        (
-            {
-                "method": "mmix_mp",
-                "task": "classification",
-                "negatives": {
-                    "name": "mmix",
-                    "variant": "adjacency",
-                    "scope": "wp",
-                    "diversity": True,
-                },
-                "task_settings": {"protocol": "public"},
-            },
-            "accuracy",
-            None,
-        ),
-        (
-            {
-                "method": "mmix_grace",
-                "dataset": "dblp_citation",
-                "task": "classification",
-                "negatives": {"name": "mmix", "variant": "mp", "scope": "wp", "diversity": True},
-            },
-            "accuracy",
-            "mmix Table 8",
-        ),
-        ({"dataset": "digits"}, "acc", None),
-    ],
-)
-def test_which_printed_value_stands_beside_a_run(record, settings, metric, source) -> None:
-    value, _ = printed_beside(record(**settings).spec, metric)
-    assert (value.source if value else None) == source
-
-
 def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(record) -> None:
     def scaled(how: str, **settings):
         return [
@@ -330,7 +224,7 @@ def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(recor
         "cora: runs of dgi at other settings are not shown: 2 with task.normalize=l2 (shipped:"
         " auto)." in printed.notes
     )
-    alone = of(scaled("l2", method="dgi"))
+    alone = of(scaled("l2", **dgi))
     assert (
         "cora: dgi was not run at the paper's settings: task.normalize=l2 (shipped: auto)."
         in alone.notes

@@ -13,7 +13,12 @@ def lacking(records, name: str, datasets=(), methods=(), seeds: int = 2) -> list
     return missing(comparison, seeds)
 
 
+STEPS = ("validation", "last")
+"""By what the two columns of dmt, and those of dmat, choose their steps."""
+
+
 def classified(record, method: str, dataset: str = "cora", seeds: int = 2, **settings):
+    """Runs of both columns of a method."""
     return [
         record(
             method=method,
@@ -21,8 +26,9 @@ def classified(record, method: str, dataset: str = "cora", seeds: int = 2, **set
             task="classification",
             seed=seed,
             metrics={"accuracy": 0.8},
-            **settings,
+            **{"epoch_by": epoch_by, **settings},
         )
+        for epoch_by in STEPS
         for seed in range(seeds)
     ]
 
@@ -32,9 +38,19 @@ def test_a_full_table_lacks_nothing(record) -> None:
     assert lacking(classified(record, "dmt"), "dmat/2", ["cora"], ["dmt"], seeds=1) == []
 
 
+def test_one_of_two_columns_of_a_method_is_named(record) -> None:
+    runs = classified(record, "dmt")
+    for there, lacks in zip(STEPS, ("'column=dmt (all steps)'", "column=dmt"), strict=True):
+        half = [run for run in runs if run.spec["method"]["epoch_by"] == there]
+        assert lacking(half, "dmat/2", ["cora"], ["dmt"]) == [
+            f"gclbench sweep table=dmat/2 dataset=cora {lacks} seeds=2"
+        ]
+
+
 def test_runs_that_ended_count_and_interrupted_ones_do_not(record) -> None:
     runs = [
-        record(method="dmt", task="classification", seed=seed, status=status)
+        record(method="dmt", task="classification", seed=seed, status=status, epoch_by=epoch_by)
+        for epoch_by in STEPS
         for seed, status in enumerate(("oom", "failed", "interrupted"))
     ]
     assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == [
@@ -44,7 +60,14 @@ def test_runs_that_ended_count_and_interrupted_ones_do_not(record) -> None:
 
 def test_other_seeds_count_as_well(record) -> None:
     runs = [
-        record(method="dmt", task="classification", seed=seed, metrics={"accuracy": 0.8})
+        record(
+            method="dmt",
+            task="classification",
+            seed=seed,
+            epoch_by=epoch_by,
+            metrics={"accuracy": 0.8},
+        )
+        for epoch_by in STEPS
         for seed in (5, 6)
     ]
     assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 2) == []

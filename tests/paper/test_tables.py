@@ -291,8 +291,9 @@ def test_times_are_of_filter_and_training_and_relative_to_dmat_i_on_the_same_dev
         timed(record, 6.0, method="agc", filter="none", seed=0),
         timed(record, 18.0, method="agc", filter="none", seed=1),
     ]
-    runs += [timed(record, 60.0, method="dgi", filter="none", device="another")]
-    runs += [timed(record, None, method="gca", filter="none")]
+    raw = {"filter": "none", "normalize_features": False}
+    runs += [timed(record, 60.0, method="dgi", device="another", **raw)]
+    runs += [timed(record, None, method="gca", **raw)]
     comparison = of(runs, "dmat/4")
     assert cell(comparison, "cora", "seconds", "dmat_i").show_ours() == "12.00 ± 2.00 (3)‡"
     assert cell(comparison, "cora", "ratio", "dmat_i").show_ours() == "1.00 ± 0.17 (3)‡"
@@ -304,8 +305,8 @@ def test_times_are_of_filter_and_training_and_relative_to_dmat_i_on_the_same_dev
     assert cell(comparison, "cora", "seconds", "agc").show_difference() == "", (
         "seconds of two machines are not subtracted"
     )
-    assert cell(comparison, "cora", "ratio", "dgi").show_ours() == "no dmat_i on this device ×1"
-    assert cell(comparison, "cora", "seconds", "gca").show_ours() == "no value ×1"
+    assert cell(comparison, "cora", "ratio", "dgi").show_ours() == "no dmat_i on this device ×1‡"
+    assert cell(comparison, "cora", "seconds", "gca").show_ours() == "no value ×1‡"
     assert comparison.tests == comparison.pairs == 0 and not any(
         entry.mark or entry.rank for entry in comparison.entries
     )
@@ -345,7 +346,10 @@ def test_quantiles_are_not_fractions(record) -> None:
 def test_runs_with_another_strategy_are_no_baselines(record) -> None:
     """They are the matrix's."""
     comparison = of(
-        [record(method="gca", filter="none", negatives=name) for name in ("uniform", "nml")],
+        [
+            record(method="gca", filter="none", negatives=name, normalize_features=False)
+            for name in ("uniform", "nml")
+        ],
         "dmat/1",
     )
     assert cell(comparison, "cora", "acc", "gca").ours.n == 1

@@ -111,7 +111,7 @@ DMT = Column("dmt", (method_is("dmt"), GNNBP, TRAINED, BY_VALIDATION), "dmt", tu
 DMAT = Column("dmat", (method_is("dmat"), GNNBP, TRAINED, BY_VALIDATION), "dmat", tuned="dmat")
 DMT_ALL = Column("dmt (all steps)", (method_is("dmt"), GNNBP, TRAINED, ALL_STEPS), tuned="dmat")
 DMAT_ALL = Column("dmat (all steps)", (method_is("dmat"), GNNBP, TRAINED, ALL_STEPS), tuned="dmat")
-DMAT_I_LINKS = Column("dmat_i", (*DMAT_I.where, BY_VALIDATION, LONG), "dmat_i", tuned="dmat")
+DMAT_I_LINKS = Column("dmat_i", (*DMAT_I.where, LONG, BY_VALIDATION), "dmat_i", tuned="dmat")
 DMAT_I_TABLE_8 = Column("dmat_i (printed steps)", (*DMAT_I.where, ALL_STEPS), tuned="dmat")
 # Controls: what the filter alone, and the encoder before training, already reach.
 FILTERED_KMEANS = Column("k-means on filtered", (method_is("kmeans"), GNNBP), tuned="dmat")

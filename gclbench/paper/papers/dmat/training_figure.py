@@ -24,7 +24,17 @@ from gclbench.paper.drawing.selection import (
 from gclbench.paper.figure_definition import Figure
 from gclbench.paper.measure import training_seconds
 from gclbench.paper.metrics import find_metric
-from gclbench.paper.papers.dmat.columns import AGC, AGE, DGI, DMAT_I, GCA, PROGCL_QUOTED, SDCN, SSGC
+from gclbench.paper.papers.dmat.columns import (
+    AGC,
+    AGE,
+    DGI,
+    DMAT_I,
+    GCA,
+    PROGCL_QUOTED,
+    SDCN,
+    SSGC,
+    UNNORMALISED,
+)
 from gclbench.paper.sources import Collection
 
 DMAT_METRICS = ("acc", "nmi", "ari", "macro_f1")
@@ -115,9 +125,10 @@ def dmat_commands(datasets: Sequence[str]) -> list[str]:
             "gclbench -m method=dmat_i"
             f" dataset={datasets[0]} task=clustering seeds=3 method.epochs={epochs}"
         ),
+        (f"gclbench -m method=agc,ssgc,age,sdcn dataset={datasets[0]} task=clustering seeds=3"),
         (
-            f"gclbench -m method=agc,ssgc,age,sdcn,dgi,gca,progcl dataset={datasets[0]}"
-            " task=clustering seeds=3"
+            f"gclbench -m method=dgi,gca,progcl dataset={datasets[0]} task=clustering seeds=3"
+            f" {UNNORMALISED.override('clustering')}"
         ),
     ]
 
