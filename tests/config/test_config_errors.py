@@ -240,7 +240,7 @@ def test_nothing_is_said_about_the_settings_of_what_is_misspelt() -> None:
 
 def test_every_setting_of_every_component_is_found_by_its_bare_name() -> None:
     # Settings so close to a key of the command itself that this key is suggested.
-    shadowed = {"seed": "seeds"}
+    shadowed = {"seed": "seeds", "negative": "negatives"}
     for kind, registry in KINDS.items():
         for name in registry.names():
             settings = list(schema(registry.load(name)))
