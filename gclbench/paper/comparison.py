@@ -188,8 +188,10 @@ def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[
     }
     counts: dict[str, Counter[str]] = {}
     for group in groups:
-        if group.name("method") in methods and not any(
-            column.matches(group.flat) for column in definition.columns
+        # Untrained encoders are controls: the gains are over them.
+        untrained = group.flat.get("method.epochs") == 0
+        if group.name("method") in methods and not (
+            untrained or any(column.matches(group.flat) for column in definition.columns)
         ):
             name = f"{group.name('method')} (filter {group.name('filter')})"
             counts.setdefault(name, Counter())[group.name("negatives")] += len(group.records)

@@ -75,11 +75,15 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     by_paper: dict[str, Tally] = {}
     methods: dict[str, Tally] = {}
     same = different = 0
+    counted: set[tuple[str, ...]] = set()
     for comparison in comparisons:
         definition = comparison.definition
         for entry in comparison.entries:
-            if entry.printed is None or not entry.verdict:
+            # Several settings may stand beside one printed number.
+            place = (definition.id, entry.dataset, entry.metric, entry.heading)
+            if entry.printed is None or not entry.verdict or place in counted:
                 continue
+            counted.add(place)
             if definition.source != "runs":
                 same += entry.verdict == AS_PRINTED
                 different += entry.verdict != AS_PRINTED
