@@ -24,6 +24,10 @@ POWER = 0.8
 POINT = 0.01
 """One percentage point: the least margin of equivalence, for metrics that are fractions."""
 
+ALIKE = 5
+"""So many runs with one value are taken for a method without randomness. Accuracies are quantised:
+two or three may coincide by chance."""
+
 MOST_SEEDS = 1000
 """No larger number of seeds is computed."""
 
@@ -79,13 +83,14 @@ def against_value(values: Sequence[float], target: float, margin: float) -> Outc
     """Runs against a number that is taken as exact, such as a printed mean.
 
     Returns:
-        None with fewer than two runs. Runs that all give the same value are compared exactly.
+        None with fewer than two runs. Runs that all give the same value are compared exactly; None
+            where they are fewer than ALIKE, which may agree by chance.
     """
     if len(values) < 2:
         return None
     gap, spread = statistics.fmean(values) - target, statistics.stdev(values)
     if spread <= ROUNDING:
-        return _exact(gap, margin, len(values))
+        return _exact(gap, margin, len(values)) if len(values) >= ALIKE else None
     from statsmodels.stats.weightstats import DescrStatsW
 
     found = DescrStatsW([value - target for value in values])
