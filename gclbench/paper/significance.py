@@ -113,13 +113,14 @@ def against_runs(
     """Runs against the mean, standard deviation (ddof=1) and number of other runs: Welch (1947).
 
     Returns:
-        None with fewer than two runs on a side.
+        None with fewer than two runs on a side, or with fewer than ALIKE where neither side has a
+            spread.
     """
     if min(len(values), runs) < 2:
         return None
     own, spread, n = statistics.fmean(values), statistics.stdev(values), len(values)
     if max(spread, std) <= ROUNDING:
-        return replace(_exact(own - mean, margin, n), others=runs)
+        return replace(_exact(own - mean, margin, n), others=runs) if n >= ALIKE else None
     from scipy.stats import ttest_ind_from_stats
 
     def p_value(shift: float, alternative: str) -> float:

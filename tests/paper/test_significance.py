@@ -123,12 +123,22 @@ def test_numbers_without_spread_are_compared_exactly(
     target: float, p_difference: float, p_equivalence: float
 ) -> None:
     for found in (
-        against_value([0.70, 0.70], target, 0.01),
-        against_runs([0.70, 0.70], target, 0.0, 10, 0.01),
-        paired({0: 0.7, 1: 0.8}, {0: target, 1: target + 0.1}, 0.01),
+        against_value([0.70] * 5, target, 0.01),
+        against_runs([0.70] * 5, target, 0.0, 10, 0.01),
+        paired(
+            {seed: 0.7 + seed / 10 for seed in range(5)},
+            {seed: target + seed / 10 for seed in range(5)},
+            0.01,
+        ),
     ):
         assert found is not None and found.spread == 0 and found.detectable == 0
         assert (found.p_difference, found.p_equivalence) == (p_difference, p_equivalence)
+
+
+def test_few_equal_numbers_may_agree_by_chance() -> None:
+    assert against_value([0.70] * 4, 0.72, 0.01) is None
+    assert against_runs([0.70] * 4, 0.72, 0.0, 10, 0.01) is None
+    assert paired(dict.fromkeys(range(4), 0.7), dict.fromkeys(range(4), 0.6), 0.01) is None
 
 
 def test_nothing_to_test_with() -> None:
