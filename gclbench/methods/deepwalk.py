@@ -4,6 +4,7 @@ defaults."""
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -72,6 +73,8 @@ class DeepWalk:
             if self.isolated == "own_walk"
             else edges[0, :0]
         )
+        # gensim warns of the two ways together, which the repository has.
+        logging.getLogger("gensim.models.word2vec").setLevel(logging.ERROR)
         # One worker: with several, the order of updates and so the vectors change from run to run.
         model = Word2Vec(
             Sentences(walks, nodes, np.repeat(alone, self.walks)),
