@@ -45,7 +45,7 @@ def test_a_tables_sweep_is_exactly_its_cells(
         ]
         spec = asdict(specification(experiment, definition.task, 0, "ab" * 32))
         column = column_of({key: value for key, value in spec.items() if key != "seed"}, definition)
-        assert column is not None and not column.departures(flatten(spec)), spec
+        assert column is not None and not definition.departures(column, flatten(spec)), spec
         cells.add((column, spec["dataset"]["name"]))
     there = [column for column in definition.columns if _method(column) in METHODS.entries]
     assert cells == {
