@@ -71,6 +71,7 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
             else hint
         )
     if head in GROUPS and not family:
+        hint = hint if same_leaf else ""
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
     return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import DATASETS, KINDS, METHODS
+from gclbench.component.registry import DATASETS, KINDS, METHODS, TASKS
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.validation import resolved
 from gclbench.paper import run_words
@@ -85,10 +85,13 @@ def head_to_head(
             direction is better). A task with its protocol, `classification_public`, is that alone.
 
     Raises:
-        UnknownName, ConfigErrors: for words that are no side.
+        UnknownName, ConfigErrors: for words that are no side or task.
         NothingToCompare: the sides are the same, or have no runs or seeds in common.
     """
     words = tuple(_words(text) for text in sides)
+    for name in tasks:
+        if not any(_is_task(group, [name]) for group in collection.groups):
+            TASKS.check(name)
     names = [*datasets] or sorted({group.name("dataset") for group in collection.groups})
     names = names or ["cora"]
     same = {name for name in names if _settings(words[0], name) == _settings(words[1], name)}
@@ -318,6 +321,7 @@ def _no_runs(
     where += f" ({', '.join(tasks)})" if tasks else ""
     what = f" Recorded of {method} are: {'; '.join(listed)}{more}." if listed else ""
     chosen = [f"dataset={','.join(datasets) or 'cora'}"]
-    chosen += [f"task=[{','.join(tasks)}]"] if tasks else []
+    if tasks:
+        chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
     run = ["-m"] * (len(datasets) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
     return f"'{text}' has no runs{where}.{what} `gclbench {shlex.join(run)}` makes them"

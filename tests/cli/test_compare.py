@@ -60,6 +60,7 @@ def test_output(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["compare", "kmeans", "method=kmeans"], "are the same settings"),
         ([*WORDS, "--output", "x.png"], "x.png has none of the suffixes .csv, .md"),
         ([*WORDS, "--dataset", "cor"], "Did you mean 'cora'?"),
+        ([*WORDS, "--task", "clusterin"], "Did you mean 'clustering'?"),
         ([*WORDS, "--runs", "nowhere"], "there is no folder 'nowhere'"),
         (["compare", "kmeans", "method=kmeans 'filter"], "No closing quotation"),
     ],

@@ -193,6 +193,11 @@ def test_a_wrong_command_is_told(text: str, message: str) -> None:
     assert error.startswith(message)
 
 
+def test_no_unrelated_key_is_guessed_for_what_has_no_settings() -> None:
+    (error,) = errors_of("dataset=cora", "dataset.edges=simple")
+    assert error == "'dataset.edges' does not exist: dataset=cora has no settings."
+
+
 def test_all_errors_come_at_once_whatever_their_kind() -> None:
     found = errors_of(
         "dataset=corra",
