@@ -77,10 +77,11 @@ def latex(comparison: Comparison, only: str = "") -> str:
     if gains is not None:
         lines += ["", rf"\subsection*{{{_escaped(gains.title)}}}"]
         for start in range(0, len(gains.rows), LINES):
-            lines += [r"\begin{tabular}{llrrr}", r"\toprule"]
+            columns = "ll" + "r" * (len(gains.columns) - 2)
+            lines += [FITTED, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
             lines += [_line([*map(_escaped, gains.columns)]), r"\midrule"]
             lines += [_line([*map(_escaped, row)]) for row in gains.rows[start : start + LINES]]
-            lines += [r"\bottomrule", r"\end{tabular}", r"\par\medskip"]
+            lines += [r"\bottomrule", r"\end{tabular}%", "}", r"\par\medskip"]
     lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
     lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
     return HEAD + "\n".join([*lines, r"\end{itemize}"]) + "\n" + TAIL
