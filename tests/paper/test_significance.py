@@ -33,7 +33,7 @@ def two_of_freedom(t: float) -> float:
 
 def of(gap: float, spread: float, n: int = 10, margin: float = 0.01, **other: float) -> Outcome:
     """What some runs gave, whatever their p-values."""
-    return Outcome(gap, margin, 1.0, 1.0, spread, n, **other)  # type: ignore[arg-type]
+    return Outcome(gap, margin, 1.0, 1.0, spread, n, **other)
 
 
 def test_a_printed_mean_by_hand() -> None:

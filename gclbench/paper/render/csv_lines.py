@@ -16,6 +16,17 @@ GAINS = tuple(
 )
 """Ours minus the control's over the seeds that both have; fractions."""
 
+OF_BOTH = (
+    "difference",
+    "verdict",
+    "tested_against",
+    "margin",
+    "p_holm",
+    "p_equivalence",
+    "p_equivalence_holm",
+    "detectable",
+    "seeds_needed",
+)
 FIELDS = [
     "table",
     "dataset",
@@ -32,31 +43,12 @@ FIELDS = [
     "paper_std",
     "paper_runs",
     "paper_note",
-    "difference",
-    "verdict",
-    "tested_against",
-    "margin",
-    "p_holm",
-    "p_equivalence",
-    "p_equivalence_holm",
-    "detectable",
-    "seeds_needed",
+    *OF_BOTH,
     "paper_settings",
     "fitted",
     *GAINS,
     "command",
 ]
-OF_BOTH = (
-    "difference",
-    "verdict",
-    "tested_against",
-    "margin",
-    "p_holm",
-    "p_equivalence",
-    "p_equivalence_holm",
-    "detectable",
-    "seeds_needed",
-)
 OF_THE_PAPER = (
     "paper",
     "paper_mean",
