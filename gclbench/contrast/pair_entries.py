@@ -47,19 +47,22 @@ class PairEntries:
         """The pairs (j, i)."""
         return PairEntries(self.column, self.row, self.columns, self.rows, self.value)
 
-    def weights(self, like: Tensor, elsewhere: float = 1.0) -> Weights:
-        """(start, stop) → those rows as (stop−start)×columns: the pairs' numbers, and `elsewhere`.
+    def complement(self, like: Tensor, itself: float = 1.0) -> Weights:
+        """(start, stop) → those rows as (stop−start)×columns: 1 minus the pairs' numbers, 1 for
+        all other pairs.
 
         Args:
-            like: gives precision and device.
+            like: gives precision and device. itself: the weight of the pairs (i, i).
         """
 
         def tile(start: int, stop: int) -> Tensor:
-            rows = like.new_full((stop - start, self.columns), elsewhere)
+            rows = like.new_ones(stop - start, self.columns)
             chosen = slice(self.pointers[start], self.pointers[stop])
             value = self.value[chosen] if isinstance(self.value, Tensor) else self.value
-            number = torch.as_tensor(value, dtype=like.dtype, device=like.device)
-            return rows.index_put_((self.row[chosen] - start, self.column[chosen]), number)
+            number = torch.as_tensor(1 - value, dtype=like.dtype, device=like.device)
+            rows.index_put_((self.row[chosen] - start, self.column[chosen]), number)
+            rows.diagonal(offset=start).fill_(itself)
+            return rows
 
         return tile
 

@@ -83,7 +83,11 @@ class GracePlusNegatives(Negatives):
 
     def report(self, pair: Pair) -> Report:
         """The weights n, mean 1."""
-        return Report(weights=lambda start, stop: self._weights(pair, start, stop)[0])
+
+        def rows(start: int, stop: int) -> Tensor:
+            return self._weights(pair, torch.arange(start, stop, device=pair.u.device))[0]
+
+        return Report(weights=rows)
 
     def _anchors(self, pair: Pair) -> Tensor | None:
         """(A,) rows of the pair that the loss is averaged over; None for all."""
@@ -142,12 +146,8 @@ class GracePlusNegatives(Negatives):
 
         return tile
 
-    def _weights(
-        self, pair: Pair, nodes: Tensor | int, stop: int | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """(n, p) of rows of the pair, by number or from the first number to `stop`."""
-        if isinstance(nodes, int):
-            nodes = torch.arange(nodes, stop, device=pair.u.device)
+    def _weights(self, pair: Pair, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """(n, p) of rows of the pair, by their numbers."""
         with torch.no_grad():
             if pair.batch is None and len(pair.u) ** 2 <= blocks.KEPT_ENTRIES:
                 if self._kept is None:

@@ -18,6 +18,23 @@ GRACE_PLUS_SETTINGS = {
     "coauthor_cs": (1, 0.01, 0.7, 0),
 }
 
+# lr, epochs, projector, row-normalised, clusters, mean.
+HOMOGCL_SETTINGS = {
+    "cora": (1e-3, 50, 0, True, 10, True),
+    "citeseer": (1e-3, 40, 0, True, 30, False),
+    "pubmed": (1e-3, 100, 0, True, 10, False),
+    "amazon_photo": (1e-4, 50, 64, False, 10, False),
+    "amazon_computers": (1e-4, 100, 0, False, 30, False),
+    "wiki_cs": (1e-3, 50, 0, True, 10, False),
+}
+# Of HomoGCL's and GRAPE's codes.
+ENCODER = {
+    "architecture": [512, 256],
+    "activation": "relu",
+    "last_activation": False,
+    "weight_decay": 0.0,
+}
+
 
 def settings_of(method: str, dataset: str) -> tuple[dict, dict]:
     """The settings of the method, and of its strategy."""
@@ -33,3 +50,20 @@ def test_the_settings_of_grace_plus(dataset):
     assert tuple(negatives[name] for name in names) == GRACE_PLUS_SETTINGS[dataset]
     base, _ = settings_of("grace", dataset)
     assert method == {**base, "name": "grace_plus"}
+
+
+@pytest.mark.parametrize("dataset", HOMOGCL_SETTINGS)
+def test_the_settings_of_homogcl(dataset):
+    method, negatives = settings_of("homogcl", dataset)
+    names = ("lr", "epochs", "projector", "normalize_features")
+    found = (*(method[name] for name in names), negatives["clusters"], negatives["mean"])
+    assert found == HOMOGCL_SETTINGS[dataset]
+    assert {name: method[name] for name in ENCODER} == ENCODER
+    assert (method["tau"], method["edge_drop"], method["feature_drop"]) == (
+        0.5,
+        [0.4] * 2,
+        [0.1] * 2,
+    )
+    assert {name: negatives[name] for name in ("name", "sigma", "alpha", "steps")} == {
+        "name": "homogcl", "sigma": 1e-3, "alpha": 1.0, "steps": 20
+    }  # fmt: skip

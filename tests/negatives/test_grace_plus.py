@@ -178,7 +178,7 @@ def test_in_a_batch_the_weights_are_scaled_among_its_nodes():
 def test_a_small_temperature_leaves_the_weights_finite(tau):
     """e^{R/τ⁺} is beyond float32, and every e^{−R/τ⁻} below it."""
     strategy, pair = built(tau_positive=tau, tau_negative=tau), a_pair()
-    n, p = strategy._weights(pair, 0, NODES)
+    n, p = strategy._weights(pair, torch.arange(NODES))
     torch.testing.assert_close(p.sum(dim=1), torch.ones(NODES))
     torch.testing.assert_close(n.sum(dim=1), torch.full((NODES,), NODES - 1.0))
     assert bool(strategy(pair).value.isfinite())
