@@ -55,6 +55,7 @@ class Mvgrl(Trained):
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "its objective compares nodes with one summary of the graph, not with other nodes;"
         " method.objective=nodes contrasts nodes"

@@ -22,6 +22,7 @@ from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
+from gclbench.tasks.criteria import value_of
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -49,6 +50,7 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self._visible = loaded.graph
         self._components = components
         self._spec = spec
         self._device = device
@@ -72,7 +74,7 @@ class Pipeline:
             reason = reason or judging.refusal(method, task)
             if reason is not None:
                 raise Unsupported(reason)
-            visible = task.hide(self.graph, split)
+            self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
@@ -146,6 +148,14 @@ class Pipeline:
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
         return metrics, data
+
+    def criterion(
+        self, name: str, task: Any, embedding: Embedding, split: Split | None
+    ) -> float | None:
+        """The value of what a search chooses by (`tasks.criteria`); None where it has none."""
+        with self.clock.phase("evaluate"):
+            loss = self.watch.last_loss
+            return value_of(name, task, self._visible, split, embedding, loss, self.rng)
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:

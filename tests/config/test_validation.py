@@ -228,7 +228,9 @@ def test_time_limit_is_a_positive_number(value: str) -> None:
 
 def test_time_limit_and_rerun() -> None:
     assert experiment_of(["time_limit=2.5"]).time_limit == 2.5
-    assert errors_of("rerun=always") == ["rerun=always must be one of never, failed, all"]
+    assert errors_of("rerun=always") == [
+        "rerun=always must be one of never, failed, incomplete, all"
+    ]
 
 
 @pytest.mark.parametrize("value", ["", "null"])
