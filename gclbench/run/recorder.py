@@ -66,7 +66,7 @@ class Recorder:
         if record.ok:
             folder = self._store.path(record.id).parent
             kinds = saving.kinds_of(folder, self._unit.save)
-            if kinds:
+            if kinds and result.embedding is not None:
                 saving.save(folder, kinds, result.embedding, self._pipeline.watch.weights)
         self.records.append(record)
         self._store.write(record)

@@ -71,12 +71,14 @@ def run(
                         embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
-                    result.embedding = embedding
                     result.metrics, result.data = pipeline.evaluate(task, embedding, result.split)
-                    if unit.criterion is not None:
-                        result.criteria[unit.criterion] = pipeline.criterion(
-                            unit.criterion, task, embedding, result.split
-                        )
+                    # A training per fold has no one embedding to keep or to choose by.
+                    if isinstance(embedding, Embedding):
+                        result.embedding = embedding
+                        if unit.criterion is not None:
+                            result.criteria[unit.criterion] = pipeline.criterion(
+                                unit.criterion, task, embedding, result.split
+                            )
         except KeyboardInterrupt:
             recorder.interrupt()
             raise
