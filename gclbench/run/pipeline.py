@@ -131,7 +131,11 @@ class Pipeline:
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            course = [
+                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+                for iterations, passed in embedding.on_the_way()
+            ]
+        return metrics, {**data, "course": course} if course else data
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
