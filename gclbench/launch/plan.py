@@ -17,6 +17,9 @@ from gclbench.run import datasets
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 
+REVEALING = ("classification", "graph_classification")
+"""The tasks that reveal labels of training items."""
+
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
 
@@ -120,11 +123,11 @@ def _expand(
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
-    """The tasks that are run: a semi-supervised method makes sense only where a task reveals
-    labels, unless the command named others."""
+    """The tasks that are run: a method that learns from labels makes sense only where a task
+    reveals some, unless the command named others."""
     tasks = experiment.components.tasks
     if experiment.components.method.needs_labels and not experiment.tasks_chosen:
-        return {name: task for name, task in tasks.items() if name == "classification"}
+        return {name: task for name, task in tasks.items() if name in REVEALING}
     return dict(tasks)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -58,8 +58,9 @@ class Pipeline:
         with self.clock.phase("split"):
             return task.split(self.graph, self.rng)
 
-    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor]:
-        """The graph that a training may see, and the labels (N,), −1 where they are unknown.
+    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
+        """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
+        method that learns from labels and a task with folds a list of them, one for each fold.
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
@@ -75,7 +76,9 @@ class Pipeline:
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
-                return visible, task.labels(self.graph, split)
+                of_folds = getattr(task, "fold_labels", None)
+                reveal = task.labels if of_folds is None else of_folds
+                return visible, reveal(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.
             return visible, torch.full((self.graph.items,), -1, dtype=torch.long)
 
@@ -96,6 +99,17 @@ class Pipeline:
                 filtered, hit = cached(component, parameters, visible, folder, self._device)
         self.filter_report = {**filtered.report, "cached": hit}
         return without_labels(with_features(visible, filtered.x)).to(self._device)
+
+    def fits(self, seen: Data, labels: Tensor | list[Tensor]) -> Embedding | list[Embedding]:
+        """The method's embedding; of several labels an embedding each, of trainings that start
+        alike. The record then has the curve and the findings of the last."""
+        if isinstance(labels, Tensor):
+            return self.fit(seen, labels)
+        found = []
+        for one in labels:
+            self.watch.curve.clear()
+            found.append(self.fit(seen, one))
+        return found
 
     def fit(self, seen: Data, labels: Tensor) -> Embedding:
         """The method's embedding.
@@ -124,18 +138,29 @@ class Pipeline:
         return found
 
     def evaluate(
-        self, task: Any, embedding: Embedding, split: Split | None
+        self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
     ) -> tuple[dict[str, float], dict[str, Any]]:
-        """(metrics, what the task keeps for a figure) of an embedding."""
+        """(metrics, what the task keeps for a figure) of what `fits` returned."""
         with self.clock.phase("evaluate"):
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
             course = [
                 [iterations, task.evaluate(passed, self.graph, split, self.rng)]
-                for iterations, passed in embedding.on_the_way()
+                for iterations, passed in _on_the_way(embedding)
             ]
         return metrics, {**data, "course": course} if course else data
+
+
+def _on_the_way(
+    embedding: Embedding | list[Embedding],
+) -> Iterator[tuple[int, Embedding | list[Embedding]]]:
+    """The course of what `fits` returned: iterations, and an embedding or one for each fold."""
+    if isinstance(embedding, Embedding):
+        yield from embedding.on_the_way()
+        return
+    for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
+        yield passed[0][0], [each for _, each in passed]
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:

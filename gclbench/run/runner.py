@@ -53,19 +53,19 @@ def run(
     watch = Watch(report, unit.time_limit, checkpoint, stop)
     pipeline = Pipeline(components, next(iter(specs.values())), loaded, watch, unit.device)
     recorder = Recorder(unit, specs, pipeline, store)
-    embedding: Embedding | None = None
+    embedding: Embedding | list[Embedding] | None = None
     failure: Ending | None = None
     for name, spec in specs.items():
         task, result = components.tasks[name], Result(ending=failure or OK)
         try:
             if failure is None:
                 with limited(unit.time_limit, unit.memory_limit):
-                    check_items(name, task, loaded.graph)
+                    check_items(name, task, unit.method, components.method, loaded.graph)
                     result.split = pipeline.split(task)
                     if embedding is None:
                         visible, labels = pipeline.hide(task, result.split)
                         seen = pipeline.filter(task, visible)
-                        embedding = pipeline.fit(seen, labels)
+                        embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
                     result.metrics, result.data = pipeline.evaluate(task, embedding, result.split)

@@ -23,11 +23,12 @@ TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
-    """A command; the dataset `custom` needs a path."""
+    """A command; the dataset `custom` needs a path, `tu` a name."""
     return [
         f"method={method}",
         f"dataset={dataset}",
         *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
 
