@@ -74,10 +74,10 @@ class Embedding:
     contrast: Contrast | None = None
     clusters: Tensor | None = None
     history: Tensor | None = None
-    predicted: Tensor | None = None
-    encode: Callable[[Any], Tensor] | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    predicted: Tensor | None = None
+    encode: Callable[[Any], Tensor] | None = None
     course: Sequence[tuple[int, Tensor]] = ()
 
     def __post_init__(self) -> None:

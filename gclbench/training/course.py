@@ -17,7 +17,7 @@ class Course:
     state can be kept in a checkpoint.
 
     Args:
-        every: iterations between two; 0 keeps none.
+        every: iterations between two.
     """
 
     def __init__(self, every: int, look: Look):
@@ -33,7 +33,7 @@ class Course:
         Raises:
             Diverged: when the embedding is not finite.
         """
-        if not self._every or (self._kept and self._kept[-1][0] >= iterations):
+        if self._kept and self._kept[-1][0] >= iterations:
             return
         if last or iterations % self._every == 0:
             embedding, _ = self._look(iterations)

@@ -125,7 +125,7 @@ def train(
 
     look = Look(model, model.state, evaluated)
     choice = None if score is None else Choice(model, look, score)
-    passed = Course(course, look)
+    passed = Course(course, look) if course else None
     own = {"optimiser": optimiser, "patience": waiting, "choice": choice, "course": passed}
     state = {"model": model, **own, **model.state}
     done = total
@@ -133,7 +133,8 @@ def train(
         step = Step(iteration, total)
         if choice is not None:
             choice.look(iteration - 1)
-        passed.pass_by(iteration - 1)
+        if passed is not None:
+            passed.pass_by(iteration - 1)
         for group in optimiser.param_groups:
             group["lr"] = rate * model.rate(step)
         noted: Tensor | float = 0.0
@@ -155,7 +156,8 @@ def train(
             watch.leave()
             continue
         model.after(step)
-    passed.pass_by(done, last=True)
+    if passed is not None:
+        passed.pass_by(done, last=True)
     kept: Patience | Choice = waiting
     reached = watch.reached
     if choice is not None:
@@ -168,4 +170,5 @@ def train(
         embedding = model.embed(Step(max(1, reached), total))
     findings = {**kept.findings(), **embedding.findings}
     remarks = [*kept.remarks(), *embedding.remarks]
-    return replace(embedding, findings=findings, remarks=remarks, course=passed.embeddings)
+    course_of = () if passed is None else passed.embeddings
+    return replace(embedding, findings=findings, remarks=remarks, course=course_of)
