@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -151,7 +151,11 @@ class Pipeline:
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            course = [
+                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+                for iterations, passed in _on_the_way(embedding)
+            ]
+        return metrics, {**data, "course": course} if course else data
 
     def criterion(
         self, name: str, task: Any, embedding: Embedding, split: Split | None
@@ -160,6 +164,17 @@ class Pipeline:
         with self.clock.phase("evaluate"):
             loss = self.watch.last_loss
             return value_of(name, task, self._visible, split, embedding, loss, self.rng)
+
+
+def _on_the_way(
+    embedding: Embedding | list[Embedding],
+) -> Iterator[tuple[int, Embedding | list[Embedding]]]:
+    """The course of what `fits` returned: iterations, and an embedding or one for each fold."""
+    if isinstance(embedding, Embedding):
+        yield from embedding.on_the_way()
+        return
+    for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
+        yield passed[0][0], [each for _, each in passed]
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
