@@ -56,10 +56,12 @@ class Embedding:
         findings: numbers about the training, or lists of them, by name, from the method and its
             strategy for negatives. They go into the run's record.
         remarks: sentences about the findings that a reader of the numbers should see.
+        scores: (n×K), logits of the classes 0 … K−1, where a classifier is what the method defines
+            (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one
-            per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that are
+            not one per item.
     """
 
     z: Tensor
@@ -69,6 +71,7 @@ class Embedding:
     history: Tensor | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    scores: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
@@ -91,4 +94,11 @@ class Embedding:
             raise ValueError(
                 f"a history is a matrix (iterations × {self.z.shape[0]} items);"
                 f" this one is {tuple(self.history.shape)}"
+            )
+        if self.scores is not None and (
+            self.scores.dim() != 2 or self.scores.shape[0] != self.z.shape[0]
+        ):
+            raise ValueError(
+                f"class scores are a matrix ({self.z.shape[0]} items × classes);"
+                f" these are {tuple(self.scores.shape)}"
             )

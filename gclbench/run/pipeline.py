@@ -117,6 +117,8 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
