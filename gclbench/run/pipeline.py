@@ -137,6 +137,8 @@ class Pipeline:
         if self._spec.filter["name"] != "none":
             # Another graph's features would reach it unfiltered.
             found = replace(found, encode=None)
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
