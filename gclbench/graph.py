@@ -24,6 +24,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.rounding import rounded
+
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 # Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
@@ -139,9 +141,9 @@ def make_graph(
             type, a `graph_of` that does not divide the nodes or an edge between two of its graphs,
             labels or masks of a wrong shape or type, a split whose parts overlap.
     """
-    features = _features(x, name)
-    count = features.shape[0]
     notes = list(repairs)
+    features = _features(rounded(x, name, notes), name)
+    count = features.shape[0]
     edges = _edges(edge_index, count, name, notes, undirected, multiple)
     kind, parts = "node", {}
     if graph_of is not None:

@@ -20,6 +20,7 @@ from gclbench.machine import environment
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
+from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
 from gclbench.training.streams import Streams
@@ -37,6 +38,7 @@ class Pipeline:
         graph: the dataset as loaded.
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
+        collapsed: why its embedding tells the items not apart, as sentences.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self.collapsed: tuple[str, ...] = ()
         self._components = components
         self._spec = spec
         self._device = device
@@ -117,6 +120,7 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}

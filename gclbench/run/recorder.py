@@ -25,12 +25,15 @@ class Result:
         data: what the task keeps for a figure.
         split: what the task held out.
         ending: how the run ended.
+        degenerate, floor: as in a record.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     split: Split | None = None
     ending: Ending = OK
+    degenerate: list[str] = field(default_factory=list)
+    floor: dict[str, float] = field(default_factory=dict)
 
 
 class Recorder:
@@ -90,6 +93,8 @@ class Recorder:
             repairs=list(pipeline.graph.repairs),
             limits=self._unit.limits,
             data=result.data,
+            degenerate=result.degenerate,
+            floor=result.floor,
             command=self._unit.command(task),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )

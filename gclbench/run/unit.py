@@ -30,6 +30,8 @@ class Unit:
         checkpoint_every: seconds; None writes no checkpoint.
         threads: of torch; None leaves their number as it is.
         tracking: name of the tracker that shows the runs, or None.
+        epochs: of its training, None where the method has no such setting; for the estimate of
+            its time.
     """
 
     method: str
@@ -46,6 +48,7 @@ class Unit:
     checkpoint_every: float | None = None
     threads: int | None = None
     tracking: str | None = None
+    epochs: int | None = None
 
     @property
     def title(self) -> str:

@@ -18,6 +18,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.linear_probe import LinearProbe, fit_linear_probe
+from gclbench.tasks.scores import Scores
 from gclbench.training.streams import Streams
 
 # 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
@@ -113,13 +114,15 @@ class Classification:
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
-    ) -> dict[str, float]:
+    ) -> Scores:
         """Scores of the probe on the test nodes.
 
         Returns:
             accuracy, micro_f1 (equal to it, as every node has one label) and macro_f1 (over the
             classes that are true or predicted for some test node) on the test nodes; val_accuracy;
             C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter.
+            They are degenerate where one class is predicted for all of several classes; their
+            floor is the majority class of the training nodes.
 
         Raises:
             ValueError: the embedding has the wrong number of rows or is not finite.
@@ -130,14 +133,22 @@ class Classification:
         x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
         probe = self._probe(x_train, labels[train], x_val, labels[val])
         truth, predicted = labels[test], probe.predict(x_test)
-        return {
-            "accuracy": float(accuracy_score(truth, predicted)),
-            "micro_f1": float(f1_score(truth, predicted, average="micro")),
-            "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0.0)),
-            "val_accuracy": probe.val_accuracy,
-            "C": probe.C,
-            "unconverged": float(probe.unconverged),
-        }
+        classes, sizes = np.unique(labels[train], return_counts=True)
+        constant = bool((predicted == predicted[0]).all())
+        return Scores(
+            {
+                **_agreement(truth, predicted),
+                "val_accuracy": probe.val_accuracy,
+                "C": probe.C,
+                "unconverged": float(probe.unconverged),
+            },
+            degenerate=(
+                (f"every test node is predicted to be of class {predicted[0]}",)
+                if constant and len(np.unique(truth)) > 1
+                else ()
+            ),
+            floor=_agreement(truth, np.full(len(truth), classes[sizes.argmax()])),
+        )
 
     def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
         """The rows of the parts; by the training rows' mean and deviation where asked."""
@@ -156,6 +167,14 @@ class Classification:
         return fit_linear_probe(
             x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance
         )
+
+
+def _agreement(truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    return {
+        "accuracy": float(accuracy_score(truth, predicted)),
+        "micro_f1": float(f1_score(truth, predicted, average="micro")),
+        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0.0)),
+    }
 
 
 @TASKS.register("classification_public")
