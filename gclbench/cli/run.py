@@ -157,9 +157,9 @@ def _elsewhere(runs_dir: str) -> str:
 def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
     """`seeds=42` is a number of seeds and not seed 42: says so."""
     seeds = experiments[0].seeds
-    if len(seeds) > 1 and seeds == tuple(range(len(seeds))):
-        if all(each.seeds == seeds for each in experiments):
-            note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+    counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
+    if counted and all(each.seeds == seeds for each in experiments):
+        note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:

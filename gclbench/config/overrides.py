@@ -62,9 +62,6 @@ def sweep(overrides: list[str]) -> list[list[str]]:
                 f" and a sweep has one {override.key_or_group}"
             )
             continue
-        if override.key_or_group == "seeds":
-            errors.append(_not_swept(override))
-            continue
         try:
             choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
         except HydraException as error:
@@ -73,7 +70,9 @@ def sweep(overrides: list[str]) -> list[list[str]]:
                 " write the values out, as in KEY=A,B"
             )
             continue
-        if not choices[-1]:
+        if override.key_or_group == "seeds":
+            errors.append(_seeds_not_swept(override, ",".join(_swept(override))))
+        elif not choices[-1]:
             errors.append(
                 f"'{override.input_line}' stands for no value at all, so there is nothing to run"
             )
@@ -188,12 +187,16 @@ def _not_swept(override: Override) -> str:
     if key.partition(".")[0] in OF_THE_COMMAND:
         return f"'{text}' names several values, and a command has one {key}"
     if key == "seeds":
-        # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
-        return (
-            f"'{text}' names several values;"
-            f" seeds of one command are a list: seeds=[{text.partition('=')[2]}]"
-        )
+        return _seeds_not_swept(override, text.partition("=")[2])
     return (
         f"'{text}' names several values; run a sweep with -m: gclbench -m {text}."
         " A list is written [a,b]."
+    )
+
+
+def _seeds_not_swept(override: Override, values: str) -> str:
+    """Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1."""
+    return (
+        f"'{override.input_line}' names several values;"
+        f" seeds of one command are a list: seeds=[{values}]"
     )

@@ -12,10 +12,10 @@ NO_DIRECTION = 1e-6
 def unit_rows(z: Tensor) -> Tensor:
     """z (M×d) with its rows scaled to length 1.
 
-    A row not longer than `NO_DIRECTION` times the longest becomes zero and gets no gradient: a node without features, or
-    one whose features are all masked in a view, has no direction, and dividing by its length would
-    blow rounding errors up. A row whose length overflows becomes NaN, so that the training stops as
-    diverged instead of going on with zeros.
+    A row not longer than `NO_DIRECTION` times the longest becomes zero and gets no gradient: a node
+    without features, or one whose features are all masked in a view, has no direction, and dividing
+    by its length would blow rounding errors up. A row whose length overflows becomes NaN, so that
+    the training stops as diverged instead of going on with zeros.
     """
     length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
     if not len(z):

@@ -9,7 +9,8 @@ edge_index                           2 x E         node pairs, whole numbers in 
                                                    directions of an edge
 y                                    N             optional: classes 0, 1, 2, ...; -1 for a node
                                                    without label
-train_mask, val_mask, test_mask      N or N x S    optional, all three: the public split, or S splits
+train_mask, val_mask, test_mask      N or N x S    optional, all three: the public
+                                                   split, or S of them
 """
 
 EXAMPLE = """\

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
+from gclbench.paper.tables import TABLES
 from gclbench.records import digest
 
 NAMES = {"classification": "majority class", "clustering": "chance"}
@@ -32,8 +33,12 @@ class Floors:
     seen: dict[tuple[str, str, str], list[tuple[str, Group]]] = field(default_factory=dict)
 
     def add(self, label: str, group: Group) -> None:
-        """Adds a group whose runs have a floor; of others nothing is known."""
-        if group.name("task") in NAMES and any(record.floor for record in group.records):
+        """Adds a group whose dataset no paper's table has and whose runs have a floor."""
+        if (
+            group.name("task") in NAMES
+            and not any(group.name("dataset") in table.datasets for table in TABLES.values())
+            and any(record.floor for record in group.records)
+        ):
             settings = digest([group.settings["task"], group.settings.get("dataset_hash")])
             key = (group.name("task"), group.name("dataset"), settings)
             self.seen.setdefault(key, []).append((label, group))

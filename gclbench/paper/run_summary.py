@@ -15,8 +15,8 @@ from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
 from gclbench.paper.filled_table import DEGENERATE, Entry
-from gclbench.paper.floors import Floors
 from gclbench.paper.fitted import FITTED, fitted_by
+from gclbench.paper.floors import Floors
 from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
@@ -141,7 +141,7 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
                 entries.append(
                     Entry(dataset, metric, label, cell, value, task=task, records=group.records)
                 )
-        if values and not any(values):
+        if values:
             floors.add(label, group)
         troubles += _troubles(f"{label} · {dataset} · {task}", group)
         for text, seed in _collapses(group):

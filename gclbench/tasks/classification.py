@@ -112,9 +112,7 @@ class Classification:
 
         return accuracy
 
-    def evaluate(
-        self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
-    ) -> Scores:
+    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> Scores:
         """Scores of the probe on the test nodes.
 
         Returns:

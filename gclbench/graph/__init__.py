@@ -24,25 +24,24 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from gclbench.rounding import rounded
+from gclbench.graph.errors import GraphError, Unsupported
+from gclbench.graph.rounding import rounded
+
+__all__ = [
+    "MASKS",
+    "Graph",
+    "GraphError",
+    "Unsupported",
+    "make_graph",
+    "with_features",
+    "without_labels",
+]
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 # Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
 _ROWS = 4096
 _ENTRIES = 1 << 22
-
-
-class GraphError(ValueError):
-    """Input that is not a usable graph; the text says what was found where and what is expected."""
-
-
-class Unsupported(Exception):
-    """A task or method that makes no sense on this graph; `reason` is a sentence for the record."""
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Graph(Data):
