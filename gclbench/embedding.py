@@ -53,13 +53,18 @@ class Embedding:
             defines (age, sdcn); else None.
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
+        predicted: (n,) int64, the method's own class of every item, where a method that learned
+            from labels predicts classes; else None.
+        encode: embeds the items of another `Graph` (without labels) by the method as trained: a
+            tensor (items×d) whose rows are comparable with one another. None where a method embeds
+            nothing but what it was given.
         findings: numbers about the training, or lists of them, by name, from the method and its
             strategy for negatives. They go into the run's record.
         remarks: sentences about the findings that a reader of the numbers should see.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one
-            per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or predicted
+            classes that are not one per item.
     """
 
     z: Tensor
@@ -67,6 +72,8 @@ class Embedding:
     contrast: Contrast | None = None
     clusters: Tensor | None = None
     history: Tensor | None = None
+    predicted: Tensor | None = None
+    encode: Callable[[Any], Tensor] | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
@@ -84,6 +91,11 @@ class Embedding:
             raise ValueError(
                 f"{self.z.shape[0]} items have one cluster each;"
                 f" these clusters have shape {tuple(self.clusters.shape)}"
+            )
+        if self.predicted is not None and self.predicted.shape != self.z.shape[:1]:
+            raise ValueError(
+                f"{self.z.shape[0]} items have one predicted class each;"
+                f" these have shape {tuple(self.predicted.shape)}"
             )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]

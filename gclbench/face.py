@@ -125,6 +125,7 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
 
     from gclbench.cli.progress import shown
     from gclbench.config.validation import ConfigErrors, find_device
+    from gclbench.graph import Unsupported
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
     from gclbench.run import datasets
@@ -149,9 +150,15 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
         pipeline = Pipeline(components, spec, loaded, watch, device)
         try:
             with limited(experiment.time_limit, experiment.memory_limit):
-                check_items(name, task, loaded.graph)
+                check_items(name, task, spec.method["name"], components.method, loaded.graph)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)
+                if isinstance(labels, list):
+                    raise Unsupported(
+                        f"method={spec.method['name']} learns from labels, and task={name} trains"
+                        f" it anew for each of {len(labels)} folds, so there is no one embedding;"
+                        " gclbench.run evaluates it"
+                    )
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)

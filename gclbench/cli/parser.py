@@ -25,6 +25,8 @@ KEYS = (
     "time_limit",
     "memory_limit",
     "checkpoint_every",
+    "save",
+    "criterion",
     "tracking",
     "launcher",
 )

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,12 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
         action="store_true",
         help="print the runs and how many are recorded; run nothing",
     )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own configs (docs/sweeps.md)",
+    )
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
     return parser.parse_args(argv)
 
@@ -49,10 +56,16 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
 def compose(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench.config import validation as config
+    from gclbench.config.named_settings import with_named_settings
     from gclbench.config.overrides import sweep
+    from gclbench.config.own_configs import with_own_configs
 
     try:
-        commands = sweep(options.overrides) if options.multirun else [options.overrides]
+        commands = [options.overrides]
+        if options.multirun:
+            commands = with_named_settings(sweep(options.overrides))
+        if options.config_dir is not None:
+            commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
     return launch(commands, typed, options.dry_run, detached)

@@ -17,7 +17,7 @@ from hydra.errors import HydraException
 from gclbench.component.registry import GROUPS, KINDS
 from gclbench.config.quoting import quoted
 
-OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
+OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking", "save", "criterion")
 """Keys that a sweep has one value of."""
 
 REMOVALS = {
@@ -42,6 +42,11 @@ class ConfigErrors(ValueError):
     def __init__(self, errors: list[str]):
         super().__init__("\n".join(errors))
         self.errors = errors
+
+
+def key_of(word: str) -> str:
+    """`method.lr` of `+method.lr=1`: the key of a word that may not be readable yet."""
+    return word.lstrip("+~").partition("=")[0]
 
 
 def sweep(overrides: list[str]) -> list[list[str]]:

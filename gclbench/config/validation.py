@@ -21,11 +21,13 @@ from gclbench.component.registry import (
     NEGATIVES,
     TASKS,
     Registry,
+    nearest,
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
 from gclbench.records import LARGEST_SEED, NAMED_BY_USER
+from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
 NO_PART_OF_A_RUN = (
@@ -39,13 +41,18 @@ NO_PART_OF_A_RUN = (
     "checkpoint_every",
     "launcher",
     "tracking",
+    "save",
+    "criterion",
 )
 """Keys that the command which repeats a run leaves out."""
 
 MOST_SEEDS = 10_000
 """Seeds of one command: each is a run of its own, planned before the first one starts."""
 
-RERUN = ("never", "failed", "all")
+RERUN = ("never", "failed", "incomplete", "all")
+
+SAVED = ("embedding", "model")
+"""What a run may leave beside its record."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,8 @@ class Experiment:
             no checkpoint.
         launcher: an instance; launcher_name: its name.
         tracking: name of a tracker, or None.
+        save: what runs leave beside their records, of `SAVED`. criterion: a number that they record
+            for a search, or None.
         overrides: the command's overrides without `NO_PART_OF_A_RUN`, to repeat it.
         tasks_chosen: whether the command named its tasks (else those that make sense for the method
             are run).
@@ -81,6 +90,8 @@ class Experiment:
     launcher: Any = None
     launcher_name: str = "local"
     tracking: str | None = None
+    save: tuple[str, ...] = ()
+    criterion: str | None = None
 
 
 def experiment_of(overrides: list[str]) -> Experiment:
@@ -145,6 +156,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
     device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
+    save = _saved(values["save"], errors)
+    criterion = _criterion(values["criterion"], errors)
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -167,6 +180,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         launcher=launcher,
         launcher_name=launcher_name,
         tracking=tracking,
+        save=save,
+        criterion=criterion,
         **limits,
     )
 
@@ -178,6 +193,28 @@ def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
         errors.append(f"{key}={value} must be a positive number of {unit}, or null")
         return None
     return None if value is None else float(value)
+
+
+def _saved(value: Any, errors: list[str]) -> tuple[str, ...]:
+    """`embedding` or `[embedding,model]`, each once."""
+    named = list(dict.fromkeys(value if isinstance(value, list) else [value]))
+    if any(name not in SAVED for name in named):
+        errors.append(
+            f"save={value} must be a list of {', '.join(SAVED)}, for example save=[embedding]"
+        )
+        return ()
+    return tuple(named)
+
+
+def _criterion(value: Any, errors: list[str]) -> str | None:
+    if value is not None and value not in LARGER_IS_BETTER:
+        guess = nearest(str(value), list(LARGER_IS_BETTER))
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        errors.append(
+            f"criterion={value} must be null or one of {', '.join(LARGER_IS_BETTER)}.{hint}"
+        )
+        return None
+    return value
 
 
 def _settings(registry: Registry, name: str, component: Any) -> dict[str, Any]:

@@ -136,6 +136,41 @@ def pygcn(graph: Graph) -> Split:
     return Split("pygcn", {name: np.sort(part) for name, part in parts.items()})
 
 
+def stratified_folds(y: Any, folds: int, rng: np.random.Generator) -> Split:
+    """The labelled items in folds with like shares of every class.
+
+    Each class is shuffled; the items, class by class, are then dealt out in turn. So fold sizes
+    differ by one at most, and so do those of a class.
+
+    Args:
+        y: classes (n), −1 for unlabelled items, which are in no fold.
+        rng: the run's `split` stream.
+
+    Returns:
+        parts `fold_0`, `fold_1`, …: the ids that each fold tests, ascending.
+
+    Raises:
+        Unsupported: fewer than two classes, or a class with fewer items than there are folds.
+    """
+    labels = np.asarray(y)
+    classes, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    if len(classes) < 2:
+        raise Unsupported(
+            f"cross-validation compares classes, and the labels name {len(classes)}; it needs two"
+            " or more"
+        )
+    small = int(sizes.argmin())
+    if sizes[small] < folds:
+        most = f"folds={sizes[small]}" if sizes[small] > 1 else "another dataset"
+        raise Unsupported(
+            f"class {classes[small]} has {sizes[small]} item(s), fewer than the {folds} folds of"
+            f" the cross-validation; take {most}"
+        )
+    order = np.concatenate([rng.permutation(np.flatnonzero(labels == name)) for name in classes])
+    parts = {f"fold_{fold}": np.sort(order[fold::folds]) for fold in range(folds)}
+    return Split(f"stratified_{folds}_folds", parts)
+
+
 def link_split(
     edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10
 ) -> Split:

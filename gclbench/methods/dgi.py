@@ -38,6 +38,7 @@ class Dgi(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "it compares nodes with one summary of the graph, not with other nodes"
     )

@@ -49,6 +49,7 @@ class MetricLearning(Trained):
 
     version: ClassVar[str] = "1"
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"
 
     epochs: Annotated[int, Range(least=0)] = 300

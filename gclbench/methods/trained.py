@@ -31,9 +31,12 @@ class Trained:
         epoch_by: what the number of steps is chosen by: `last` embeds the state in which the
             training ends, `validation` the one that the task's validation part scores best
             (`training.choice`).
+        inductive: whether trained weights embed another graph of the same features: its model, made
+            for that graph, needs nothing else of the training (`run.applied`).
     """
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
+    inductive: ClassVar[bool] = False
 
     epochs: int
     lr: float

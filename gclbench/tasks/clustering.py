@@ -70,7 +70,7 @@ class Clustering(WholeGraph):
         Raises:
             Unsupported: the number of clusters is unknown, or larger than the number of nodes.
         """
-        self._number_of_clusters(graph)
+        number_of_clusters(graph, self.clusters, "clustering")
         return None
 
     def evaluate(
@@ -93,7 +93,7 @@ class Clustering(WholeGraph):
             Unsupported: as `split`.
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
-        k = self._number_of_clusters(graph)
+        k = number_of_clusters(graph, self.clusters, "clustering")
         z = embedding_rows(embedding, graph, self.normalize)
         own = embedding.clusters if self.clusters is None else None
         inertia: float | None = None
@@ -104,7 +104,7 @@ class Clustering(WholeGraph):
         labels = _labels(graph)
         known = labels >= 0
         comparable = len(np.unique(labels[known])) > 1
-        metrics = _agreement(labels[known], clusters[known]) if comparable else {}
+        metrics = agreement(labels[known], clusters[known]) if comparable else {}
         if graph.edge_index.shape[1]:
             edge_index = graph.edge_index.numpy()
             metrics["modularity"] = modularity(edge_index, clusters)
@@ -122,23 +122,32 @@ class Clustering(WholeGraph):
             floor=_chance(labels[known], k, rng.numpy("chance")) if comparable else {},
         )
 
-    def _number_of_clusters(self, graph: Graph) -> int:
-        k = self.clusters
-        if k is None:
-            labels = _labels(graph)
-            k = len(np.unique(labels[labels >= 0]))
-            if k < 2:
-                found = "has no labels" if k == 0 else "has one class only"
-                raise Unsupported(
-                    f"clustering takes its number of clusters from the classes, and '{graph.name}'"
-                    f" {found}; give it with task.clustering.clusters=K"
-                )
-        if k > graph.items:
+
+def number_of_clusters(graph: Graph, asked: int | None, task: str) -> int:
+    """The number asked for, or that of the classes.
+
+    Args:
+        task: its name.
+
+    Raises:
+        Unsupported: it is unknown, or larger than the number of items.
+    """
+    k = asked
+    if k is None:
+        labels = _labels(graph)
+        k = len(np.unique(labels[labels >= 0]))
+        if k < 2:
+            found = "has no labels" if k == 0 else "has one class only"
             raise Unsupported(
-                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.items}"
-                " nodes; give at most that many with task.clustering.clusters=K"
+                f"{task} takes its number of clusters from the classes, and '{graph.name}'"
+                f" {found}; give it with task.{task}.clusters=K"
             )
-        return k
+    if k > graph.items:
+        raise Unsupported(
+            f"{task} was asked for {k} clusters, and '{graph.name}' has {graph.items}"
+            f" {graph.item_kind}; give at most that many with task.{task}.clusters=K"
+        )
+    return k
 
 
 def _labels(graph: Graph) -> np.ndarray:
@@ -148,7 +157,8 @@ def _labels(graph: Graph) -> np.ndarray:
     return graph.y.numpy()
 
 
-def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
+def agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
+    """ACC, NMI, ARI, macro-F1 and FMI of clusters (n) and classes (n)."""
     return {
         "acc": clustering_accuracy(truth, found),
         "nmi": normalized_mutual_information(truth, found),
@@ -160,17 +170,15 @@ def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
 
 def _chance(truth: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
     """Agreement of clusters dealt at random."""
-    draws = [_agreement(truth, rng.integers(k, size=len(truth))) for _ in range(DEALS)]
+    draws = [agreement(truth, rng.integers(k, size=len(truth))) for _ in range(DEALS)]
     return {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
 
 
 def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
     """Agreement in the iteration with the largest ACC, the first of them."""
     best = int(np.argmax([clustering_accuracy(truth, found) for found in history]))
-    agreement = {
-        f"{name}_oracle": value for name, value in _agreement(truth, history[best]).items()
-    }
-    return {**agreement, "oracle_iteration": best + 1.0}
+    of_best = {f"{name}_oracle": value for name, value in agreement(truth, history[best]).items()}
+    return {**of_best, "oracle_iteration": best + 1.0}
 
 
 def fit_kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:

@@ -157,5 +157,6 @@ def train(
     model.eval()
     with torch.no_grad():
         embedding = model.embed(Step(max(1, reached), total))
+    watch.trained(model, max(1, reached), total)
     findings = {**kept.findings(), **embedding.findings}
     return replace(embedding, findings=findings, remarks=[*kept.remarks(), *embedding.remarks])

@@ -314,9 +314,7 @@ def test_doctor_finds_what_is_missing(
     )
 
 
-@pytest.mark.parametrize(
-    "command", [["report"], ["table", "dmat/1"], ["export", "--format", "csv"]]
-)
+@pytest.mark.parametrize("command", [["report"], ["table", "dmat/1"]])
 def test_a_full_device_is_an_error_and_stays_a_device(
     here: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

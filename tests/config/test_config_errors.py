@@ -54,14 +54,14 @@ def errors_of(*command: str) -> list[str]:
             "mthod.lr=1",
             (
                 "'mthod.lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every,"
-                " dataset, device, "
+                " criterion, dataset, device, "
             ),
         ),
         (
             "lr=2",
             (
-                "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every, dataset,"
-                " device, "
+                "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every,"
+                " criterion, dataset, device, "
             ),
         ),
         ("n_init=2", "'n_init' does not exist. Did you mean 'task.clustering.n_init'? Known: "),
@@ -72,8 +72,8 @@ def errors_of(*command: str) -> list[str]:
         (
             "methd=dmt",
             (
-                "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every, dataset,"
-                " device, filter, launcher, memory_limit, method, "
+                "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every,"
+                " criterion, dataset, device, filter, launcher, memory_limit, method, "
             ),
         ),
         ("datset=cora", "'datset' does not exist. Did you mean 'dataset'? Known: "),
@@ -122,7 +122,7 @@ def errors_of(*command: str) -> list[str]:
             "'launcher.workers=1,2' names several values, and a command has one launcher.workers",
         ),
         ("method.zzz=3", "'method.zzz' does not exist. Known: method.activation, "),
-        ("+foo=1", "'foo' does not exist. Known: checkpoint_every, dataset, device, "),
+        ("+foo=1", "'foo' does not exist. Known: checkpoint_every, criterion, dataset, "),
         ("+method.foo=1", "'method.foo' does not exist. Known: method.activation, "),
         (
             "filter=none filter.alpha=0.3",

@@ -23,11 +23,12 @@ TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
-    """A command; the dataset `custom` needs a path."""
+    """A command; the dataset `custom` needs a path, `tu` a name."""
     return [
         f"method={method}",
         f"dataset={dataset}",
         *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
 
@@ -228,7 +229,9 @@ def test_time_limit_is_a_positive_number(value: str) -> None:
 
 def test_time_limit_and_rerun() -> None:
     assert experiment_of(["time_limit=2.5"]).time_limit == 2.5
-    assert errors_of("rerun=always") == ["rerun=always must be one of never, failed, all"]
+    assert errors_of("rerun=always") == [
+        "rerun=always must be one of never, failed, incomplete, all"
+    ]
 
 
 @pytest.mark.parametrize("value", ["", "null"])

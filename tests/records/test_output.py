@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from pathlib import Path
 
@@ -30,7 +29,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
     reader.start()
     assert deliver(pipe, b"x" * 200_000) == ""
     reader.join()
-    assert read == [b"x" * 200_000] and stat.S_ISFIFO(os.stat(pipe).st_mode)
+    assert read == [b"x" * 200_000] and pipe.is_fifo()
 
 
 def test_devices_stay_devices() -> None:
@@ -38,7 +37,7 @@ def test_devices_stay_devices() -> None:
     with pytest.raises(OSError, match="No space left"):
         deliver(Path("/dev/full"), b"too much")
     for name in ("/dev/null", "/dev/full"):
-        assert stat.S_ISCHR(os.stat(name).st_mode)
+        assert Path(name).is_char_device()
 
 
 def test_standard_output_is_no_file_to_replace(tmp_path: Path) -> None:

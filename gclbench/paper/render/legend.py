@@ -23,7 +23,12 @@ def footer(comparison: Comparison, only: str = "") -> list[str]:
     """Sentences under a table: units, legend, tests, which records; of the printed numbers alone
     with `only="paper"`."""
     if only == "paper":
-        return [PRINTED_SIGNS, *comparison.definition.remarks, *_footnotes(comparison)]
+        return [
+            PRINTED_SIGNS,
+            *comparison.definition.remarks,
+            *_not_built(comparison),
+            *_footnotes(comparison),
+        ]
     return [*_legend(comparison), *_rest(comparison)]
 
 
@@ -34,6 +39,21 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         for column in comparison.definition.columns
         if column.footnote and column.label in shown
     )
+
+
+def _not_built(comparison: Comparison) -> Iterator[str]:
+    """A sentence on each printed row without a column: why, and its numbers."""
+    definition = comparison.definition
+    several = len(comparison.metrics) > 1
+    for name, why in definition.not_built.items():
+        numbers = [
+            f"{block.dataset}{f' {metric}' * several} {value.show()}"
+            for block in comparison.blocks
+            for metric in comparison.metrics
+            if (value := definition.printed_row(name, block.dataset, metric)) is not None
+        ]
+        printed = f" (printed: {', '.join(numbers)})" if numbers else ""
+        yield f"{name} is not built{printed}: {why}."
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -145,6 +165,7 @@ def _collapsed(comparison: Comparison) -> Iterator[str]:
 def _rest(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     yield from definition.remarks
+    yield from _not_built(comparison)
     yield from _footnotes(comparison)
     yield from comparison.notes
     if definition.source == "catalog":
