@@ -13,7 +13,6 @@ filters and sparse products run on it unchanged. A set of images is a graph with
 from __future__ import annotations
 
 import copy
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from gclbench.graph.digest import digest_of
 from gclbench.graph.errors import GraphError, Unsupported
 from gclbench.graph.rounding import rounded
 
@@ -93,7 +93,7 @@ class Graph(Data):
         )
         known = self.__dict__.get("_content_hash")
         if known is None or known[0] != state:
-            known = (state, _digest(tensors))
+            known = (state, digest_of(tensors))
             self.__dict__["_content_hash"] = known
         return known[1]
 
@@ -388,14 +388,3 @@ def _tensor(array: np.ndarray) -> Tensor:
     array = np.ascontiguousarray(array)
     # torch would warn about, and let code write into, read-only memory (memory-mapped files).
     return torch.from_numpy(array if array.flags.writeable else array.copy())
-
-
-def _digest(tensors: list[tuple[str, Tensor]]) -> str:
-    digest = hashlib.sha256()
-    for key, tensor in tensors:
-        digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)};".encode())
-        array = tensor.detach().cpu().contiguous().numpy()
-        # Little-endian on every machine; no copy is made where it is so already.
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(array.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()

@@ -30,10 +30,10 @@ def deliver(path: Path, content: bytes) -> str:
                 left = left[file.write(left) :]
         return ""
     target = path.resolve()
-    missing = target.parent if not target.parent.is_dir() else None
+    missing = not target.parent.is_dir()
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content)
-    return f", made the folder {missing}" if missing else ""
+    return f", made the folder {path.parent}" if missing else ""
 
 
 def _written_through(path: Path) -> bool:
