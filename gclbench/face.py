@@ -6,7 +6,6 @@ Importing it is quick. Torch, Hydra and pandas are imported when a function need
 from __future__ import annotations
 
 import numbers
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
     from gclbench.graph import Graph
     from gclbench.records import Record
-
-UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_./][\w./@+-]*", re.IGNORECASE)
-"""Text that stays text where an override holds it as it is; other text is quoted."""
 
 
 class RunFailed(RuntimeError):
@@ -262,13 +258,15 @@ def _text(key: str, value: Any) -> str:
     Raises:
         TypeError: for one that no setting has.
     """
+    from gclbench.config.quoting import quoted
+
     match value:
         case None:
             return "null"
         case bool():
             return str(value).lower()
         case str() | Path():
-            return _quoted(str(value))
+            return quoted(str(value))
         case numbers.Integral():
             return str(int(value))
         case numbers.Real():
@@ -282,11 +280,3 @@ def _text(key: str, value: Any) -> str:
         f"{key}={value!r} is a {type(value).__name__}; a setting is a number, a text, true or"
         " false, None, or a list of these"
     )
-
-
-def _quoted(text: str) -> str:
-    if UNQUOTED.fullmatch(text):
-        return text
-    # Backslashes stand for themselves, except before a quote, where each is written twice.
-    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
-    return f"'{escaped}'"

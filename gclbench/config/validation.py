@@ -20,11 +20,13 @@ from gclbench.component.registry import (
     METHODS,
     NEGATIVES,
     TASKS,
+    Registry,
     nearest,
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
+from gclbench.records import LARGEST_SEED, NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
@@ -43,6 +45,9 @@ NO_PART_OF_A_RUN = (
     "criterion",
 )
 """Keys that the command which repeats a run leaves out."""
+
+MOST_SEEDS = 10_000
+"""Seeds of one command: each is a run of its own, planned before the first one starts."""
 
 RERUN = ("never", "failed", "incomplete", "all")
 
@@ -130,11 +135,11 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         given = dict(values[kind])
         name = str(given.pop("name"))
         instances[kind] = bind(registry.load(name), given, kind, errors)
-        settings[kind] = _settings(name, instances[kind])
+        settings[kind] = _settings(registry, name, instances[kind])
     settings["tasks"], tasks = {}, {}
     for name, given in values["task"].items():
         tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
-        settings["tasks"][name] = _settings(name, tasks[name])
+        settings["tasks"][name] = _settings(TASKS, name, tasks[name])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
@@ -212,15 +217,18 @@ def _criterion(value: Any, errors: list[str]) -> str | None:
     return value
 
 
-def _settings(name: str, component: Any) -> dict[str, Any]:
+def _settings(registry: Registry, name: str, component: Any) -> dict[str, Any]:
     """A component's part of a run's identity.
 
     Values are as bound, so that `tau=1` and `tau=1.0` are one run.
     """
     # `recorded_as`: two tasks that differ by one setting share a name in records, so that a run of
-    # one is found as a run of the other.
-    name = getattr(component, "recorded_as", name)
-    return {"name": name} if component is None else {"name": name, **identity_of(component)}
+    # one is found as a run of the other; a user's own graph has the name that the user gave it.
+    recorded = getattr(component, "recorded_as", name)
+    settings = {"name": recorded, **({} if component is None else identity_of(component))}
+    if registry is DATASETS and recorded != name:
+        settings[NAMED_BY_USER] = name
+    return settings
 
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
@@ -230,6 +238,9 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         for item in (value if isinstance(value, list) else [value])
         if isinstance(item, int) and not isinstance(item, bool)
     ]
+    if whole and max(whole) > LARGEST_SEED:
+        errors.append(f"seeds={value}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
+        return ()
     if isinstance(value, list):
         if not value or len(whole) != len(value) or min(whole) < 0 or len(set(whole)) != len(whole):
             errors.append(
@@ -241,6 +252,12 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         errors.append(
             f"seeds={value} must be a number of seeds, at least 1 (seeds=10 runs seeds 0 to 9), or"
             " a list: seeds=[3,7]"
+        )
+        return ()
+    if whole[0] > MOST_SEEDS:
+        errors.append(
+            f"seeds={value} is a number of seeds, 0 to {whole[0] - 1}, and a command takes at most"
+            f" {MOST_SEEDS:,}; the one seed {value} is seeds=[{value}]"
         )
         return ()
     return tuple(range(whole[0]))

@@ -21,6 +21,7 @@ from gclbench.machine import environment
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
+from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
@@ -39,6 +40,7 @@ class Pipeline:
         graph: the dataset as loaded.
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
+        collapsed: why its embedding tells the items not apart, as sentences.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self.collapsed: tuple[str, ...] = ()
         self._visible = loaded.graph
         self._components = components
         self._spec = spec
@@ -139,6 +142,7 @@ class Pipeline:
             found = replace(found, encode=None)
         if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
             raise Diverged("the class scores hold NaN or infinite values")
+        self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}

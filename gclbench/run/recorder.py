@@ -27,6 +27,7 @@ class Result:
         data: what the task keeps for a figure.
         split: what the task held out.
         ending: how the run ended.
+        degenerate, floor: as in a record.
         criteria: what a search chooses by, name to value, None where the training has none.
         embedding: what was evaluated.
     """
@@ -35,6 +36,8 @@ class Result:
     data: dict[str, Any] = field(default_factory=dict)
     split: Split | None = None
     ending: Ending = OK
+    degenerate: list[str] = field(default_factory=list)
+    floor: dict[str, float] = field(default_factory=dict)
     criteria: dict[str, float | None] = field(default_factory=dict)
     embedding: Embedding | None = None
 
@@ -103,6 +106,8 @@ class Recorder:
             repairs=list(pipeline.graph.repairs),
             limits=self._unit.limits,
             data=result.data,
+            degenerate=result.degenerate,
+            floor=result.floor,
             command=self._unit.command(task),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )

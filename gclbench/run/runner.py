@@ -71,7 +71,11 @@ def run(
                         embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
-                    result.metrics, result.data = pipeline.evaluate(task, embedding, result.split)
+                    found, result.data = pipeline.evaluate(task, embedding, result.split)
+                    result.metrics = dict(found)
+                    # A task of another package may return a plain dictionary.
+                    result.degenerate = [*pipeline.collapsed, *getattr(found, "degenerate", ())]
+                    result.floor = getattr(found, "floor", {})
                     # A training per fold has no one embedding to keep or to choose by.
                     if isinstance(embedding, Embedding):
                         result.embedding = embedding

@@ -19,6 +19,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.linear_probe import LinearProbe, fit_linear_probe
+from gclbench.tasks.scores import Scores
 from gclbench.training.streams import Streams
 
 # 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
@@ -117,9 +118,7 @@ class Classification:
 
         return score
 
-    def evaluate(
-        self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
-    ) -> dict[str, float]:
+    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> Scores:
         """Scores of the probe, or of the method's own class scores, on the test nodes.
 
         Returns:
@@ -127,6 +126,8 @@ class Classification:
             classes that are true or predicted for some test node) on the test nodes; val_accuracy;
             C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter. In
             place of the last two own_scores (1) where the method's own class scores are read.
+            They are degenerate where one class is predicted for all of several classes; their
+            floor is the majority class of the training nodes.
 
         Raises:
             ValueError: the embedding has the wrong number of rows, or class scores the wrong number
@@ -137,20 +138,32 @@ class Classification:
         train, val, test = (split.parts[part] for part in PARTS)
         if embedding.scores is not None:
             own = class_scores(embedding.scores, graph).argmax(dim=1).numpy()
-            accuracy = float(accuracy_score(labels[val], own[val]))
-            return {
-                **_agreement(labels[test], own[test]),
-                "val_accuracy": accuracy,
+            predicted = own[test]
+            chosen = {
+                "val_accuracy": float(accuracy_score(labels[val], own[val])),
                 "own_scores": 1.0,
             }
-        x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
-        probe = self._probe(x_train, labels[train], x_val, labels[val])
-        return {
-            **_agreement(labels[test], probe.predict(x_test)),
-            "val_accuracy": probe.val_accuracy,
-            "C": probe.C,
-            "unconverged": float(probe.unconverged),
-        }
+        else:
+            x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
+            probe = self._probe(x_train, labels[train], x_val, labels[val])
+            predicted = probe.predict(x_test)
+            chosen = {
+                "val_accuracy": probe.val_accuracy,
+                "C": probe.C,
+                "unconverged": float(probe.unconverged),
+            }
+        truth = labels[test]
+        classes, sizes = np.unique(labels[train], return_counts=True)
+        constant = bool((predicted == predicted[0]).all())
+        return Scores(
+            {**_agreement(truth, predicted), **chosen},
+            degenerate=(
+                (f"every test node is predicted to be of class {predicted[0]}",)
+                if constant and len(np.unique(truth)) > 1
+                else ()
+            ),
+            floor=_agreement(truth, np.full(len(truth), classes[sizes.argmax()])),
+        )
 
     def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
         """The rows of the parts; by the training rows' mean and deviation where asked."""

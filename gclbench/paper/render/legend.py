@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclbench.paper.filled_table import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
 from gclbench.paper.significance import LEVEL
@@ -71,6 +71,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
         yield from _fitted(comparison)
+        yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
     yield (
@@ -97,6 +98,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
+    yield from _collapsed(comparison)
     yield PRINTED_SIGNS
 
 
@@ -150,6 +152,14 @@ def _fitted(comparison: Comparison) -> Iterator[str]:
             f"{FITTED} settings chosen after the cell's own labels had been seen (docs/choices.md):"
             f" {'; '.join(names)}."
         )
+
+
+def _collapsed(comparison: Comparison) -> Iterator[str]:
+    """What the sign of degenerate cells means, and how their runs collapsed."""
+    found = (record for entry in comparison.entries for record in entry.records)
+    names = dict.fromkeys(text for record in found for text in record.degenerate)
+    if names:
+        yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
 
 
 def _rest(comparison: Comparison) -> Iterator[str]:
