@@ -97,7 +97,7 @@ def main(argv: list[str], detached: bool = False) -> int:
         commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
     except ConfigErrors as error:
         return wrong(list(dict.fromkeys(error.errors)))
-    return launch(commands, ["sweep", *argv], options.dry_run, detached)
+    return launch(commands, ["sweep", *argv], options.dry_run, detached, spread=True)
 
 
 def _table_id(asked: dict[str, str], words: list[str]) -> str:

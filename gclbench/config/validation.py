@@ -24,6 +24,7 @@ from gclbench.component.registry import (
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
+from gclbench.machine.precision import PRECISIONS
 from gclbench.tracking import chosen
 
 NO_PART_OF_A_RUN = (
@@ -32,6 +33,8 @@ NO_PART_OF_A_RUN = (
     "runs_dir",
     "rerun",
     "device",
+    "threads",
+    "precision",
     "time_limit",
     "memory_limit",
     "checkpoint_every",
@@ -55,6 +58,7 @@ class Experiment:
         device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit,
             no checkpoint.
+        threads: to compute with; None is `threads=auto`. precision: as asked for.
         launcher: an instance; launcher_name: its name.
         tracking: name of a tracker, or None.
         overrides: the command's overrides without `NO_PART_OF_A_RUN`, to repeat it.
@@ -73,6 +77,8 @@ class Experiment:
     tasks_chosen: bool = field(default=False)
     memory_limit: float | None = None
     checkpoint_every: float | None = None
+    threads: int | None = None
+    precision: str = "auto"
     launcher: Any = None
     launcher_name: str = "local"
     tracking: str | None = None
@@ -140,6 +146,9 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
     device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
+    threads = _threads(values["threads"], errors)
+    if values["precision"] not in PRECISIONS:
+        errors.append(f"precision={values['precision']} must be one of {', '.join(PRECISIONS)}")
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -162,6 +171,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         launcher=launcher,
         launcher_name=launcher_name,
         tracking=tracking,
+        threads=threads,
+        precision=str(values["precision"]),
         **limits,
     )
 
@@ -173,6 +184,16 @@ def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
         errors.append(f"{key}={value} must be a positive number of {unit}, or null")
         return None
     return None if value is None else float(value)
+
+
+def _threads(value: Any, errors: list[str]) -> int | None:
+    """The number of threads; None for `auto`."""
+    if value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        errors.append(f"threads={value} must be auto, or a whole number from 1")
+        return None
+    return value
 
 
 def _settings(name: str, component: Any) -> dict[str, Any]:

@@ -155,6 +155,8 @@ def _unit(
         time_limit=experiment.time_limit,
         memory_limit=experiment.memory_limit,
         checkpoint_every=experiment.checkpoint_every,
+        threads=experiment.threads,
+        precision=experiment.precision,
         tracking=experiment.tracking,
     )
 

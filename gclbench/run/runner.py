@@ -51,7 +51,9 @@ def run(
     """
     checkpoint = _checkpoint(unit, specs, components, store)
     watch = Watch(report, unit.time_limit, checkpoint, stop)
-    pipeline = Pipeline(components, next(iter(specs.values())), loaded, watch, unit.device)
+    pipeline = Pipeline(
+        components, next(iter(specs.values())), loaded, watch, unit.device, unit.precision
+    )
     recorder = Recorder(unit, specs, pipeline, store)
     embedding: Embedding | None = None
     failure: Ending | None = None
