@@ -207,13 +207,20 @@ def _row(
     )
     return element(
         "tr",
-        element("th", label(column), scope="row"),
+        element("th", _name(comparison, column), scope="row"),
         [_cell(comparison, block, entry, anchors) for block, entry in cells],
         data_method=next(
             (entry.method or column for _, entry in cells if entry is not None), column
         ),
         data_unrun=not ran,
     )
+
+
+def _name(comparison: Comparison, column: str) -> Markup:
+    """The heading of a row; of one's own runs, settings stand below the method as elsewhere."""
+    method, space, settings = column.partition(" ")
+    own = comparison.definition.own and space and not settings.startswith("[")
+    return label(f"{method} [{settings}]" if own else column)
 
 
 def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: Anchors) -> Markup:
