@@ -25,7 +25,7 @@ from gclbench.training.streams import Streams
 AUGMENTATIONS = ("subgraph", "node", "edge", "mask")
 
 
-@METHODS.register("graphcl")
+@METHODS.register("graphcl_nodes")
 @dataclass(frozen=True)
 class GraphCl(Dgi):
     """GraphCL: DGI whose nodes are scored against the summaries of two augmented graphs.
