@@ -50,6 +50,7 @@ class TwoView(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
+    inductive: ClassVar[bool] = True
 
     epochs: Annotated[int, Range(least=0)] = 200
     lr: Positive = 5e-4
@@ -139,11 +140,14 @@ class TwoViewModel(Model):
         h = self.encoder(self.features, self.adjacency.normalised(edges), columns, mix)
         return self.projector(h), edges
 
-    def embed(self, step: Step) -> Embedding:
-        pair = self.pair(step)
+    def evaluated(self, step: Step) -> Embedding:
         z = self.encoded()
         # What a strategy does behind the projector is dropped with it.
         z = z if self.settings.projector else self.strategy.embed(z, self.edge_index)
+        return Embedding(z, geometry="cosine")
+
+    def embed(self, step: Step) -> Embedding:
+        pair, z = self.pair(step), self.evaluated(step).z
         return contrasted(
             z, unit_rows(pair.u), unit_rows(pair.v), pair.tau, self.strategy.report(pair)
         )
