@@ -63,10 +63,12 @@ class Embedding:
         remarks: sentences about the findings that a reader of the numbers should see.
         course: (iterations, n×d) of embeddings on the way, of the same geometry, where a setting
             asked for them (`training.course`).
+        scores: (n×K), logits of the classes 0 … K−1, where a classifier is what the method defines
+            (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or predicted
-            classes that are not one per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters, predicted classes
+            or scores that are not one per item.
     """
 
     z: Tensor
@@ -79,6 +81,7 @@ class Embedding:
     predicted: Tensor | None = None
     encode: Callable[[Any], Tensor] | None = None
     course: Sequence[tuple[int, Tensor]] = ()
+    scores: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
@@ -106,6 +109,13 @@ class Embedding:
             raise ValueError(
                 f"a history is a matrix (iterations × {self.z.shape[0]} items);"
                 f" this one is {tuple(self.history.shape)}"
+            )
+        if self.scores is not None and (
+            self.scores.dim() != 2 or self.scores.shape[0] != self.z.shape[0]
+        ):
+            raise ValueError(
+                f"class scores are a matrix ({self.z.shape[0]} items × classes);"
+                f" these are {tuple(self.scores.shape)}"
             )
 
     def on_the_way(self) -> Iterator[tuple[int, Embedding]]:

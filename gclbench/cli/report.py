@@ -48,7 +48,7 @@ def main(argv: list[str]) -> int:
 
     try:
         collection = collect(options.runs)
-        size = write(collection, options.output)
+        size, made = write(collection, options.output)
     except MissingStore as error:
         print(f"gclbench report: {error}", file=sys.stderr)
         return 2
@@ -59,5 +59,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records")
+    print(
+        f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"
+    )
     return 0

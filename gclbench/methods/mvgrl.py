@@ -50,7 +50,7 @@ class MvgrlModel(Model):
     def __init__(self, settings: MvgrlSettings, graph: Data, rng: Streams):
         streams = {name: rng.torch(name) for name in ("shuffles", "noise", "subgraphs")}
         super().__init__(settings.epochs, **streams)
-        self.settings, self.edge_index = settings, graph.edge_index
+        self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
         self.views = TwoPropagations(graph, settings.alpha, settings.normalize_features)
         self.nodes = self.views.features.nodes
         count, size = settings.subgraphs, settings.subgraph_nodes
@@ -113,7 +113,14 @@ class NodesModel(MvgrlModel):
         mixture = self.strategy.mixture(count, self.edge_index.device)
         u, v = self.views.nodes(self.first, self.second, mixture, among)
         pair = Pair(u, (v,), self.settings.tau, step, self.settings.intra, self.edge_index)
-        return replace(pair, batch=among, nodes=self.nodes, batched=self.subgraphs.drawn)
+        return replace(
+            pair,
+            features=self.x,
+            plain=lambda: u + v,
+            batch=among,
+            nodes=self.nodes,
+            batched=self.subgraphs.drawn,
+        )
 
     def evaluated(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)

@@ -52,6 +52,7 @@ class MvgrlSettings(Trained):
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     items: ClassVar[tuple[str, ...]] = ("nodes", "graphs")
     no_negatives: ClassVar[str] = (
         "its objective compares nodes with one summary of the graph, not with other nodes;"

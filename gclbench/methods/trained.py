@@ -35,11 +35,14 @@ class Trained:
         epoch_by: what the number of steps is chosen by: `last` embeds the state in which the
             training ends, `validation` the one that the task's validation part scores best
             (`training.choice`).
+        inductive: whether trained weights embed another graph of the same features: its model, made
+            for that graph, needs nothing else of the training (`run.applied`).
         course: iterations between two embeddings on the way that the task evaluates too, beside
             the run's metrics; 0: none (`training.course`).
     """
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
+    inductive: ClassVar[bool] = False
 
     epochs: int
     lr: float

@@ -46,6 +46,11 @@ class Pair:
         intra: whether the base method contrasts nodes within a view too. A strategy that the papers
             define on inter-view pairs alone ignores it.
         edge_index: 2×E, of the graph before augmentation; None where there are no edges to know.
+        kept_edges: (E,) bool for each view, u's first: the entries that it keeps; None where all
+            views keep all.
+        features: N×F of all nodes, before augmentation; None where a base has none to show.
+        plain: gives the embedding of the rows without augmentation, M×d' with its gradient, as it
+            is evaluated; None where u is that.
         batch: (M,) the nodes of the rows; None where the rows are all nodes in order.
         nodes: N, where `batch` is given. batched: whether the training walks batches, even where
             this pair has all nodes.
@@ -59,6 +64,9 @@ class Pair:
     step: Step
     intra: bool = True
     edge_index: Tensor | None = None
+    kept_edges: tuple[Tensor, ...] | None = None
+    features: Tensor | None = None
+    plain: Callable[[], Tensor] | None = field(default=None, compare=False, repr=False)
     batch: Tensor | None = None
     nodes: int | None = None
     batched: bool = False
@@ -87,13 +95,28 @@ class Pair:
             self.kept[EDGES] = edges_among(self.edge_index, self.batch, self.nodes)
         return self.kept[EDGES]
 
+    def edges_of(self, view: int) -> Tensor | None:
+        """2×E' entries that a view keeps, by their place in the batch; view 0 is u, 1 is v."""
+        if self.edge_index is None or self.kept_edges is None:
+            return self.edges
+        kept = self.edge_index[:, self.kept_edges[view].to(self.edge_index.device)]
+        if self.batch is None or self.nodes is None:
+            return kept
+        return edges_among(kept, self.batch, self.nodes)
+
+    @property
+    def embedding(self) -> Tensor:
+        """M×d', the rows without augmentation; computed anew where the base has to encode them."""
+        return self.u if self.plain is None else self.plain()
+
     def detached(self) -> Pair:
         """The same pair without gradients."""
         return replace(self, u=self.u.detach(), views=tuple(view.detach() for view in self.views))
 
     def swapped(self) -> Pair:
         """The other direction of one pair of views: v's nodes are the anchors."""
-        return replace(self, u=self.v, views=(self.u,), kept={})
+        kept = None if self.kept_edges is None else (self.kept_edges[1], self.kept_edges[0])
+        return replace(self, u=self.v, views=(self.u,), kept_edges=kept, kept={})
 
     def each(self) -> Iterator[Pair]:
         """The anchor view with each of the others.
@@ -103,7 +126,13 @@ class Pair:
         """
         for place, view in enumerate(self.views):
             edges = {EDGES: self.kept[EDGES]} if EDGES in self.kept else {}
-            yield replace(self, views=(view,), kept=self.kept if place == 0 else edges)
+            masks = self.kept_edges
+            yield replace(
+                self,
+                views=(view,),
+                kept_edges=None if masks is None else (masks[0], masks[place + 1]),
+                kept=self.kept if place == 0 else edges,
+            )
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,12 +17,14 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
-from gclbench.machine import environment
+from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
+from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
+from gclbench.tasks.criteria import value_of
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -32,15 +35,23 @@ class Pipeline:
     Args:
         spec: of the unit's first run; its runs differ by their tasks only.
         device: `cpu`, `cuda` or `cuda:1`.
+        asked: precision of the training's products: `auto`, `float32` or `fast`.
 
     Attributes:
         graph: the dataset as loaded.
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
+        collapsed: why its embedding tells the items not apart, as sentences.
     """
 
     def __init__(
-        self, components: Components, spec: RunSpec, loaded: Loaded, watch: Watch, device: str
+        self,
+        components: Components,
+        spec: RunSpec,
+        loaded: Loaded,
+        watch: Watch,
+        device: str,
+        asked: str = precision.AUTO,
     ):
         self.graph = loaded.graph
         self.rng = Streams(spec.seed)
@@ -49,9 +60,17 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self.collapsed: tuple[str, ...] = ()
+        self._visible = loaded.graph
         self._components = components
         self._spec = spec
         self._device = device
+        self._precision = precision.resolved(asked, spec.method["name"], device)
+
+    @property
+    def precision(self) -> str:
+        """Of the products so far: `fast` once a training has stepped so, else `float32`."""
+        return self._precision if self.watch.reached else precision.FLOAT32
 
     def split(self, task: Any) -> Split | None:
         """What the task holds out; None where it holds out nothing."""
@@ -72,7 +91,7 @@ class Pipeline:
             reason = reason or judging.refusal(method, task)
             if reason is not None:
                 raise Unsupported(reason)
-            visible = task.hide(self.graph, split)
+            self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
@@ -120,7 +139,7 @@ class Pipeline:
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
-        with self.clock.phase("fit"):
+        with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
@@ -131,6 +150,12 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        if self._spec.filter["name"] != "none":
+            # Another graph's features would reach it unfiltered.
+            found = replace(found, encode=None)
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
+        self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
@@ -150,6 +175,14 @@ class Pipeline:
                 for iterations, passed in _on_the_way(embedding)
             ]
         return metrics, {**data, "course": course} if course else data
+
+    def criterion(
+        self, name: str, task: Any, embedding: Embedding, split: Split | None
+    ) -> float | None:
+        """The value of what a search chooses by (`tasks.criteria`); None where it has none."""
+        with self.clock.phase("evaluate"):
+            loss = self.watch.last_loss
+            return value_of(name, task, self._visible, split, embedding, loss, self.rng)
 
 
 def _on_the_way(

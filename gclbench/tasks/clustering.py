@@ -28,12 +28,16 @@ from gclbench.tasks.cluster_metrics import (
     pooled_conductance,
 )
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
 
 SPARSE_BELOW = 0.05
 """Share of non-zero entries below which k-means works on compressed rows: 20 times faster on
 Coauthor CS, whose share is 0.009."""
+
+DEALS = 5
+"""Random clusterings behind the floor."""
 
 
 @TASKS.register("clustering")
@@ -71,7 +75,7 @@ class Clustering(WholeGraph):
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
-    ) -> dict[str, float]:
+    ) -> Scores:
         """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the
         stream `kmeans`.
 
@@ -82,7 +86,8 @@ class Clustering(WholeGraph):
             its place; clusters_found, the number of non-empty clusters. For an embedding with a
             history also acc_oracle, nmi_oracle, … of the iteration with the largest ACC, and
             oracle_iteration, its number. Labels choose that iteration, so these are not comparable
-            with the others.
+            with the others. They are degenerate with a single cluster; their floor are clusters
+            dealt at random, as many and each as likely as another, in the mean of `DEALS` draws.
 
         Raises:
             Unsupported: as `split`.
@@ -111,7 +116,11 @@ class Clustering(WholeGraph):
             metrics.update(
                 _oracle(labels[known], embedding.history.cpu().numpy().astype(np.int64)[:, known])
             )
-        return metrics
+        return Scores(
+            metrics,
+            degenerate=("one cluster holds every node",) if metrics["clusters_found"] == 1 else (),
+            floor=_chance(labels[known], k, rng.numpy("chance")) if comparable else {},
+        )
 
 
 def number_of_clusters(graph: Graph, asked: int | None, task: str) -> int:
@@ -157,6 +166,12 @@ def agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
         "macro_f1": clustering_macro_f1(truth, found),
         "fmi": fowlkes_mallows_index(truth, found),
     }
+
+
+def _chance(truth: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
+    """Agreement of clusters dealt at random."""
+    draws = [agreement(truth, rng.integers(k, size=len(truth))) for _ in range(DEALS)]
+    return {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
 
 
 def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:

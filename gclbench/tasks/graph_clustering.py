@@ -14,6 +14,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph
 from gclbench.tasks.clustering import agreement, fit_kmeans, number_of_clusters
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
 
@@ -52,7 +53,7 @@ class GraphClustering(WholeGraph):
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
-    ) -> dict[str, float]:
+    ) -> Scores:
         """Metrics of one k-means clustering, seeded by the stream `kmeans`.
 
         Returns:
@@ -74,8 +75,9 @@ class GraphClustering(WholeGraph):
         labels = np.full(graph.items, -1) if graph.y is None else graph.y.numpy()
         known = labels >= 0
         comparable = len(np.unique(labels[known])) > 1
-        return {
-            **(agreement(labels[known], clusters[known]) if comparable else {}),
-            "inertia": inertia,
-            "clusters_found": float(len(np.unique(clusters))),
-        }
+        count = len(np.unique(clusters))
+        metrics = agreement(labels[known], clusters[known]) if comparable else {}
+        return Scores(
+            {**metrics, "inertia": inertia, "clusters_found": float(count)},
+            degenerate=("one cluster holds every graph",) if count == 1 else (),
+        )

@@ -50,6 +50,7 @@ SPECIAL = {
     "▼": r"$\blacktriangledown$",
     "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}",
+    "⊘": r"$\oslash$",
     "τ": r"$\tau$",
     "α": r"$\alpha$",
     "≤": r"$\leq$",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclbench.paper.filled_table import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
+from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
 
@@ -71,6 +72,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
         yield from _fitted(comparison)
+        yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
     yield (
@@ -97,6 +99,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
+    yield from _collapsed(comparison)
     yield PRINTED_SIGNS
 
 
@@ -152,6 +155,14 @@ def _fitted(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _collapsed(comparison: Comparison) -> Iterator[str]:
+    """What the sign of degenerate cells means, and how their runs collapsed."""
+    found = (record for entry in comparison.entries for record in entry.records)
+    names = dict.fromkeys(text for record in found for text in record.degenerate)
+    if names:
+        yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
+
+
 def _rest(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     yield from definition.remarks
@@ -176,6 +187,11 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         and comparison.devices
     ):
         yield f"Devices: {'; '.join(comparison.devices)}."
+    mixed = sentence(
+        [(f"{entry.heading} on {entry.dataset}", entry.records) for entry in comparison.entries]
+    )
+    if mixed:
+        yield mixed
     stores = ", ".join(
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.records).items())
