@@ -107,7 +107,7 @@ TABLES = (
                 "dgi",
                 "reproduced, diffusion input",
             ),
-            Column("graphcl", runs_of("graphcl"), "graphcl", "reproduced"),
+            Column("graphcl", runs_of("graphcl_nodes"), "graphcl", "reproduced"),
             Column("grace", GRACE.where, "grace", "reproduced"),
             Column("mvgrl", MVGRL.where, "mvgrl", "reproduced"),
             I_MIX,
