@@ -75,12 +75,12 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
+    paper = " paper: as printed (in parentheses: ours minus the paper's)."
     yield (
         "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
-        f" by status){', in percent' if percent else ''}. paper: as printed (in parentheses: ours"
-        " minus the paper's)."
+        f" by status){', in percent' if percent else ''}.{'' if definition.own else paper}"
     )
-    if definition.compared:
+    if definition.compared and not definition.own:
         yield (
             f"{MARKS[EQUIVALENT]} equivalent: two one-sided tests reject a difference of one point"
             f" or of the printed std, whichever is larger; {MARKS[ABOVE]} significantly better;"
@@ -95,12 +95,14 @@ def _legend(comparison: Comparison) -> Iterator[str]:
             f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
             " rank 2 (docs/tables.md, Tests)."
         )
+    yield from _rivals(comparison)
     yield from _gains(comparison)
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
     yield from _collapsed(comparison)
-    yield PRINTED_SIGNS
+    if not definition.own:
+        yield PRINTED_SIGNS
 
 
 def _test(comparison: Comparison) -> str:
@@ -143,6 +145,21 @@ def _gains(comparison: Comparison) -> Iterator[str]:
             f"Controls that are not run: {'; '.join(lines[:SHOWN_COMMANDS])}{rest}"
             f" (gclbench table {comparison.definition.id} --missing)."
         )
+
+
+def _rivals(comparison: Comparison) -> Iterator[str]:
+    """How added columns are held against the others."""
+    if not comparison.rivals:
+        return
+    names = ", ".join(dict.fromkeys(rival.own for rival in comparison.rivals))
+    yield (
+        f"{names} minus the other columns: over the runs that both have of a seed (their number),"
+        " on the same graph, split and version of the protocol."
+        f" {MARKS[ABOVE]} significantly better, {MARKS[BELOW]} significantly worse (paired t-tests,"
+        f" Holm-corrected over the {comparison.rival_tests} differences of the whole table),"
+        f" {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]} undetermined,"
+        " with the number of seeds that would decide it. The CSV has every metric."
+    )
 
 
 def _fitted(comparison: Comparison) -> Iterator[str]:
