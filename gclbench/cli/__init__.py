@@ -15,11 +15,13 @@ VERBS = {
     "show": "a dataset's page, a composed configuration, or a recorded run",
     "data": "fetch, verify or locate raw files",
     "sweep": "the runs of a paper's table",
+    "search": "settings chosen without test labels, at one budget for every method",
     "submit": "hand a sweep over and return at once",
     "status": "what a store of records holds, and how far a sweep is",
     "cancel": "end a sweep that was handed over",
     "table": "a table of a paper, from records, beside the printed numbers",
     "compare": "two methods or settings over the same seeds: difference, interval, verdict",
+    "embed": "the embedding of a recorded run, or of another graph by its model",
     "figure": "a figure of a paper, from records, as SVG or PNG",
     "report": "every table, figure and cell as one HTML file",
     "export": "records as CSV, Parquet or JSON lines, or packed for sharing",
@@ -40,8 +42,8 @@ examples:
   gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
 keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit
-      checkpoint_every tracking launcher, and every setting of what is chosen, as in method.lr,
-      filter.alpha, task.clustering.n_init, launcher.workers
+      checkpoint_every save criterion tracking launcher, and every setting of what is chosen, as in
+      method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:

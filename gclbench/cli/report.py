@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
 
     try:
         collection = collect(options.runs)
-        size = write(collection, options.output, options.added)
+        size, made = write(collection, options.output, options.added)
     except (MissingStore, UnknownName, ValueError) as error:
         print(f"gclbench report: {error}", file=sys.stderr)
         return 2
@@ -71,5 +71,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records")
+    print(
+        f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"
+    )
     return 0

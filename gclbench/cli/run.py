@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,12 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
         action="store_true",
         help="print the runs and how many are recorded; run nothing",
     )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own configs (docs/sweeps.md)",
+    )
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
     return parser.parse_args(argv)
 
@@ -49,10 +56,16 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
 def compose(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench.config import validation as config
+    from gclbench.config.named_settings import with_named_settings
     from gclbench.config.overrides import sweep
+    from gclbench.config.own_configs import with_own_configs
 
     try:
-        commands = sweep(options.overrides) if options.multirun else [options.overrides]
+        commands = [options.overrides]
+        if options.multirun:
+            commands = with_named_settings(sweep(options.overrides))
+        if options.config_dir is not None:
+            commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
     return launch(commands, typed, options.dry_run, detached)
@@ -85,8 +98,11 @@ def launch(
         with _terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
-                return _dry_run(expand(experiments, store), store)
+                plan = expand(experiments, store)
+                _say_seeds(experiments, plan)
+                return _dry_run(plan, store)
             plan, store = prepare(experiments)
+            _say_seeds(experiments, plan)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             if plan.done:
@@ -110,6 +126,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
     Raises:
         ConfigErrors: also when there is no command at all.
     """
+    from gclbench.config.graph_names import named_apart
     from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
@@ -123,7 +140,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
         errors.append("the sweep has no runs: nothing is chosen")
     if errors:
         raise ConfigErrors(errors)
-    return experiments
+    return named_apart(experiments)
 
 
 def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
@@ -148,6 +165,14 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
+
+
+def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
+    """`seeds=42` is a number of seeds and not seed 42: says so."""
+    seeds = experiments[0].seeds
+    counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
+    if counted and all(each.seeds == seeds for each in experiments):
+        note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:

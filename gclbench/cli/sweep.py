@@ -1,4 +1,4 @@
-"""`gclbench sweep`: the runs of a paper's table."""
+"""`gclbench sweep`: the runs of a paper's table, or of a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 CHOICES = ("paper", "table", "method", "dataset", "column")
 """What chooses of the papers' cells; everything else goes to the runs."""
 
+SUFFIXES = (".yaml", ".yml")
+"""A first word that ends so is a file of runs."""
+
 EXAMPLES = """examples:
   gclbench sweep paper=dmat table=1                         every run of that table, ten seeds
   gclbench sweep paper=dmat table=1 --dry-run               what that is, and what is recorded
@@ -27,6 +31,7 @@ EXAMPLES = """examples:
   gclbench sweep table=nml/1 --with 'grace method.tau=0.4' dataset=cora
   gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
   gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
+  gclbench sweep runs.yaml seeds=3                          the runs of a file (docs/sweeps.md)
 
 With --with only the rows that it names are run, on the table's datasets, splits and seeds.
 Methods and datasets of the table that gclbench does not have are named and left out.
@@ -37,7 +42,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
     parser = Parser(
         "sweep",
-        "Runs what a paper's table holds, at the paper's settings.",
+        "Runs what a paper's table holds, at the paper's settings, or the runs of a file.",
         EXAMPLES,
         settings=True,
     )
@@ -59,6 +64,8 @@ def main(argv: list[str], detached: bool = False) -> int:
         "words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes"
     )
     options = parser.parse_args(argv)
+    if options.words[0].endswith(SUFFIXES):
+        return _of_file(options.words, argv, options.dry_run, detached)
 
     from gclbench.cli.run import launch, wrong
     from gclbench.component.registry import UnknownName
@@ -118,6 +125,19 @@ def main(argv: list[str], detached: bool = False) -> int:
     except ConfigErrors as error:
         return wrong(list(dict.fromkeys(error.errors)))
     return launch(commands, ["sweep", *argv], options.dry_run, detached)
+
+
+def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -> int:
+    """The runs of a file; the words after it stand above those of its entries."""
+    from gclbench.cli.run import launch, wrong
+    from gclbench.config.overrides import ConfigErrors
+    from gclbench.config.runs_file import commands_of
+
+    try:
+        commands = commands_of(Path(words[0]), words[1:])
+    except ConfigErrors as error:
+        return wrong(error.errors)
+    return launch(commands, ["sweep", *argv], dry_run, detached)
 
 
 def _table_id(asked: dict[str, str], words: list[str]) -> str:

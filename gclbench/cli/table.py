@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.parser import Parser, id_first
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 if TYPE_CHECKING:
     from gclbench.paper.comparison import Comparison
@@ -146,8 +146,7 @@ def main(argv: list[str]) -> int:
     if options.output is None:
         return 0
     try:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
+        made = deliver(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
         print(
             f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose"
@@ -155,7 +154,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output}")
+    print(f"wrote {options.output}{made}")
     return 0
 
 

@@ -45,6 +45,7 @@ class Bgrl(Trained):
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "it predicts a node's embedding from its other view and has no negatives at all"
     )

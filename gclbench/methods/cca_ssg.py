@@ -44,6 +44,7 @@ class CcaSsg(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "it compares the columns of two views, not pairs of nodes"
 
     epochs: Annotated[int, Range(least=0)] = 50

@@ -20,6 +20,9 @@ from gclbench.records import Record
 DAGGER = "†"
 """At a number of runs that are not at the paper's settings; the notes say which."""
 
+DEGENERATE = "⊘"
+"""At a number of runs of which one collapsed or more: it says little."""
+
 
 class NotInTable(LookupError):
     """A dataset, metric or method that the table does not have; the text lists those it has."""
@@ -102,8 +105,18 @@ class Entry:
 
     @property
     def signs(self) -> str:
-        """`†` at runs that are not at the paper's settings, `‡` at fitted ones."""
-        return (DAGGER if not self.faithful else "") + (FITTED if self.fitted else "")
+        """`†` at runs that are not at the paper's settings, `‡` at fitted ones, `⊘` at collapsed
+        ones."""
+        return (
+            (DAGGER if not self.faithful else "")
+            + (FITTED if self.fitted else "")
+            + (DEGENERATE if self.degenerate else "")
+        )
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether a run behind the cell collapsed."""
+        return any(record.degenerate for record in self.records)
 
     def show_ours(self) -> str:
         """`70.57 ± 1.28 (10) ✓`, with the signs."""

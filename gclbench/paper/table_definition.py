@@ -13,7 +13,7 @@ from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
 from gclbench.paper.discovery import papers
 from gclbench.paper.measure import Measure
-from gclbench.paper.reference import PrintedValue, printed
+from gclbench.paper.reference import PrintedValue, printed, row_name
 from gclbench.records import flatten
 
 
@@ -27,6 +27,9 @@ class Definition:
         on: dataset to further conditions that its records meet: its split, its form of the graph.
         printed_task: what the printed values are filed under, when that is not `task`.
         datasets, metrics, columns: in printed order. remarks: sentences under the table.
+        not_built: printed rows that are not built here, by their printed name, to the reason as the
+            end of a sentence: `{"MoNet (sup.)": "its mixture has no settings in print"}`. The notes
+            give it with the printed numbers.
         measures: how a row is read and shown, where it is not simply the metric of that name.
         source: `runs`; `settings` for what runs were made with; `catalog` for counts of datasets,
             which need no run (and `task` is "").
@@ -43,6 +46,7 @@ class Definition:
     columns: tuple[Column, ...]
     where: tuple[Condition, ...] = ()
     remarks: tuple[str, ...] = ()
+    not_built: Mapping[str, str] = field(default_factory=dict)
     on: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
     printed_task: str = ""
     measures: Mapping[str, Measure] = field(default_factory=dict)
@@ -134,16 +138,7 @@ class Definition:
         if column.method is None:
             return None
         measure = self.measure(metric)
-        filed = measure.printed_as or metric
-        values = printed(
-            dataset,
-            column.method,
-            self.printed_task or self.task,
-            filed,
-            paper=self.paper,
-            table=self.number,
-        )
-        value = next((value for value in values if value.variant == column.variant), None)
+        value = self._printed(dataset, column.method, column.variant, metric)
         if value is None and self.source == "catalog":
             return printed_count(self.id, dataset, metric)
         if value is None or not measure.relative_to:
@@ -151,3 +146,19 @@ class Definition:
         other = next(item for item in self.columns if item.label == measure.relative_to)
         base = self.printed(dataset, other, measure.printed_as)
         return value.relative_to(base)
+
+    def printed_row(self, name: str, dataset: str, metric: str) -> PrintedValue | None:
+        """What the paper prints in a row of that printed name, with or without a column of ours."""
+        method, variant = row_name(name, papers()[self.paper])
+        return self._printed(dataset, method, variant, metric)
+
+    def _printed(self, dataset: str, method: str, variant: str, metric: str) -> PrintedValue | None:
+        values = printed(
+            dataset,
+            method,
+            self.printed_task or self.task,
+            self.measure(metric).printed_as or metric,
+            paper=self.paper,
+            table=self.number,
+        )
+        return next((value for value in values if value.variant == variant), None)

@@ -30,6 +30,10 @@ class Unit:
         checkpoint_every: seconds; None writes no checkpoint.
         threads: of torch; None leaves their number as it is.
         tracking: name of the tracker that shows the runs, or None.
+        epochs: of its training, None where the method has no such setting; for the estimate of
+            its time.
+        save: what the runs leave beside their records (`run.saving`).
+        criterion: a number that they record for a search (`tasks.criteria`), or None.
     """
 
     method: str
@@ -46,6 +50,9 @@ class Unit:
     checkpoint_every: float | None = None
     threads: int | None = None
     tracking: str | None = None
+    epochs: int | None = None
+    save: tuple[str, ...] = ()
+    criterion: str | None = None
 
     @property
     def title(self) -> str:

@@ -52,6 +52,7 @@ SPECIAL = {
     "▼": r"$\blacktriangledown$",
     "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}",
+    "⊘": r"$\oslash$",
     "τ": r"$\tau$",
     "α": r"$\alpha$",
     "≤": r"$\leq$",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclbench.paper.filled_table import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
 from gclbench.paper.significance import LEVEL
@@ -23,7 +23,12 @@ def footer(comparison: Comparison, only: str = "") -> list[str]:
     """Sentences under a table: units, legend, tests, which records; of the printed numbers alone
     with `only="paper"`."""
     if only == "paper":
-        return [PRINTED_SIGNS, *comparison.definition.remarks, *_footnotes(comparison)]
+        return [
+            PRINTED_SIGNS,
+            *comparison.definition.remarks,
+            *_not_built(comparison),
+            *_footnotes(comparison),
+        ]
     return [*_legend(comparison), *_rest(comparison)]
 
 
@@ -34,6 +39,21 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         for column in comparison.definition.columns
         if column.footnote and column.label in shown
     )
+
+
+def _not_built(comparison: Comparison) -> Iterator[str]:
+    """A sentence on each printed row without a column: why, and its numbers."""
+    definition = comparison.definition
+    several = len(comparison.metrics) > 1
+    for name, why in definition.not_built.items():
+        numbers = [
+            f"{block.dataset}{f' {metric}' * several} {value.show()}"
+            for block in comparison.blocks
+            for metric in comparison.metrics
+            if (value := definition.printed_row(name, block.dataset, metric)) is not None
+        ]
+        printed = f" (printed: {', '.join(numbers)})" if numbers else ""
+        yield f"{name} is not built{printed}: {why}."
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -51,6 +71,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
         yield from _fitted(comparison)
+        yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
     paper = " paper: as printed (in parentheses: ours minus the paper's)."
@@ -78,6 +99,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
+    yield from _collapsed(comparison)
     if not definition.own:
         yield PRINTED_SIGNS
 
@@ -149,9 +171,18 @@ def _fitted(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _collapsed(comparison: Comparison) -> Iterator[str]:
+    """What the sign of degenerate cells means, and how their runs collapsed."""
+    found = (record for entry in comparison.entries for record in entry.records)
+    names = dict.fromkeys(text for record in found for text in record.degenerate)
+    if names:
+        yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
+
+
 def _rest(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     yield from definition.remarks
+    yield from _not_built(comparison)
     yield from _footnotes(comparison)
     yield from comparison.notes
     if definition.source == "catalog":

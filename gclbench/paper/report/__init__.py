@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gclbench.paper.report.document import document
 from gclbench.paper.sources import Collection
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 __all__ = ["page", "write"]
 
@@ -25,14 +25,12 @@ def page(collection: Collection, added: Sequence[str] = ()) -> str:
     return document(collection, added)
 
 
-def write(collection: Collection, path: Path, added: Sequence[str] = ()) -> int:
-    """Writes the report and returns its size in bytes.
+def write(collection: Collection, path: Path, added: Sequence[str] = ()) -> tuple[int, str]:
+    """Writes the report; returns its size in bytes, and what `deliver` says of its folder.
 
     Raises:
         UnknownName, ConfigErrors, ValueError: as `page`.
         OSError: when it cannot be written; a report that was there stays as it was.
     """
     content = page(collection, added).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
-    return len(content)
+    return len(content), deliver(path, content)
