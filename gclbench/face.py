@@ -128,6 +128,7 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
     from gclbench.graph import Unsupported
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
+    from gclbench.machine.threads import computing_with, threads_for
     from gclbench.run import datasets
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
@@ -147,9 +148,13 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
     with warnings.catch_warnings(), shown(title) if progress else nullcontext() as report:
         warnings.filterwarnings("ignore", message=IN_BETA)
         watch = Watch(report, experiment.time_limit)
-        pipeline = Pipeline(components, spec, loaded, watch, device)
+        pipeline = Pipeline(components, spec, loaded, watch, device, experiment.precision)
+        threads = threads_for(loaded.graph.num_nodes, experiment.threads)
         try:
-            with limited(experiment.time_limit, experiment.memory_limit):
+            with (
+                limited(experiment.time_limit, experiment.memory_limit),
+                computing_with(threads),
+            ):
                 check_items(name, task, spec.method["name"], components.method, loaded.graph)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)

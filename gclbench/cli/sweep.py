@@ -124,7 +124,7 @@ def main(argv: list[str], detached: bool = False) -> int:
         commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
     except ConfigErrors as error:
         return wrong(list(dict.fromkeys(error.errors)))
-    return launch(commands, ["sweep", *argv], options.dry_run, detached)
+    return launch(commands, ["sweep", *argv], options.dry_run, detached, spread=True)
 
 
 def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -> int:

@@ -17,7 +17,7 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
-from gclbench.machine import environment
+from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
@@ -35,6 +35,7 @@ class Pipeline:
     Args:
         spec: of the unit's first run; its runs differ by their tasks only.
         device: `cpu`, `cuda` or `cuda:1`.
+        asked: precision of the training's products: `auto`, `float32` or `fast`.
 
     Attributes:
         graph: the dataset as loaded.
@@ -44,7 +45,13 @@ class Pipeline:
     """
 
     def __init__(
-        self, components: Components, spec: RunSpec, loaded: Loaded, watch: Watch, device: str
+        self,
+        components: Components,
+        spec: RunSpec,
+        loaded: Loaded,
+        watch: Watch,
+        device: str,
+        asked: str = precision.AUTO,
     ):
         self.graph = loaded.graph
         self.rng = Streams(spec.seed)
@@ -58,6 +65,12 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
+        self._precision = precision.resolved(asked, spec.method["name"], device)
+
+    @property
+    def precision(self) -> str:
+        """Of the products so far: `fast` once a training has stepped so, else `float32`."""
+        return self._precision if self.watch.reached else precision.FLOAT32
 
     def split(self, task: Any) -> Split | None:
         """What the task holds out; None where it holds out nothing."""
@@ -126,7 +139,7 @@ class Pipeline:
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
-        with self.clock.phase("fit"):
+        with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)

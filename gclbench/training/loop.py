@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.embedding import Embedding
+from gclbench.machine import precision
 from gclbench.training.choice import Choice
 from gclbench.training.course import Course
 from gclbench.training.look import Look
@@ -140,16 +141,17 @@ def train(
         noted: Tensor | float = 0.0
         terms: Mapping[str, Tensor] = {}
         over = False
-        for loss in model.losses(step):
-            value = loss.value.detach()
-            noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
-            judged = value if loss.judged is None else loss.judged
-            over = loss.final and waiting.spent(judged, iteration - 1)
-            if over:
-                break
-            optimiser.zero_grad(set_to_none=True)
-            loss.value.backward()
-            optimiser.step()
+        with precision.products():
+            for loss in model.losses(step):
+                value = loss.value.detach()
+                noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
+                judged = value if loss.judged is None else loss.judged
+                over = loss.final and waiting.spent(judged, iteration - 1)
+                if over:
+                    break
+                optimiser.zero_grad(set_to_none=True)
+                loss.value.backward()
+                optimiser.step()
         watch(iteration, total, noted, terms)
         if over:
             done = iteration - 1

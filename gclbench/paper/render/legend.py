@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
+from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
 
@@ -203,6 +204,11 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         and comparison.devices
     ):
         yield f"Devices: {'; '.join(comparison.devices)}."
+    mixed = sentence(
+        [(f"{entry.heading} on {entry.dataset}", entry.records) for entry in comparison.entries]
+    )
+    if mixed:
+        yield mixed
     stores = ", ".join(
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.records).items())
