@@ -6,7 +6,6 @@ Importing it is quick. Torch, Hydra and pandas are imported when a function need
 from __future__ import annotations
 
 import numbers
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
     from gclbench.graph import Graph
     from gclbench.records import Record
-
-UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_./][\w./@+-]*", re.IGNORECASE)
-"""Text that stays text where an override holds it as it is; other text is quoted."""
 
 
 class RunFailed(RuntimeError):
@@ -129,8 +125,10 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
 
     from gclbench.cli.progress import shown
     from gclbench.config.validation import ConfigErrors, find_device
+    from gclbench.graph import Unsupported
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
+    from gclbench.machine.threads import computing_with, threads_for
     from gclbench.run import datasets
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
@@ -150,12 +148,22 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
     with warnings.catch_warnings(), shown(title) if progress else nullcontext() as report:
         warnings.filterwarnings("ignore", message=IN_BETA)
         watch = Watch(report, experiment.time_limit)
-        pipeline = Pipeline(components, spec, loaded, watch, device)
+        pipeline = Pipeline(components, spec, loaded, watch, device, experiment.precision)
+        threads = threads_for(loaded.graph.num_nodes, experiment.threads)
         try:
-            with limited(experiment.time_limit, experiment.memory_limit):
-                check_items(name, task, loaded.graph)
+            with (
+                limited(experiment.time_limit, experiment.memory_limit),
+                computing_with(threads),
+            ):
+                check_items(name, task, spec.method["name"], components.method, loaded.graph)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)
+                if isinstance(labels, list):
+                    raise Unsupported(
+                        f"method={spec.method['name']} learns from labels, and task={name} trains"
+                        f" it anew for each of {len(labels)} folds, so there is no one embedding;"
+                        " gclbench.run evaluates it"
+                    )
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
@@ -255,13 +263,15 @@ def _text(key: str, value: Any) -> str:
     Raises:
         TypeError: for one that no setting has.
     """
+    from gclbench.config.quoting import quoted
+
     match value:
         case None:
             return "null"
         case bool():
             return str(value).lower()
         case str() | Path():
-            return _quoted(str(value))
+            return quoted(str(value))
         case numbers.Integral():
             return str(int(value))
         case numbers.Real():
@@ -275,11 +285,3 @@ def _text(key: str, value: Any) -> str:
         f"{key}={value!r} is a {type(value).__name__}; a setting is a number, a text, true or"
         " false, None, or a list of these"
     )
-
-
-def _quoted(text: str) -> str:
-    if UNQUOTED.fullmatch(text):
-        return text
-    # Backslashes stand for themselves, except before a quote, where each is written twice.
-    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
-    return f"'{escaped}'"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gclbench.cli.parser import Parser, id_first
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 EXAMPLES = """examples:
   gclbench figure                                  the ids
@@ -111,13 +111,12 @@ def main(argv: list[str]) -> int:
             data = figures.svg(figure, collection, options.dataset, captioned=True).encode()
         else:
             data = figures.png(figure, collection, options.dataset, captioned=True)
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(output, data)
+        made = deliver(output, data)
     except (MissingStore, figures.MissingMatplotlib) as error:
         return _wrong(str(error))
     except OSError as error:
         return _wrong(f"cannot write {output}: {error.strerror or error}; choose another --output")
-    print(f"wrote {output}\n\n{figures.caption(figure, collection, options.dataset)}")
+    print(f"wrote {output}{made}\n\n{figures.caption(figure, collection, options.dataset)}")
     return 0
 
 

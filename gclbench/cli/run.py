@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -68,17 +69,22 @@ def compose(options: argparse.Namespace, typed: list[str], detached: bool = Fals
             commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
-    return launch(commands, typed, options.dry_run, detached)
+    return launch(commands, typed, options.dry_run, detached, options.multirun)
 
 
 def launch(
-    commands: list[list[str]], typed: list[str], dry_run: bool = False, detached: bool = False
+    commands: list[list[str]],
+    typed: list[str],
+    dry_run: bool = False,
+    detached: bool = False,
+    spread: bool = False,
 ) -> int:
     """Runs commands without sweeps, or shows what they would run, or hands them over; returns the
     exit code.
 
     Args:
         typed: what the user typed, for the sweep's file. detached: hand over and return at once.
+        spread: over worker processes, unless the words say how many.
     """
     messages.set_up()
     from gclbench.config.validation import ConfigErrors
@@ -94,12 +100,17 @@ def launch(
     from gclbench.launch.plan import expand
 
     first = experiments[0]
+    if spread and first.launcher_name == "local" and not _says_workers(typed):
+        first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
         with _terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
-                return _dry_run(expand(experiments, store), store)
+                plan = expand(experiments, store)
+                _say_seeds(experiments, plan)
+                return _dry_run(plan, store)
             plan, store = prepare(experiments)
+            _say_seeds(experiments, plan)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             if plan.done:
@@ -117,12 +128,17 @@ def launch(
     return _close(plan, store)
 
 
+def _says_workers(typed: list[str]) -> bool:
+    return any(word.partition("=")[0] == "launcher.workers" for word in typed)
+
+
 def load_all(commands: list[list[str]]) -> list[Experiment]:
     """Every experiment of a sweep, or all errors of all of them at once.
 
     Raises:
         ConfigErrors: also when there is no command at all.
     """
+    from gclbench.config.graph_names import named_apart
     from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
@@ -136,7 +152,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
         errors.append("the sweep has no runs: nothing is chosen")
     if errors:
         raise ConfigErrors(errors)
-    return experiments
+    return named_apart(experiments)
 
 
 def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
@@ -161,6 +177,14 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
+
+
+def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
+    """`seeds=42` is a number of seeds and not seed 42: says so."""
+    seeds = experiments[0].seeds
+    counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
+    if counted and all(each.seeds == seeds for each in experiments):
+        note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:

@@ -68,10 +68,15 @@ def _dataset(overrides: list[str]) -> int:
     from gclbench.component.registry import DATASETS
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data import catalog
+    from gclbench.data.file_format import EXAMPLE, FORMAT
     from gclbench.data.graph_counts import describe_graph
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
+    from gclbench.records import NAMED_BY_USER
 
+    if "dataset=custom" in overrides and not any("path" in word for word in overrides):
+        print(f"custom: {DATASETS.entries['custom'].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
+        return 0
     try:
         experiment = experiment_of(overrides)
         graph = experiment.components.dataset.load()
@@ -79,8 +84,9 @@ def _dataset(overrides: list[str]) -> int:
         return wrong(error.errors)
     except (DataUnavailable, GraphError) as error:
         return wrong([str(error)], code=1)
-    name = experiment.settings["dataset"]["name"]
-    print(f"{name}: {DATASETS.entries[name].summary}")
+    dataset = experiment.settings["dataset"]
+    name = dataset["name"]
+    print(f"{name}: {DATASETS.entries[dataset.get(NAMED_BY_USER, name)].summary}")
     for key, value in describe_graph(graph).items():
         print(f"  {key:<14}{value:.2f}" if isinstance(value, float) else f"  {key:<14}{value}")
     print(f"  {'content':<14}{graph.content_hash[:16]}")
@@ -97,6 +103,7 @@ def _dataset(overrides: list[str]) -> int:
 
 
 def _run(prefix: str, asked: list[str] | None) -> int:
+    from gclbench.paper.machine_differences import beside
     from gclbench.paper.sources import MissingStore, collect
 
     messages.set_up()
@@ -107,11 +114,10 @@ def _run(prefix: str, asked: list[str] | None) -> int:
         return _wrong(str(error))
     found = {record.id: record for record in collection.records if record.id.startswith(prefix)}
     if len(found) == 1:
-        print(
-            json.dumps(
-                json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False
-            )
-        )
+        (record,) = found.values()
+        print(json.dumps(json.loads(record.to_json()), indent=2, ensure_ascii=False))
+        for line in beside(record, collection.records):
+            print(f"not computed alike: {line}", file=sys.stderr)
         return 0
     if found:
         return _wrong(

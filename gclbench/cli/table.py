@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.parser import Parser, id_first
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 if TYPE_CHECKING:
     from gclbench.paper.comparison import Comparison
@@ -26,6 +26,10 @@ EXAMPLES = """examples:
   gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
   gclbench table matrix --dataset cora             base method × strategy for negatives
+  gclbench table own                               your runs that are in no paper's table
+  gclbench table own/clustering --output own.tex
+  gclbench table nml/1 --with my_method            your method as a row of the paper's table
+  gclbench table nml/1 --with my_method 'grace method.tau=0.4' --missing    what fills the rows
 
 How to read a table: docs/tables.md.
 """
@@ -87,6 +91,16 @@ def main(argv: list[str]) -> int:
         help="these methods only, or columns by their headings",
     )
     parser.add_argument(
+        "--with",
+        dest="added",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="METHOD",
+        help="add rows to the paper's: methods, or a method with settings in quotes, as in"
+        " 'grace method.tau=0.4'",
+    )
+    parser.add_argument(
         "--only", choices=("ours", "paper"), default="", help="one of the two numbers only"
     )
     parser.add_argument(
@@ -107,6 +121,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     messages.set_up()
 
+    from gclbench.component.registry import UnknownName
+    from gclbench.config.overrides import ConfigErrors
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore
     from gclbench.paper.tables import TABLES, UnknownTable
@@ -120,14 +136,17 @@ def main(argv: list[str]) -> int:
     text = io.StringIO()
     try:
         _show(options, sys.stdout if options.output is None else text)
-    except (UnknownTable, MissingStore, NotInTable, ValueError) as error:
+    except ConfigErrors as error:
+        for wrong in error.errors:
+            print(f"gclbench table: {wrong}", file=sys.stderr)
+        return 2
+    except (UnknownName, UnknownTable, MissingStore, NotInTable, ValueError) as error:
         print(f"gclbench table: {error}", file=sys.stderr)
         return 2
     if options.output is None:
         return 0
     try:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
+        made = deliver(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
         print(
             f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose"
@@ -135,7 +154,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output}")
+    print(f"wrote {options.output}{made}")
     return 0
 
 
@@ -148,12 +167,13 @@ def _count(text: str) -> int:
 
 
 def _list() -> None:
-    from gclbench.paper import matrix
+    from gclbench.paper import matrix, own_tables
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
     titles = {name: definition.title for name, definition in TABLES.items()}
     titles |= {
         matrix.ID: matrix.TITLE,
+        own_tables.ID: own_tables.TITLE,
         **{name: f"not built: {why}" for name, why in NOT_BUILT.items()},
     }
     width = max(map(len, titles)) + 2
@@ -165,12 +185,14 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     """Writes what was asked for.
 
     Raises:
-        UnknownTable, MissingStore, NotInTable, ValueError: for a command that is wrong.
+        UnknownName, ConfigErrors, UnknownTable, MissingStore, NotInTable, ValueError: for a command
+            that is wrong.
     """
-    from gclbench.paper import matrix
+    from gclbench.paper import matrix, own_tables
     from gclbench.paper.comparison import compare
     from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
+    from gclbench.paper.own_column import check_runs, own_columns, with_columns
     from gclbench.paper.sources import collect
     from gclbench.paper.tables import find_table
 
@@ -198,13 +220,29 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
+    special = options.id == matrix.ID or options.id.partition("/")[0] == own_tables.ID
+    if special and options.added:
+        raise ValueError(
+            f"--with adds a row to a paper's table, such as nml/1; table {options.id} is of none"
+        )
     if options.id == matrix.ID:
         _matrix(options, chosen, seeds, file)
         return
+    if special:
+        _own(options, chosen, seeds, file)
+        return
     definition = find_table(options.id)
-    comparison = compare(definition, collect(options.runs)).restrict(
-        options.dataset, options.metric, options.method
-    )
+    columns = own_columns(options.added)
+    if columns:
+        definition = with_columns(definition, columns)
+    collection = collect(options.runs)
+    if not (options.missing or options.command):
+        check_runs(definition, collection.groups)
+    methods = options.method
+    if columns and (methods or options.missing):
+        # Of a table with added rows, those rows are what is to be filled.
+        methods = [*methods, *(column.label for column in columns)]
+    comparison = compare(definition, collection).restrict(options.dataset, options.metric, methods)
     if options.missing:
         lines = [*missing(comparison, seeds), *commands(comparison.entries)]
         lines = lines or ["# nothing is missing"]
@@ -238,6 +276,42 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
         file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
         return
     _write(comparison, chosen, "", file)
+
+
+def _own(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
+    from gclbench.paper import own_tables, render
+    from gclbench.paper.comparison import compare
+    from gclbench.paper.gains import commands
+    from gclbench.paper.sources import collect
+
+    if options.only == "paper":
+        raise ValueError("own runs stand beside no paper's numbers; leave --only paper out")
+    collection = collect(options.runs)
+    tables = own_tables.find_own(options.id, collection)
+    own_tables.check_names(tables, options.dataset, options.metric, options.method)
+    shown = [
+        restricted
+        for table in tables
+        if (
+            restricted := own_tables.restricted(
+                compare(table, collection), options.dataset, options.metric, options.method
+            )
+        )
+    ]
+    if options.missing or options.command:
+        lines = [line for each in shown for line in own_tables.missing_runs(each, seeds)]
+        lines += [line for each in shown for line in commands(each.entries)]
+        if options.command:
+            lines = [line for each in shown for line in _commands(each)]
+        file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
+    elif chosen == "terminal":
+        for each in shown:
+            _write(each, chosen, options.only, file)
+    elif chosen in ("csv", "latex"):
+        file.write((render.csv_of if chosen == "csv" else render.latex_of)(shown, options.only))
+    else:
+        writer = render.markdown if chosen == "markdown" else render.html
+        file.write("\n".join(writer(each, options.only) for each in shown))
 
 
 def _commands(comparison: Comparison) -> list[str]:

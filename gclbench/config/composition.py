@@ -11,7 +11,8 @@ A YAML is a flat mapping of settings. It may start from another one of its kind,
 inherits values and table: `defaults: [grace, _self_]`. Hydra (1.3) merges the two.
 
 A method also says what it is run with unless the command says otherwise: `filter: gnnbp`,
-`negatives: nml`, in its YAML or its class (component/declared.py). A key with a dot, such as
+`negatives: nml`, in its YAML or its class (component/declared.py). A dataset's class says so of its
+tasks. A key with a dot, such as
 `mmix.variant: mo`, is a setting of another component and counts only where that one is chosen.
 """
 
@@ -53,10 +54,11 @@ def composed(names: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
 
 
 def all_names(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of every kind: the command's, then those that its method states, then the usual
-    ones."""
+    """The names of every kind: the command's, then those that its method and its dataset state,
+    then the usual ones."""
     usual = {kind: _command()[kind] for kind in GROUPS}
-    return {**usual, **stated_names(str(names.get("method", usual["method"]))), **names}
+    stated = stated_names(str(names.get("method", usual["method"])))
+    return {**usual, **stated_tasks(str(names.get("dataset", usual["dataset"]))), **stated, **names}
 
 
 def stated_names(method: str) -> dict[str, str]:
@@ -69,6 +71,16 @@ def stated_names(method: str) -> dict[str, str]:
     yaml = yaml_of("method", method)
     either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
     return {kind: str(name) for kind, name in either.items() if name is not None}
+
+
+def stated_tasks(dataset: str) -> dict[str, list[str]]:
+    """The tasks that a dataset states: `{"task": ["graph_classification"]}`; else empty.
+
+    Raises:
+        UnknownName: there is no such dataset.
+    """
+    tasks = declared(GROUPS["dataset"], dataset).task
+    return {"task": list(tasks)} if tasks else {}
 
 
 def nodes(names: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,14 @@ from gclbench.component.registry import (
     METHODS,
     NEGATIVES,
     TASKS,
+    Registry,
     nearest,
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
+from gclbench.machine.precision import PRECISIONS
+from gclbench.records import LARGEST_SEED, NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
@@ -34,6 +37,8 @@ NO_PART_OF_A_RUN = (
     "runs_dir",
     "rerun",
     "device",
+    "threads",
+    "precision",
     "time_limit",
     "memory_limit",
     "checkpoint_every",
@@ -43,6 +48,9 @@ NO_PART_OF_A_RUN = (
     "criterion",
 )
 """Keys that the command which repeats a run leaves out."""
+
+MOST_SEEDS = 10_000
+"""Seeds of one command: each is a run of its own, planned before the first one starts."""
 
 RERUN = ("never", "failed", "incomplete", "all")
 
@@ -62,6 +70,7 @@ class Experiment:
         device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit,
             no checkpoint.
+        threads: to compute with; None is `threads=auto`. precision: as asked for.
         launcher: an instance; launcher_name: its name.
         tracking: name of a tracker, or None.
         save: what runs leave beside their records, of `SAVED`. criterion: a number that they record
@@ -82,6 +91,8 @@ class Experiment:
     tasks_chosen: bool = field(default=False)
     memory_limit: float | None = None
     checkpoint_every: float | None = None
+    threads: int | None = None
+    precision: str = "auto"
     launcher: Any = None
     launcher_name: str = "local"
     tracking: str | None = None
@@ -130,11 +141,11 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         given = dict(values[kind])
         name = str(given.pop("name"))
         instances[kind] = bind(registry.load(name), given, kind, errors)
-        settings[kind] = _settings(name, instances[kind])
+        settings[kind] = _settings(registry, name, instances[kind])
     settings["tasks"], tasks = {}, {}
     for name, given in values["task"].items():
         tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
-        settings["tasks"][name] = _settings(name, tasks[name])
+        settings["tasks"][name] = _settings(TASKS, name, tasks[name])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
@@ -153,6 +164,9 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
     save = _saved(values["save"], errors)
     criterion = _criterion(values["criterion"], errors)
+    threads = _threads(values["threads"], errors)
+    if values["precision"] not in PRECISIONS:
+        errors.append(f"precision={values['precision']} must be one of {', '.join(PRECISIONS)}")
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -177,6 +191,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         tracking=tracking,
         save=save,
         criterion=criterion,
+        threads=threads,
+        precision=str(values["precision"]),
         **limits,
     )
 
@@ -212,15 +228,28 @@ def _criterion(value: Any, errors: list[str]) -> str | None:
     return value
 
 
-def _settings(name: str, component: Any) -> dict[str, Any]:
+def _threads(value: Any, errors: list[str]) -> int | None:
+    """The number of threads; None for `auto`."""
+    if value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        errors.append(f"threads={value} must be auto, or a whole number from 1")
+        return None
+    return value
+
+
+def _settings(registry: Registry, name: str, component: Any) -> dict[str, Any]:
     """A component's part of a run's identity.
 
     Values are as bound, so that `tau=1` and `tau=1.0` are one run.
     """
     # `recorded_as`: two tasks that differ by one setting share a name in records, so that a run of
-    # one is found as a run of the other.
-    name = getattr(component, "recorded_as", name)
-    return {"name": name} if component is None else {"name": name, **identity_of(component)}
+    # one is found as a run of the other; a user's own graph has the name that the user gave it.
+    recorded = getattr(component, "recorded_as", name)
+    settings = {"name": recorded, **({} if component is None else identity_of(component))}
+    if registry is DATASETS and recorded != name:
+        settings[NAMED_BY_USER] = name
+    return settings
 
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
@@ -230,6 +259,9 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         for item in (value if isinstance(value, list) else [value])
         if isinstance(item, int) and not isinstance(item, bool)
     ]
+    if whole and max(whole) > LARGEST_SEED:
+        errors.append(f"seeds={value}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
+        return ()
     if isinstance(value, list):
         if not value or len(whole) != len(value) or min(whole) < 0 or len(set(whole)) != len(whole):
             errors.append(
@@ -241,6 +273,12 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         errors.append(
             f"seeds={value} must be a number of seeds, at least 1 (seeds=10 runs seeds 0 to 9), or"
             " a list: seeds=[3,7]"
+        )
+        return ()
+    if whole[0] > MOST_SEEDS:
+        errors.append(
+            f"seeds={value} is a number of seeds, 0 to {whole[0] - 1}, and a command takes at most"
+            f" {MOST_SEEDS:,}; the one seed {value} is seeds=[{value}]"
         )
         return ()
     return tuple(range(whole[0]))

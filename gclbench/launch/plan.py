@@ -12,11 +12,14 @@ from gclbench.graph import GraphError
 from gclbench.launch.attempt import fingerprint
 from gclbench.launch.specification import specification
 from gclbench.negatives.refusal import refusal
-from gclbench.records import Record, Store, digest
+from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
 from gclbench.run.saving import lacking
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
+
+REVEALING = ("classification", "graph_classification")
+"""The tasks that reveal labels of training items."""
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
@@ -97,8 +100,8 @@ def _expand(
         apart = judging.of_one_task(method, task)
         groups.setdefault(name if apart else "shared", []).append(name)
     for seed in experiment.seeds:
-        # The id of RunSpec, without copying the settings for every seed.
-        ids = {name: digest({**values, "seed": seed})[:16] for name, values in plain.items()}
+        # As RunSpec.id, without copying the settings for every seed.
+        ids = {name: id_of({**values, "seed": seed}) for name, values in plain.items()}
         replaces: dict[str, str] = {}
         for name, run_id in ids.items():
             if run_id in known:
@@ -112,7 +115,9 @@ def _expand(
                 # Thousands of loss curves would cost more than all the rest, and are not needed
                 # here.
                 plan.done[run_id] = replace(
-                    record, fit={key: value for key, value in record.fit.items() if key != "curve"}
+                    record,
+                    spec=_named(record.spec, experiment.settings["dataset"]),
+                    fit={key: value for key, value in record.fit.items() if key != "curve"},
                 )
             else:
                 replaces[name] = fingerprint(record)
@@ -125,11 +130,11 @@ def _expand(
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
-    """The tasks that are run: a semi-supervised method makes sense only where a task reveals
-    labels, unless the command named others."""
+    """The tasks that are run: a method that learns from labels makes sense only where a task
+    reveals some, unless the command named others."""
     tasks = experiment.components.tasks
     if experiment.components.method.needs_labels and not experiment.tasks_chosen:
-        return {name: task for name, task in tasks.items() if name == "classification"}
+        return {name: task for name, task in tasks.items() if name in REVEALING}
     return dict(tasks)
 
 
@@ -160,10 +165,18 @@ def _unit(
         time_limit=experiment.time_limit,
         memory_limit=experiment.memory_limit,
         checkpoint_every=experiment.checkpoint_every,
+        threads=experiment.threads,
+        precision=experiment.precision,
         tracking=experiment.tracking,
+        epochs=experiment.settings["method"].get("epochs"),
         save=experiment.save,
         criterion=experiment.criterion,
     )
+
+
+def _named(spec: dict[str, Any], dataset: dict[str, Any]) -> dict[str, Any]:
+    """A recorded spec with a user's own graph under the name that it has in this command."""
+    return {**spec, "dataset": dataset} if NAMED_BY_USER in dataset else spec
 
 
 def _repeats(experiment: Experiment, record: Record, lacks: bool) -> bool:

@@ -70,7 +70,12 @@ class DmatIModel(BatchModel):
         super().__init__(settings, graph, labels, rng)
         self.edge_index = graph.edge_index
         width, nodes = settings.architecture[-1], len(graph.x)
-        known = {"tau": settings.tau, "edge_index": graph.edge_index, "nodes": nodes}
+        known = {
+            "tau": settings.tau,
+            "edge_index": graph.edge_index,
+            "features": graph.x,
+            "nodes": nodes,
+        }
         self.known: dict[str, Any] = known  # what every pair of views knows of the graph
         self.strategy = negatives.build(width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes

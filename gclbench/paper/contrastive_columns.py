@@ -43,12 +43,16 @@ GRACE = Column("grace", runs_of("grace"), "grace")
 MVGRL = Column("mvgrl", (*runs_of("mvgrl"), is_("method.objective", "summary")), "mvgrl")
 PROGCL = named("progcl", "progcl_weight")
 AUGCL = Column("augcl", runs_of("augcl", "augcl"))
+GRACE_PLUS = named("grace_plus", "grace_plus")
+HOMOGCL = named("homogcl", "homogcl")
 NML = named("nml_gcl", "nml", metric="separable")
 NML_ROWS = (
     BGRL,
     GRACE,
     MVGRL,
-    *(not_ours(method) for method in ("local_gcl", "phases", "homogcl", "grace_plus")),
+    *(not_ours(method) for method in ("local_gcl", "phases")),
+    HOMOGCL,
+    GRACE_PLUS,
     PROGCL,
     not_ours("grape"),
     NML,

@@ -19,7 +19,6 @@ from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import Definition
-from gclbench.paper.verdict import NOT_RUN
 from gclbench.records import flatten
 
 if TYPE_CHECKING:
@@ -56,11 +55,7 @@ class Gain:
 
     def show(self, factor: float) -> str:
         """`+5.12 (10) ▲`, or why there is nothing."""
-        if self.settled.difference is None or self.settled.verdict == NOT_RUN:
-            return self.settled.verdict
-        gain = f"{factor * self.settled.difference:+.2f}".replace("-", "−")
-        said = self.settled.mark or ("" if self.settled.outcome else self.settled.verdict)
-        return f"{gain} ({self.settled.n}) {said}".rstrip()
+        return self.settled.show(factor)
 
 
 def with_gains(

@@ -212,7 +212,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     task = words.get(row["task"], slug(row["task"]))
     base, _, size = row["dataset"].partition(" n=")
     dataset = paper.datasets.get(slug(base), slug(base))
-    method, variant = _method(row["method"], paper)
+    method, variant = row_name(row["method"], paper)
     names = paper.metrics.get(row["metric"], {})
     metric = names.get(dataset) or names.get("") or slug(row["metric"])
     note = row.get("note", "")
@@ -244,7 +244,8 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _method(name: str, paper: Paper) -> tuple[str, str]:
+def row_name(name: str, paper: Paper) -> tuple[str, str]:
+    """Our name and variant of a printed row."""
     if name in paper.methods:
         return paper.methods[name]
     base, opened, variant = name.partition(" (")

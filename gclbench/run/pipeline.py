@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,10 +17,11 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
-from gclbench.machine import environment
+from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run.clock import Clock
+from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
@@ -33,15 +35,23 @@ class Pipeline:
     Args:
         spec: of the unit's first run; its runs differ by their tasks only.
         device: `cpu`, `cuda` or `cuda:1`.
+        asked: precision of the training's products: `auto`, `float32` or `fast`.
 
     Attributes:
         graph: the dataset as loaded.
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
+        collapsed: why its embedding tells the items not apart, as sentences.
     """
 
     def __init__(
-        self, components: Components, spec: RunSpec, loaded: Loaded, watch: Watch, device: str
+        self,
+        components: Components,
+        spec: RunSpec,
+        loaded: Loaded,
+        watch: Watch,
+        device: str,
+        asked: str = precision.AUTO,
     ):
         self.graph = loaded.graph
         self.rng = Streams(spec.seed)
@@ -50,18 +60,26 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self.collapsed: tuple[str, ...] = ()
         self._visible = loaded.graph
         self._components = components
         self._spec = spec
         self._device = device
+        self._precision = precision.resolved(asked, spec.method["name"], device)
+
+    @property
+    def precision(self) -> str:
+        """Of the products so far: `fast` once a training has stepped so, else `float32`."""
+        return self._precision if self.watch.reached else precision.FLOAT32
 
     def split(self, task: Any) -> Split | None:
         """What the task holds out; None where it holds out nothing."""
         with self.clock.phase("split"):
             return task.split(self.graph, self.rng)
 
-    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor]:
-        """The graph that a training may see, and the labels (N,), −1 where they are unknown.
+    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
+        """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
+        method that learns from labels and a task with folds a list of them, one for each fold.
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
@@ -77,7 +95,9 @@ class Pipeline:
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
-                return visible, task.labels(self.graph, split)
+                of_folds = getattr(task, "fold_labels", None)
+                reveal = task.labels if of_folds is None else of_folds
+                return visible, reveal(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.
             return visible, torch.full((self.graph.items,), -1, dtype=torch.long)
 
@@ -99,6 +119,17 @@ class Pipeline:
         self.filter_report = {**filtered.report, "cached": hit}
         return without_labels(with_features(visible, filtered.x)).to(self._device)
 
+    def fits(self, seen: Data, labels: Tensor | list[Tensor]) -> Embedding | list[Embedding]:
+        """The method's embedding; of several labels an embedding each, of trainings that start
+        alike. The record then has the curve and the findings of the last."""
+        if isinstance(labels, Tensor):
+            return self.fit(seen, labels)
+        found = []
+        for one in labels:
+            self.watch.curve.clear()
+            found.append(self.fit(seen, one))
+        return found
+
     def fit(self, seen: Data, labels: Tensor) -> Embedding:
         """The method's embedding.
 
@@ -108,7 +139,7 @@ class Pipeline:
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
-        with self.clock.phase("fit"):
+        with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
@@ -119,6 +150,12 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        if self._spec.filter["name"] != "none":
+            # Another graph's features would reach it unfiltered.
+            found = replace(found, encode=None)
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
+        self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
@@ -126,14 +163,18 @@ class Pipeline:
         return found
 
     def evaluate(
-        self, task: Any, embedding: Embedding, split: Split | None
+        self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
     ) -> tuple[dict[str, float], dict[str, Any]]:
-        """(metrics, what the task keeps for a figure) of an embedding."""
+        """(metrics, what the task keeps for a figure) of what `fits` returned."""
         with self.clock.phase("evaluate"):
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            course = [
+                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+                for iterations, passed in _on_the_way(embedding)
+            ]
+        return metrics, {**data, "course": course} if course else data
 
     def criterion(
         self, name: str, task: Any, embedding: Embedding, split: Split | None
@@ -142,6 +183,17 @@ class Pipeline:
         with self.clock.phase("evaluate"):
             loss = self.watch.last_loss
             return value_of(name, task, self._visible, split, embedding, loss, self.rng)
+
+
+def _on_the_way(
+    embedding: Embedding | list[Embedding],
+) -> Iterator[tuple[int, Embedding | list[Embedding]]]:
+    """The course of what `fits` returned: iterations, and an embedding or one for each fold."""
+    if isinstance(embedding, Embedding):
+        yield from embedding.on_the_way()
+        return
+    for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
+        yield passed[0][0], [each for _, each in passed]
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Result:
         data: what the task keeps for a figure.
         split: what the task held out.
         ending: how the run ended.
+        degenerate, floor: as in a record.
         criteria: what a search chooses by, name to value, None where the training has none.
         embedding: what was evaluated.
     """
@@ -35,6 +36,8 @@ class Result:
     data: dict[str, Any] = field(default_factory=dict)
     split: Split | None = None
     ending: Ending = OK
+    degenerate: list[str] = field(default_factory=list)
+    floor: dict[str, float] = field(default_factory=dict)
     criteria: dict[str, float | None] = field(default_factory=dict)
     embedding: Embedding | None = None
 
@@ -66,7 +69,7 @@ class Recorder:
         if record.ok:
             folder = self._store.path(record.id).parent
             kinds = saving.kinds_of(folder, self._unit.save)
-            if kinds:
+            if kinds and result.embedding is not None:
                 saving.save(folder, kinds, result.embedding, self._pipeline.watch.weights)
         self.records.append(record)
         self._store.write(record)
@@ -96,13 +99,19 @@ class Recorder:
             shared=["load", "filter", "fit"] if len(self._specs) > 1 else ["load"],
             memory=pipeline.memory.read(),
             device=environment.device_name(self._unit.device),
-            environment={**environment.versions(), "threads": str(environment.threads())},
+            environment={
+                **environment.versions(),
+                "threads": str(environment.threads()),
+                "precision": pipeline.precision,
+            },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
             fit={**pipeline.watch.summary(), **pipeline.fit_report, **criteria},
             repairs=list(pipeline.graph.repairs),
             limits=self._unit.limits,
             data=result.data,
+            degenerate=result.degenerate,
+            floor=result.floor,
             command=self._unit.command(task),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )

@@ -23,11 +23,12 @@ TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
-    """A command; the dataset `custom` needs a path."""
+    """A command; the dataset `custom` needs a path, `tu` a name."""
     return [
         f"method={method}",
         f"dataset={dataset}",
         *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
 
@@ -47,7 +48,8 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
         tasks = ",".join(TASKS.names())
         experiment = experiment_of(overrides(method, dataset, f"task=[{tasks}]"))
         assert experiment.settings["method"]["name"] == method
-        assert experiment.settings["dataset"]["name"] == dataset
+        recorded = experiment.settings["dataset"]
+        assert recorded == {"name": "graph", "from": "custom"} or recorded["name"] == dataset
         assert isinstance(experiment.components.method, METHODS.load(method))
         assert set(experiment.components.tasks) == set(TASKS.names())
 

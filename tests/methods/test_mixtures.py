@@ -20,6 +20,8 @@ from gclbench.methods.dmat_i import DmatI
 from gclbench.methods.grace import Grace
 from gclbench.methods.mvgrl import Mvgrl
 from gclbench.negatives.augcl import Augcl
+from gclbench.negatives.grace_plus import GracePlusWeights
+from gclbench.negatives.homogcl import Homogcl
 from gclbench.negatives.imix import Imix
 from gclbench.negatives.mmix import Mmix
 from gclbench.negatives.nml import Nml
@@ -51,8 +53,11 @@ STRATEGIES: dict[str, Any] = {
     "augcl_distance": Augcl(estimator="distance", refresh=1),
     "nml": Nml(hidden=6, inner_steps=2),
     "progcl_weight": ProgclWeight(start_epoch=4, sampled_columns=8),
+    "grace_plus": GracePlusWeights(anchors=8),
+    "homogcl": Homogcl(clusters=4, sigma=0.5),
     "progcl_mix": ProgclMix(start_epoch=4, sampled_columns=8, selected=5),
 }
+WEIGHING = ("nml", "progcl_weight", "grace_plus", "homogcl")
 every_pair = pytest.mark.parametrize(
     "base,strategy",
     [
@@ -165,7 +170,7 @@ def test_reports_get_weights_or_shares(graph: Data) -> None:
     for name, strategy in STRATEGIES.items():
         contrast = fit(BASES["grace"], strategy, graph).contrast
         assert contrast is not None
-        weighs = name.startswith("augcl") or name in ("nml", "progcl_weight")
+        weighs = name.startswith("augcl") or name in WEIGHING
         assert (contrast.weights is not None) == weighs
         assert (contrast.mixture is not None) == (not weighs and name != "progcl_mix")
         if name == "progcl_mix":

@@ -12,14 +12,15 @@ from gclbench.paper.table_definition import Definition
 NUMBERS = {"2": "1", "5": "8", "6": "10", "7": "3", "8": "4", "9": "5"}
 """Numbers of the KDD version's tables to those of the submission."""
 
-ADDED_LATER = {"2": ("i-mix", "cca_ssg"), "8": ("grace + i-mix",)}
-"""Columns of the KDD version that the submission does not print, by the former's numbers."""
+ADDED_LATER = {"2": ("i-mix", "cca_ssg", "InfoGCL"), "8": ("grace + i-mix",)}
+"""Columns and rows that are not built of the KDD version that the submission does not print, by
+the former's numbers."""
 
 
 def _tables() -> Iterator[Definition]:
     for table in KDD.tables:
         if table.number in NUMBERS:
-            number = NUMBERS[table.number]
+            number, later = NUMBERS[table.number], ADDED_LATER.get(table.number, ())
             yield replace(
                 table,
                 paper="mmix_iclr",
@@ -27,11 +28,8 @@ def _tables() -> Iterator[Definition]:
                 title=table.title.replace(
                     f"(KDD 2022), Table {table.number}", f"(ICLR submission), Table {number}"
                 ),
-                columns=tuple(
-                    column
-                    for column in table.columns
-                    if column.label not in ADDED_LATER.get(table.number, ())
-                ),
+                columns=tuple(column for column in table.columns if column.label not in later),
+                not_built={name: why for name, why in table.not_built.items() if name not in later},
             )
 
 

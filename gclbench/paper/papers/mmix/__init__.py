@@ -6,6 +6,7 @@ from gclbench.paper.papers.mmix.figures import FIGURES
 from gclbench.paper.papers.mmix.tables import TABLES
 from gclbench.paper.publication import Paper
 
+SUPERVISED = ("MLP", "Chebyshev", "GCN", "JKNet", "GAT")
 NO_TASK = "there is no such task"
 
 PAPER = Paper(
@@ -18,6 +19,8 @@ PAPER = Paper(
         "MVGRL+mp-mix": ("mmix_mp", ""),
         "MVGRL+mp-mix w/o div": ("mmix_mp_without_diversity", ""),
         "GRACE+mp-mix": ("mmix_grace", ""),
+        "LP (sup.)": ("label_propagation", ""),
+        **{f"{name} (sup.)": (name.lower(), "") for name in SUPERVISED},
     },
     variants=("DGI", "GraphCL", "GRACE", "MVGRL"),
     # Two graphs are called DBLP: dmat prints the authors' graph of SDCN, this one the citations.

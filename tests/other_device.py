@@ -1,0 +1,178 @@
+"""A device that is none: a rehearsal of runs on a GPU, on a machine without one.
+
+A tensor of this device is a `torch.Tensor` that says `device(type='meta')` and holds a CPU tensor.
+Each operation on it is computed on what it holds. As a GPU does, it refuses what a GPU refuses: to
+mix with tensors of the CPU (a CPU number without dimensions may stand beside it, and CPU indices
+may index it), to become a NumPy array, and generators of the CPU. It also refuses what a GPU would
+do and a run may not: to draw from a generator that no seed of the run has set.
+
+    with rehearsal():
+        x = torch.rand(3, 4).to(DEVICE)
+        (x + torch.rand(3, 4))      # DeviceFault
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch.utils import _foreach_utils
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+DEVICE = "meta"
+
+aten = torch.ops.aten
+
+CROSSING = {aten._to_copy.default, aten.copy_.default}
+"""What takes a tensor from one device to another."""
+
+INDEXED_BY_CPU = {
+    aten.index.Tensor,
+    aten.index_put_.default,
+    aten.index_put.default,
+    aten._index_put_impl_.default,
+    aten._unsafe_index.Tensor,
+}
+"""What a GPU also does with indices on the CPU."""
+
+
+class DeviceFault(RuntimeError):
+    """What would fail on a GPU, or be another number than the seed says."""
+
+
+class Elsewhere(Tensor):
+    """A tensor of the device.
+
+    Attributes:
+        inner: the CPU tensor with its numbers.
+    """
+
+    inner: Tensor
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, inner: Tensor) -> Elsewhere:
+        dense = inner.layout == torch.strided
+        made = Tensor._make_wrapper_subclass(
+            cls,
+            inner.shape,
+            strides=inner.stride() if dense else None,
+            storage_offset=inner.storage_offset() if dense else None,
+            dtype=inner.dtype,
+            device=DEVICE,
+        )
+        made.inner = inner
+        return made
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return f"Elsewhere({self.inner})"
+
+    def tolist(self) -> Any:
+        return self.inner.tolist()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A file holds the numbers; whoever reads it says on which device."""
+        return self.inner.__reduce_ex__(protocol)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return computed(func, args, kwargs or {})
+
+
+class _Here(TorchDispatchMode):
+    """Sees operations that no tensor of the device takes part in: what makes one."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return computed(func, args, kwargs or {})
+
+
+def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """An operation's result, on the device that it would be on.
+
+    Raises:
+        DeviceFault: for what a GPU refuses, and for chance that no seed sets.
+    """
+    given = [item for item in tree_flatten((args, kwargs))[0] if isinstance(item, Tensor)]
+    there = [item for item in given if isinstance(item, Elsewhere)]
+    asked = kwargs.get("device")
+    target = bool(there) if asked is None else torch.device(asked).type == DEVICE
+    _refuse(func, args, given, there, target)
+    wrappers = {id(item.inner): item for item in there}
+    if asked is not None:
+        kwargs = {**kwargs, "device": "cpu"}
+    result = func(*tree_map(_inner, args), **tree_map(_inner, kwargs))
+    if func is aten.copy_.default:
+        return args[0]
+    if not target:
+        return result
+
+    def placed(item: Any) -> Any:
+        if not isinstance(item, Tensor):
+            return item
+        known = wrappers.get(id(item))
+        return Elsewhere(item) if known is None else known
+
+    return tree_map(placed, result)
+
+
+def _refuse(
+    func: Any, args: Any, given: list[Tensor], there: list[Elsewhere], target: bool
+) -> None:
+    if target and torch.Tag.nondeterministic_seeded in func.tags and _draws(func, args):
+        raise DeviceFault(f"{func} draws on the device: no seed of the run sets its generator")
+    if func in CROSSING or not there:
+        return
+    if func in INDEXED_BY_CPU:
+        given = [args[0], *args[2:3]]
+        there = [item for item in given if isinstance(item, Elsewhere)]
+    plain = [item for item in given if not isinstance(item, Elsewhere) and item.dim() > 0]
+    written = func._schema.name.endswith("_") or "out" in func._overloadname
+    if plain or (written and there and not isinstance(args[0], (Elsewhere, list, tuple))):
+        shapes = ", ".join(
+            f"{'meta' if isinstance(item, Elsewhere) else 'cpu'} {tuple(item.shape)}"
+            for item in given
+        )
+        raise DeviceFault(f"{func} takes tensors of two devices: {shapes}")
+
+
+def _draws(func: Any, args: Any) -> bool:
+    """Whether it really draws: dropout with probability 0 or outside training does not."""
+    return func is not aten.native_dropout.default or (bool(args[1]) and args[2] is not False)
+
+
+def _inner(item: Any) -> Any:
+    return item.inner if isinstance(item, Elsewhere) else item
+
+
+def _sparse_product(real: Any) -> Any:
+    """torch decides by a tensor's layout, which a subclass cannot have."""
+
+    def product(matrix: Tensor, dense: Tensor) -> Tensor:
+        if isinstance(matrix, Elsewhere) != isinstance(dense, Elsewhere):
+            raise DeviceFault("torch.sparse.mm takes tensors of two devices")
+        if not isinstance(matrix, Elsewhere):
+            return real(matrix, dense)
+        with torch.no_grad():
+            return Elsewhere(real(matrix.inner, dense.inner))  # type: ignore[attr-defined]
+
+    return product
+
+
+@contextlib.contextmanager
+def rehearsal() -> Iterator[None]:
+    """Within the block `DEVICE` is a device that tensors can be taken to."""
+    fused = _foreach_utils._get_fused_kernels_supported_devices()
+    with (
+        mock.patch.object(torch.sparse, "mm", _sparse_product(torch.sparse.mm)),
+        mock.patch(
+            "torch.optim.optimizer._get_fused_kernels_supported_devices",
+            lambda: [*fused, DEVICE],
+        ),
+        _Here(),
+    ):
+        yield
