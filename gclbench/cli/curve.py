@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 if TYPE_CHECKING:
     from gclbench.paper.drawing.panels import PlotPanel
@@ -52,14 +52,14 @@ def main(argv: list[str]) -> int:
             raise LookupError("a loss that is not positive has no logarithm; leave --log out")
         panel = PlotPanel("loss", "iteration", "loss", series=series, y_log=options.log)
         data = _drawn(panel, options.output.suffix)
-        write_atomically(options.output, data)
+        made = deliver(options.output, data)
     except (MissingStore, LookupError) as error:
         return _wrong(str(error))
     except OSError as error:
         return _wrong(
             f"cannot write {options.output}: {error.strerror or error}; choose another --output"
         )
-    print(f"wrote {options.output}: {len(records)} runs in {len(series)} lines")
+    print(f"wrote {options.output}{made}: {len(records)} runs in {len(series)} lines")
     return 0
 
 

@@ -68,7 +68,10 @@ def test_a_figure_is_drawn(store: Store, name: str, capsys: pytest.CaptureFixtur
         (("cc01",), "run cc01 (grace · cora) has no loss curve"),
         (("bb01", "--log"), "a loss that is not positive has no logarithm"),
         (("aa01", "--output", "x.pdf"), "written as .svg or .png, not 'x.pdf'"),
-        (("aa01", "--output", "no/x.svg"), "cannot write no/x.svg: No such file or directory"),
+        (
+            ("aa01", "--output", "runs/aa01/record.json/x.svg"),
+            "cannot write runs/aa01/record.json/",
+        ),
         (("aa01", "--runs", "nowhere"), "nowhere"),
     ],
 )
