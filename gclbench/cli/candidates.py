@@ -159,6 +159,8 @@ def _options(verb: str) -> list[str]:
             found += [
                 text.value
                 for text in node.args
-                if isinstance(text, ast.Constant) and str(text.value).startswith("-")
+                if isinstance(text, ast.Constant)
+                and isinstance(text.value, str)
+                and text.value.startswith("-")
             ]
     return found

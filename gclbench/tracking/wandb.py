@@ -6,7 +6,7 @@ from __future__ import annotations
 import netrc
 import os
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from gclbench.tracking import Run, Tracker
 
@@ -35,7 +35,7 @@ class Wandb(Tracker):
             name=run.name,
             config=dict(run.settings),
             dir=run.runs_dir,
-            mode=mode(),
+            mode=cast(Any, mode()),
             resume="allow",
             # Runs of one process follow each other, and those that share a training are open at
             # once.

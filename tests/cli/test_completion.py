@@ -119,7 +119,7 @@ complete -C "$argv[1]" | string replace -r '\\t.*' ''
     ("line", "found"),
     [
         ("gclbench runs_d", "runs_dir="),
-        ("gclbench method=gra", "grace"),
+        ("gclbench method=kmea", "kmeans"),
         ("gclbench sear", "search"),
     ],
 )
