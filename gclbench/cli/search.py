@@ -303,6 +303,7 @@ def _names(text: str) -> list[str]:
 def _carried_out(experiments: list[Experiment], typed: list[str]) -> Store:
     """Runs what is not recorded yet; shows progress and no result."""
     from gclbench.cli.progress import note, shown
+    from gclbench.cli.run import terminated_like_interrupted
     from gclbench.launch.execution import carry_out, prepare, recorded
 
     plan, store = prepare(experiments)
@@ -311,7 +312,8 @@ def _carried_out(experiments: list[Experiment], typed: list[str]) -> Store:
     if plan.done:
         note(recorded(plan, store))
     if plan.units:
-        carry_out(experiments[0], plan, typed, shown, note)
+        with terminated_like_interrupted():
+            carry_out(experiments[0], plan, typed, shown, note)
     return store
 
 

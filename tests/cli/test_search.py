@@ -181,6 +181,16 @@ def test_trials_run_in_workers() -> None:
     assert json.loads(path.read_text())["studies"] == alone
 
 
+def test_a_dataset_that_cannot_be_had_is_told_and_nothing_is_chosen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["method=grace", "dataset=cora", "task=classification", "device=cpu", "budget=2"]
+    assert main(["search", *words]) == 1
+    printed = capsys.readouterr()
+    assert "2 not run" in printed.out and "chosen: " not in printed.out
+    assert "cora" in printed.err
+
+
 def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     write_graph()
     words = [*PUBLIC, "method=grace,bgrl", SPACE, "budget=5"]
