@@ -54,7 +54,8 @@ class Embedding:
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
         predicted: (n,) int64, the method's own class of every item, where a method that learned
-            from labels predicts classes; else None.
+            from labels predicts classes; the largest of the `scores` where these are given. Else
+            None.
         encode: embeds the items of another `Graph` (without labels) by the method as trained: a
             tensor (items×d) whose rows are comparable with one another. None where a method embeds
             nothing but what it was given.
@@ -117,6 +118,8 @@ class Embedding:
                 f"class scores are a matrix ({self.z.shape[0]} items × classes);"
                 f" these are {tuple(self.scores.shape)}"
             )
+        if self.scores is not None and self.predicted is None:
+            object.__setattr__(self, "predicted", self.scores.argmax(dim=1))
 
     def on_the_way(self) -> Iterator[tuple[int, Embedding]]:
         """The embeddings of its course, each with the iterations behind it."""

@@ -28,7 +28,7 @@ AUGMENTATIONS = ("subgraph", "node", "edge", "mask")
 @METHODS.register("graphcl_nodes")
 @dataclass(frozen=True)
 class GraphCl(Dgi):
-    """GraphCL: DGI whose nodes are scored against the summaries of two augmented graphs.
+    """GraphCL on nodes: DGI whose nodes are scored against the summaries of two augmented graphs.
 
     Both are drawn once, before the training. The scores against the two are added.
 
