@@ -11,12 +11,12 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.batches import Batches
 from gclbench.methods.trained import EpochBy, Trained
 from gclbench.negatives.strategy import Strategy

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
 from gclbench.component.registry import TASKS
@@ -168,6 +167,8 @@ class Classification:
 
 
 def _agreement(truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    from sklearn.metrics import accuracy_score, f1_score
+
     return {
         "accuracy": float(accuracy_score(truth, predicted)),
         "micro_f1": float(f1_score(truth, predicted, average="micro")),
