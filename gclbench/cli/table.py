@@ -201,7 +201,8 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         _matrix(options, chosen, seeds, file)
         return
     definition = find_table(options.id)
-    comparison = compare(definition, collect(options.runs)).restrict(
+    tested = not (options.missing or options.command)
+    comparison = compare(definition, collect(options.runs), tested).restrict(
         options.dataset, options.metric, options.method
     )
     if options.missing:
