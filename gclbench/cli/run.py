@@ -90,6 +90,8 @@ def launch(
     from gclbench.config.validation import ConfigErrors
 
     try:
+        if why := _own_file(commands):
+            return wrong([why], code=1)
         experiments = load_all(commands)
     except ConfigErrors as error:
         return wrong(error.errors)
@@ -130,6 +132,26 @@ def launch(
 
 def _says_workers(typed: list[str]) -> bool:
     return any(word.partition("=")[0] == "launcher.workers" for word in typed)
+
+
+def _own_file(commands: list[list[str]]) -> str:
+    """Why the user's file of a single command is no graph: told before torch is imported.
+
+    Raises:
+        ConfigErrors: when the command cannot be composed.
+    """
+    if len(commands) != 1 or not any(word.startswith("dataset.path=") for word in commands[0]):
+        return ""
+    from gclbench.config.overrides import parse
+    from gclbench.config.values import values_of_command
+    from gclbench.data.file_format import unusable
+
+    errors: list[str] = []
+    values, _ = values_of_command(parse(commands[0], errors), errors)
+    dataset = values["dataset"]
+    if errors or dataset["name"] != "custom":
+        return ""
+    return unusable(Path(str(dataset["path"])).expanduser())
 
 
 def load_all(commands: list[list[str]]) -> list[Experiment]:

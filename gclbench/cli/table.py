@@ -232,6 +232,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         options.metric,
         options.method,
         planned=options.missing,
+        tested=not (options.missing or options.command),
     )
     if options.command:
         lines = [line for table in tables for line in _commands(table)]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
+from gclbench.graph.carrier import Data
 
 UNUSED = ("edge_weight", "edge_attr")
 KINDS = (

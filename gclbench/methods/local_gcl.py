@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
@@ -16,6 +15,7 @@ from gclbench.contrast.panel import panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Report, Strategy

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -139,6 +136,10 @@ class HomogclNegatives(Negatives):
 
     def _centres(self, z: Tensor, iteration: int) -> Tensor:
         """Those of k-means, without empty clusters. The seed depends on the iteration alone."""
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+        from threadpoolctl import threadpool_limits
+
         rows = z.detach()
         if not bool(rows.isfinite().all()):
             return rows[:1] * torch.nan

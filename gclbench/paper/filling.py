@@ -20,6 +20,7 @@ def fill(
     metrics: Sequence[str] = (),
     methods: Sequence[str] = (),
     planned: bool = False,
+    tested: bool = True,
 ) -> list[Comparison]:
     """The filled table; of own runs one per task.
 
@@ -28,6 +29,7 @@ def fill(
         added: methods, or methods with settings, that stand as rows in a paper's table.
         datasets, metrics, methods: these only; all by default. Added rows are always shown.
         planned: what is to be run is asked for: added rows may have no runs, and stand alone.
+        tested: False leaves the tests out, for what asks only which runs there are.
 
     Raises:
         UnknownTable, NotInTable: for what does not exist.
@@ -38,7 +40,7 @@ def fill(
     if added and (own or name == matrix.ID):
         raise ValueError(f"a row is added to a paper's table, such as nml/1; {name} is of no paper")
     if own:
-        return _own(name, collection, datasets, metrics, methods)
+        return _own(name, collection, datasets, metrics, methods, tested)
     definition, columns = find_table(name), own_columns(added)
     if columns:
         definition = with_columns(definition, columns)
@@ -46,7 +48,7 @@ def fill(
         check_runs(definition, collection.groups)
     if columns and (methods or planned):
         methods = [*methods, *(column.label for column in columns)]
-    return [compare(definition, collection).restrict(datasets, metrics, methods)]
+    return [compare(definition, collection, tested).restrict(datasets, metrics, methods)]
 
 
 def is_own(name: str) -> bool:
@@ -60,9 +62,10 @@ def _own(
     datasets: Sequence[str],
     metrics: Sequence[str],
     methods: Sequence[str],
+    tested: bool,
 ) -> list[Comparison]:
     tables = own_tables.find_own(name, collection)
     own_tables.check_names(tables, datasets, metrics, methods)
-    filled = (compare(table, collection) for table in tables)
+    filled = (compare(table, collection, tested) for table in tables)
     found = (own_tables.restricted(each, datasets, metrics, methods) for each in filled)
     return [each for each in found if each is not None]

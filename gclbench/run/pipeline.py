@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.components import Components
 from gclbench.component.settings import defaults, values_of
@@ -17,6 +16,7 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
+from gclbench.graph.carrier import Data
 from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
