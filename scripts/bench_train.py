@@ -45,8 +45,8 @@ FLOORS = [
     "method=grace dataset=cora",
     "method=grace dataset=cora negatives=progcl_weight negatives.start_epoch=1",
     "method=grace dataset=cora negatives=nml",
-    "method=grace dataset=digits negatives=nml negatives.metric=pairwise negatives.inner_steps=1"
-    " negatives.hidden=128",
+    "method=grace dataset=sbm dataset.nodes=600 negatives=nml negatives.metric=pairwise"
+    " negatives.inner_steps=1",
     "method=dmat_i dataset=cora",
     "method=dgi dataset=cora",
     "method=cca_ssg dataset=cora",
