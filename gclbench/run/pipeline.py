@@ -65,7 +65,9 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
-        self._precision = precision.resolved(asked, spec.method["name"], device)
+        self._precision = precision.resolved(
+            asked, spec.method["name"], device, spec.method.get("tau")
+        )
 
     @property
     def precision(self) -> str:
