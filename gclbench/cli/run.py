@@ -103,7 +103,7 @@ def launch(
     if spread and first.launcher_name == "local" and not _says_workers(typed):
         first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
                 plan = expand(experiments, store)
@@ -265,7 +265,7 @@ def wrong(errors: list[str], code: int = 2) -> int:
 
 
 @contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

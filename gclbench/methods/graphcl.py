@@ -60,6 +60,7 @@ class GraphViews(Trained):
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
     items: ClassVar[tuple[str, ...]] = ("graphs",)
+    inductive: ClassVar[bool] = True
 
     epochs: Annotated[int, Range(least=0)] = 20
     batch_size: Count = 128

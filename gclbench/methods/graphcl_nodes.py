@@ -25,10 +25,10 @@ from gclbench.training.streams import Streams
 AUGMENTATIONS = ("subgraph", "node", "edge", "mask")
 
 
-@METHODS.register("graphcl")
+@METHODS.register("graphcl_nodes")
 @dataclass(frozen=True)
 class GraphCl(Dgi):
-    """GraphCL: DGI whose nodes are scored against the summaries of two augmented graphs.
+    """GraphCL on nodes: DGI whose nodes are scored against the summaries of two augmented graphs.
 
     Both are drawn once, before the training. The scores against the two are added.
 

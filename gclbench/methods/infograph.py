@@ -40,6 +40,7 @@ class Infograph(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     items: ClassVar[tuple[str, ...]] = ("graphs",)
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "its objective tells whether a node belongs to a graph; no view is compared with another"
     )
