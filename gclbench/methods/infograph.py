@@ -13,7 +13,7 @@ from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
 from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
-from gclbench.methods.trained import CourseEvery, EpochBy, Trained
+from gclbench.methods.trained import CourseEvery, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gin import Gin
 from gclbench.nn.readout import READOUTS
@@ -33,7 +33,6 @@ class Infograph(Trained):
         epochs: passes over the graphs. batch_size: graphs a step. lr, weight_decay: of Adam.
         layers, hidden: number and width of the GIN's layers; an embedding has all layers side by
             side. readout: from nodes to graphs.
-        epoch_by: what the number of epochs is chosen by.
         course: epochs between two embeddings that the task evaluates besides, for a figure.
     """
 
@@ -52,7 +51,6 @@ class Infograph(Trained):
     layers: Count = 3
     hidden: Count = 32
     readout: Annotated[str, OneOf(*READOUTS)] = "sum"
-    epoch_by: EpochBy = "last"
     course: CourseEvery = 0
 
     def model(
