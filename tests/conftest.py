@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gclbench.component.registry import METHODS, Entry
+from gclbench.machine import threads
 
 MIRROR = os.environ.get("GCLBENCH_MIRROR")
 """As it was at the start: fixtures of some folders clear the variable for every test."""
@@ -22,6 +23,12 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep in a test stays in the test's process, where its methods are registered."""
+    monkeypatch.setattr(threads, "cores", lambda: 1)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ def main(argv: list[str]) -> int:
     ).parse_args(argv)
     from gclbench.component.registry import KINDS
     from gclbench.data import mirror
+    from gclbench.machine import precision, threads
     from gclbench.machine.environment import device_name, versions
 
     for name, value in versions().items():
@@ -29,6 +30,9 @@ def main(argv: list[str]) -> int:
             print(f"{'GPU ' + str(index):<16}{torch.cuda.get_device_name(index)}")
     else:
         print(f"{'GPU':<16}none visible to torch; runs use {device_name('cpu')}")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    print(f"{'precision':<16}{precision.described(device)}")
+    print(f"{'cores':<16}{threads.cores()}; runs use {threads.allowed()} of them at most")
     healthy = True
     configs = (
         find_spec("gclbench.configs") is not None

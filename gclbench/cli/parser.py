@@ -20,6 +20,8 @@ KEYS = (
     "task",
     "seeds",
     "device",
+    "threads",
+    "precision",
     "runs_dir",
     "rerun",
     "time_limit",

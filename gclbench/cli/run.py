@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -68,17 +69,22 @@ def compose(options: argparse.Namespace, typed: list[str], detached: bool = Fals
             commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
-    return launch(commands, typed, options.dry_run, detached)
+    return launch(commands, typed, options.dry_run, detached, options.multirun)
 
 
 def launch(
-    commands: list[list[str]], typed: list[str], dry_run: bool = False, detached: bool = False
+    commands: list[list[str]],
+    typed: list[str],
+    dry_run: bool = False,
+    detached: bool = False,
+    spread: bool = False,
 ) -> int:
     """Runs commands without sweeps, or shows what they would run, or hands them over; returns the
     exit code.
 
     Args:
         typed: what the user typed, for the sweep's file. detached: hand over and return at once.
+        spread: over worker processes, unless the words say how many.
     """
     messages.set_up()
     from gclbench.config.validation import ConfigErrors
@@ -96,8 +102,10 @@ def launch(
     from gclbench.launch.plan import expand
 
     first = experiments[0]
+    if spread and first.launcher_name == "local" and not _says_workers(typed):
+        first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
                 plan = expand(experiments, store)
@@ -141,6 +149,10 @@ def _own_file(commands: list[list[str]]) -> str:
     if errors or dataset["name"] != "custom":
         return ""
     return unusable(Path(str(dataset["path"])).expanduser())
+
+
+def _says_workers(typed: list[str]) -> bool:
+    return any(word.partition("=")[0] == "launcher.workers" for word in typed)
 
 
 def load_all(commands: list[list[str]]) -> list[Experiment]:
@@ -294,7 +306,7 @@ def wrong(errors: list[str], code: int = 2) -> int:
 
 
 @contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

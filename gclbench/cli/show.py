@@ -103,6 +103,7 @@ def _dataset(overrides: list[str]) -> int:
 
 
 def _run(prefix: str, asked: list[str] | None) -> int:
+    from gclbench.paper.machine_differences import beside
     from gclbench.paper.sources import MissingStore, collect
 
     messages.set_up()
@@ -113,11 +114,10 @@ def _run(prefix: str, asked: list[str] | None) -> int:
         return _wrong(str(error))
     found = {record.id: record for record in collection.records if record.id.startswith(prefix)}
     if len(found) == 1:
-        print(
-            json.dumps(
-                json.loads(next(iter(found.values())).to_json()), indent=2, ensure_ascii=False
-            )
-        )
+        (record,) = found.values()
+        print(json.dumps(json.loads(record.to_json()), indent=2, ensure_ascii=False))
+        for line in beside(record, collection.records):
+            print(f"not computed alike: {line}", file=sys.stderr)
         return 0
     if found:
         return _wrong(

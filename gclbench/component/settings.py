@@ -11,7 +11,7 @@ import math
 import types
 import typing
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 from gclbench.component.registry import nearest
 
@@ -196,7 +196,15 @@ def convert(value: Any, kind: Any) -> Any:
         options = typing.get_args(kind)
         if value is None and type(None) in options:
             return None
-        return convert(value, next(option for option in options if option is not type(None)))
+        # A word such as `auto` that stands for a value, besides the values themselves.
+        words = [word for option in options for word in _words(option)]
+        if value in words:
+            return value
+        kinds = [option for option in options if option is not type(None) and not _words(option)]
+        try:
+            return convert(value, kinds[0])
+        except ValueError as error:
+            raise ValueError(" or ".join([str(error), *words])) from error
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise ValueError("must be a list, for example [256,128]")
@@ -234,6 +242,11 @@ def convert(value: Any, kind: Any) -> Any:
         f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an"
         " optional of these"
     )
+
+
+def _words(kind: Any) -> tuple[Any, ...]:
+    """Those of a `Literal`; none of another type."""
+    return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
 
 
 def _bounded(value: float) -> float:

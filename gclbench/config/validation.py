@@ -26,6 +26,7 @@ from gclbench.component.registry import (
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
+from gclbench.machine.precision import PRECISIONS
 from gclbench.records import LARGEST_SEED, NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
@@ -36,6 +37,8 @@ NO_PART_OF_A_RUN = (
     "runs_dir",
     "rerun",
     "device",
+    "threads",
+    "precision",
     "time_limit",
     "memory_limit",
     "checkpoint_every",
@@ -67,6 +70,7 @@ class Experiment:
         device: `cpu`, `cuda`, …; as asked for where the launcher takes runs elsewhere.
         time_limit: seconds. memory_limit: GiB. checkpoint_every: seconds. None of them: no limit,
             no checkpoint.
+        threads: to compute with; None is `threads=auto`. precision: as asked for.
         launcher: an instance; launcher_name: its name.
         tracking: name of a tracker, or None.
         save: what runs leave beside their records, of `SAVED`. criterion: a number that they record
@@ -87,6 +91,8 @@ class Experiment:
     tasks_chosen: bool = field(default=False)
     memory_limit: float | None = None
     checkpoint_every: float | None = None
+    threads: int | None = None
+    precision: str = "auto"
     launcher: Any = None
     launcher_name: str = "local"
     tracking: str | None = None
@@ -158,6 +164,9 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
     save = _saved(values["save"], errors)
     criterion = _criterion(values["criterion"], errors)
+    threads = _threads(values["threads"], errors)
+    if values["precision"] not in PRECISIONS:
+        errors.append(f"precision={values['precision']} must be one of {', '.join(PRECISIONS)}")
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
@@ -182,6 +191,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         tracking=tracking,
         save=save,
         criterion=criterion,
+        threads=threads,
+        precision=str(values["precision"]),
         **limits,
     )
 
@@ -213,6 +224,16 @@ def _criterion(value: Any, errors: list[str]) -> str | None:
         errors.append(
             f"criterion={value} must be null or one of {', '.join(LARGER_IS_BETTER)}.{hint}"
         )
+        return None
+    return value
+
+
+def _threads(value: Any, errors: list[str]) -> int | None:
+    """The number of threads; None for `auto`."""
+    if value == "auto":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        errors.append(f"threads={value} must be auto, or a whole number from 1")
         return None
     return value
 

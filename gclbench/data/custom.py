@@ -166,5 +166,5 @@ def _features(members: dict[str, np.ndarray], path: Path) -> Any:
     if len(sparse) < len(SPARSE):
         raise GraphError(f"{path} has {', '.join(sparse)}; a csr matrix needs {', '.join(SPARSE)}")
     matrix = csr_of(members, "x", path.stem)
-    check_capacity(*matrix.shape, path.stem)
+    check_capacity(matrix.shape[0], matrix.shape[1], path.stem)
     return matrix

@@ -49,7 +49,7 @@ def read_npz(
     try:
         with np.load(path, allow_pickle=False) as members:
             features = csr_of(members, "attr", name).astype(np.float32)
-            check_capacity(*features.shape, name)
+            check_capacity(features.shape[0], features.shape[1], name)
             adjacency = csr_of(members, "adj", name).tocoo()
             labels = members["labels"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_number, pair_of
+from gclbench.data.pairs import NonEdges, pair_number, pair_of
 from gclbench.graph import Graph, Unsupported
 
 HELD_OUT = ("val_edges", "test_edges")
@@ -199,8 +199,8 @@ def link_split(
             "the held-out fractions must be positive and sum to less than 1,"
             f" not val={val:g}, test={test:g}"
         )
-    edges = np.asarray(edge_index, dtype=np.int64)
-    numbers = np.unique(pair_number(edges[0], edges[1]))
+    others = NonEdges(edge_index, num_nodes)
+    numbers, free = others.edges, others.count
     val_count, test_count = round(val * numbers.size), round(test * numbers.size)
     if min(val_count, test_count) < 1:
         raise Unsupported(
@@ -208,17 +208,13 @@ def link_split(
             f" {numbers.size}, too few for one in each part"
         )
     held_out = val_count + test_count
-    free = number_of_pairs(num_nodes) - numbers.size
     if free < held_out:
         raise Unsupported(
             f"link prediction needs {held_out} pairs that are no edges; this graph is so dense that"
             f" it has {free}"
         )
     order = rng.permutation(numbers)
-    # The r-th non-edge has number r + (how many edges come before it); edge i has numbers[i] − i
-    # non-edges before it.
-    rank = draw_distinct(rng, free, held_out)
-    absent = rank + np.searchsorted(numbers - np.arange(numbers.size), rank, side="right")
+    absent = others.numbers(rng, held_out)
     chosen = {
         "val_edges": order[:val_count],
         "test_edges": order[val_count:held_out],

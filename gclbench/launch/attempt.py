@@ -104,12 +104,11 @@ def _run(
     stop: threading.Event | None,
 ) -> list[Record]:
     """Loads the dataset and runs what is missing; the records that were written."""
-    import torch
-
     from gclbench.config.validation import find_device
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.launch.running import announced
+    from gclbench.machine.threads import computing_with, threads_for
     from gclbench.run import runner
     from gclbench.tracking import Tracking
     from gclbench.training.watch import Preempted
@@ -124,14 +123,16 @@ def _run(
     if wrong:
         ending = Ending("failed", "; ".join(wrong))
         return [_ended(unit, spec, ending, store) for spec in specs.values()]
-    if unit.threads is not None:
-        torch.set_num_threads(unit.threads)
     left = replace(unit.only(specs), device=device)
+    threads = threads_for(loaded.graph.num_nodes, unit.threads)
     tracking = Tracking(unit.tracking, store.root, names.values())
     records: list[Record] = []
     otherwise = "interrupted"
     try:
-        with announced(store, left.ids[0], unit.title, tracking.reporter(report)) as heard:
+        with (
+            announced(store, left.ids[0], unit.title, tracking.reporter(report)) as heard,
+            computing_with(threads),
+        ):
             records = runner.run(left, names, experiment.components, loaded, store, heard, stop)
     except Preempted as preempted:
         records, otherwise = preempted.records, PREEMPTED

@@ -165,6 +165,8 @@ def _unit(
         time_limit=experiment.time_limit,
         memory_limit=experiment.memory_limit,
         checkpoint_every=experiment.checkpoint_every,
+        threads=experiment.threads,
+        precision=experiment.precision,
         tracking=experiment.tracking,
         epochs=experiment.settings["method"].get("epochs"),
         save=experiment.save,

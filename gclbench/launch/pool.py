@@ -12,9 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gclbench
 from gclbench.launch.attempt import Statuses, give_up
@@ -29,8 +27,6 @@ ATTEMPTS = 2
 
 SECONDS_TO_END = 20.0
 """How long interrupted workers may take to record their runs before they are killed."""
-
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class WorkerDied(Exception):
@@ -157,20 +153,18 @@ class Pool:
     """Performs units in worker processes.
 
     Args:
-        environments: one per worker, its environment variables. threads: of torch in each.
+        environments: one per worker, its environment variables.
     """
 
     def __init__(
         self,
         runs_dir: str,
         environments: Sequence[Mapping[str, str]],
-        threads: int,
         progress: Progress,
         note: Note,
     ):
         self._runs_dir = runs_dir
         self._environments = environments
-        self._threads = threads
         self._progress = progress
         self._note = note
         self._units: queue.SimpleQueue[Unit] = queue.SimpleQueue()
@@ -186,7 +180,7 @@ class Pool:
             StoreError: when records cannot be written. LaunchError: when workers do not start.
         """
         for unit in units:
-            self._units.put(replace(unit, threads=self._threads))
+            self._units.put(unit)
         threads = [
             threading.Thread(target=self._serve, args=(place,), name=f"gclbench-worker-{place}")
             for place in range(min(len(self._environments), len(units)))
@@ -264,19 +258,15 @@ class Pool:
             worker.process.kill()
 
 
-def environments(workers: int, threads: int, gpus: bool) -> list[dict[str, str]]:
-    """The environment of each worker: its threads, its GPU where there are several, and where to
-    find this gclbench."""
+def environments(workers: int, gpus: bool) -> list[dict[str, str]]:
+    """The environment of each worker: its GPU where there are several, and where to find this
+    gclbench."""
     visible = _gpus() if gpus else []
     source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
     path = os.pathsep.join(
         dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
     )
-    shared: dict[str, Any] = {
-        **os.environ,
-        "PYTHONPATH": path,
-        **dict.fromkeys(THREAD_VARIABLES, str(threads)),
-    }
+    shared = {**os.environ, "PYTHONPATH": path}
     if len(visible) < 2:
         return [dict(shared) for _ in range(workers)]
     return [

@@ -1,1 +1,2 @@
-"""The machine: its memory, limits and identity; mapped files; messages on standard error."""
+"""The machine: memory, limits, threads, precision, identity; mapped files; messages on standard
+error."""

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor, nn
 
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.nn.sparse import edges_among
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
@@ -201,6 +202,13 @@ class Negatives(nn.Module):
         Called before each step of the encoder, with the first of several pairs.
         """
 
+    def wants_all(self, step: Step) -> bool:
+        """Whether `update` is better given a pair of all items, now, than that of a batch.
+
+        A method that walks batches of a collection asks before each.
+        """
+        return False
+
     def report(self, pair: Pair) -> Report:
         """What is known of it at the end of a training, from the last pair of views."""
         return Report()
@@ -208,6 +216,18 @@ class Negatives(nn.Module):
     def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
         """How the anchor view's inputs are mixed for the coming loss; called once before each."""
         return None
+
+    def mixed(
+        self, u: Tensor, edge_index: Tensor | None, block: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """What the first view's nodes become for the contrast, unit rows (N×d), and a loss to be
+        added, None without one. A method that contrasts sums of nodes asks.
+
+        Args:
+            u: N×d, rows of any length. edge_index: 2×E among them; None where there is none to
+                know.
+        """
+        return unit_rows(u), None
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         """What is evaluated, N×d.

@@ -10,6 +10,7 @@ from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import Gain
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
+from gclbench.paper.rivals import Rival
 from gclbench.paper.significance import Outcome
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
@@ -155,6 +156,8 @@ class Comparison:
         tests: number of tests against printed values that Holm's correction was over. pairs: of
             those between our own columns. gain_tests: of those against the controls.
         notes: sentences on settings and records that are not shown.
+        rivals: of columns that a user added, how they stand against the others. rival_tests: number
+            of those tests.
     """
 
     definition: Definition
@@ -166,6 +169,8 @@ class Comparison:
     notes: tuple[str, ...]
     pairs: int = 0
     gain_tests: int = 0
+    rivals: tuple[Rival, ...] = ()
+    rival_tests: int = 0
 
     @property
     def entries(self) -> list[Entry]:
@@ -232,7 +237,13 @@ class Comparison:
             blocks=blocks,
             records=tuple(record for record in self.records if record.id in ids),
             notes=tuple(note for note in self.notes if note.partition(":")[0] in shown),
+            rivals=tuple(rival for rival in self.rivals if _both_shown(rival, blocks)),
         )
+
+
+def _both_shown(rival: Rival, blocks: Sequence[Block]) -> bool:
+    columns = {name for block in blocks if block.dataset == rival.dataset for name in block.columns}
+    return {rival.own, rival.column} <= columns
 
 
 def _with_methods(block: Block, methods: Sequence[str]) -> Block:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
 from gclbench.paper.discovery import papers
@@ -22,6 +23,8 @@ class Definition:
 
     Attributes:
         paper, number: of the printed table; together its id. title: one line.
+        part: which part of a printed table it is, where its parts are of several tasks; "" for the
+            whole.
         task: whose records. where: conditions that every record meets, such as the protocol.
         on: dataset to further conditions that its records meet: its split, its form of the graph.
         printed_task: what the printed values are filed under, when that is not `task`.
@@ -51,11 +54,18 @@ class Definition:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     source: str = "runs"
     compared: bool = True
+    part: str = ""
 
     @property
     def id(self) -> str:
-        """`dmat/1`; the paper alone where there is no number."""
-        return f"{self.paper}/{self.number}" if self.number else self.paper
+        """`dmat/1`, `mmix/9-graphs`; the paper alone where there is no number."""
+        part = f"-{self.part}" if self.part else ""
+        return f"{self.paper}/{self.number}{part}" if self.number else self.paper
+
+    @property
+    def own(self) -> bool:
+        """Whether it is of runs that no paper's table has."""
+        return False
 
     @property
     def crossed(self) -> bool:
@@ -84,6 +94,10 @@ class Definition:
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""
         return self.measures.get(metric) or Measure(metric)
+
+    def place(self, group: Group) -> str:
+        """Which of the table's datasets recorded runs are of."""
+        return group.name("dataset")
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec's task and protocol are the table's."""
@@ -115,8 +129,11 @@ class Definition:
         method = column.method_name
         if method not in METHODS.entries or dataset not in DATASETS.entries:
             return ""
-        words = [f"table={self.id}", f"dataset={dataset}", f"method={method}"]
-        if sum(other.method_name == method for other in self.columns) > 1:
+        words = [f"table={self.id}", f"dataset={dataset}"]
+        if column.added:
+            return f"gclbench sweep {' '.join(words)} --with {shlex.quote(column.added)}"
+        words.append(f"method={method}")
+        if sum(other.method_name == method and not other.added for other in self.columns) > 1:
             words.append(shlex.quote(f"column={column.label}"))
         return "gclbench sweep " + " ".join(words)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
 from gclbench.graph.carrier import Data
-from gclbench.machine import environment
+from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run import datasets
@@ -38,6 +39,7 @@ class Pipeline:
     Args:
         spec: of the unit's first run; its runs differ by their tasks only.
         device: `cpu`, `cuda` or `cuda:1`.
+        asked: precision of the training's products: `auto`, `float32` or `fast`.
 
     Attributes:
         graph: the dataset as loaded.
@@ -47,7 +49,13 @@ class Pipeline:
     """
 
     def __init__(
-        self, components: Components, spec: RunSpec, loaded: Loaded, watch: Watch, device: str
+        self,
+        components: Components,
+        spec: RunSpec,
+        loaded: Loaded,
+        watch: Watch,
+        device: str,
+        asked: str = precision.AUTO,
     ):
         self.graph = loaded.graph
         self.rng = Streams(spec.seed)
@@ -61,6 +69,12 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
+        self._precision = precision.resolved(asked, spec.method["name"], device)
+
+    @property
+    def precision(self) -> str:
+        """Of the products so far: `fast` once a training has stepped so, else `float32`."""
+        return self._precision if self.watch.reached else precision.FLOAT32
 
     def split(self, task: Any) -> Split | None:
         """What the task holds out; None where it holds out nothing."""
@@ -130,7 +144,7 @@ class Pipeline:
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
         before = _marks(seen)
-        with self.clock.phase("fit"):
+        with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
@@ -148,6 +162,11 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        if self._spec.filter["name"] != "none":
+            # Another graph's features would reach it unfiltered.
+            found = replace(found, encode=None)
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
         self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
@@ -163,7 +182,11 @@ class Pipeline:
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            course = [
+                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+                for iterations, passed in _on_the_way(embedding)
+            ]
+        return metrics, {**data, "course": course} if course else data
 
     def criterion(
         self, name: str, task: Any, embedding: Embedding, split: Split | None
@@ -185,6 +208,17 @@ def _marks(graph: Data) -> dict[str, tuple[int, float]]:
         version = 0 if tensor.is_inference() else tensor._version
         found[key] = version, float(some.sum(dtype=torch.float64))
     return found
+
+
+def _on_the_way(
+    embedding: Embedding | list[Embedding],
+) -> Iterator[tuple[int, Embedding | list[Embedding]]]:
+    """The course of what `fits` returned: iterations, and an embedding or one for each fold."""
+    if isinstance(embedding, Embedding):
+        yield from embedding.on_the_way()
+        return
+    for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
+        yield passed[0][0], [each for _, each in passed]
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,11 @@ class Recorder:
             shared=["load", "filter", "fit"] if len(self._specs) > 1 else ["load"],
             memory=pipeline.memory.read(),
             device=environment.device_name(self._unit.device),
-            environment={**environment.versions(), "threads": str(environment.threads())},
+            environment={
+                **environment.versions(),
+                "threads": str(environment.threads()),
+                "precision": pipeline.precision,
+            },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
             fit={**pipeline.watch.summary(), **pipeline.fit_report, **criteria},

@@ -54,7 +54,9 @@ def run(
     folders = [store.path(spec.id).parent for spec in specs.values()]
     kept = any("model" in kinds_of(folder, unit.save) for folder in folders)
     watch = Watch(report, unit.time_limit, checkpoint, stop, keeps_weights=kept)
-    pipeline = Pipeline(components, next(iter(specs.values())), loaded, watch, unit.device)
+    pipeline = Pipeline(
+        components, next(iter(specs.values())), loaded, watch, unit.device, unit.precision
+    )
     recorder = Recorder(unit, specs, pipeline, store)
     embedding: Embedding | list[Embedding] | None = None
     failure: Ending | None = None

@@ -28,7 +28,8 @@ class Unit:
         time_limit: seconds; None is no limit.
         memory_limit: GiB; None is no limit.
         checkpoint_every: seconds; None writes no checkpoint.
-        threads: of torch; None leaves their number as it is.
+        threads: to compute with; None is what `machine.threads` says of the graph.
+        precision: of the training's products, as asked for: `auto`, `float32` or `fast`.
         tracking: name of the tracker that shows the runs, or None.
         epochs: of its training, None where the method has no such setting; for the estimate of
             its time.
@@ -49,6 +50,7 @@ class Unit:
     memory_limit: float | None = None
     checkpoint_every: float | None = None
     threads: int | None = None
+    precision: str = "auto"
     tracking: str | None = None
     epochs: int | None = None
     save: tuple[str, ...] = ()

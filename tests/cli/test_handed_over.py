@@ -161,7 +161,7 @@ def test_sweeps_are_found_by_a_part_of_their_ids(tmp_path: Path) -> None:
 def test_a_sweep_comes_back_as_it_was_saved() -> None:
     sweep = saved_sweep("seeds=3", "launcher.workers=2", recorded=5)
     assert Sweep.read(sweep.folder) == sweep
-    assert sweep.options == {"workers": 2, "threads": None} and len(sweep.units) == 3
+    assert sweep.options == {"workers": 2} and len(sweep.units) == 3
 
 
 def test_another_process_of_the_same_number_is_not_the_sweeps(

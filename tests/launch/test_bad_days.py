@@ -16,7 +16,6 @@ import fate
 import pytest
 
 from gclbench.cli import main
-from gclbench.launch import pool
 from gclbench.launch.pool import died, environments
 from gclbench.records import Record, Store
 from gclbench.run import datasets
@@ -192,7 +191,7 @@ def test_what_an_exit_code_says() -> None:
 
 def test_workers_share_the_cores_and_have_a_gpu_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6,GPU-ab")
-    dealt = environments(5, 3, gpus=True)
+    dealt = environments(5, gpus=True)
     assert [environment["CUDA_VISIBLE_DEVICES"] for environment in dealt] == [
         "4",
         "6",
@@ -200,14 +199,14 @@ def test_workers_share_the_cores_and_have_a_gpu_each(monkeypatch: pytest.MonkeyP
         "4",
         "6",
     ]
-    assert {environment[name] for environment in dealt for name in pool.THREAD_VARIABLES} == {"3"}
-    assert [
-        environment["CUDA_VISIBLE_DEVICES"] for environment in environments(2, 1, gpus=False)
-    ] == ["4,6,GPU-ab"] * 2
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in environments(2, gpus=False)] == [
+        "4,6,GPU-ab"
+    ] * 2
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
-    assert [
-        environment["CUDA_VISIBLE_DEVICES"] for environment in environments(2, 1, gpus=True)
-    ] == ["4", "4"]
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in environments(2, gpus=True)] == [
+        "4",
+        "4",
+    ]
 
 
 def test_a_worker_that_does_not_start_ends_the_sweep_with_a_sentence(

@@ -227,6 +227,8 @@ def test_whatever_moves_numbers_moves_the_id(tmp_path: Path, override: str) -> N
         "checkpoint_every=null",
         "rerun=all",
         "launcher.workers=3",
+        "threads=3",
+        "precision=fast",
         "method.tau=1",
         "method=dmat_i",
         "method.epoch_by=last",

@@ -37,9 +37,7 @@ def test_a_worker_that_comes_up_during_an_interrupt_begins_nothing(
             closed.append(self)
 
     monkeypatch.setattr(pool, "Worker", Slow)
-    workers = Pool(
-        str(tmp_path), [{}], 1, lambda title: contextlib.nullcontext(), lambda text: None
-    )  # type: ignore[arg-type, return-value]
+    workers = Pool(str(tmp_path), [{}], lambda title: contextlib.nullcontext(), lambda text: None)  # type: ignore[arg-type, return-value]
     running = threading.Thread(target=workers.run, args=([UNIT, UNIT],))
     running.start()
     assert coming_up.wait(10)

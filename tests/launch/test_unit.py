@@ -309,10 +309,14 @@ def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(
     )
 
 
-def test_threads_are_set_where_the_launcher_says_so() -> None:
+def test_a_unit_is_computed_with_the_threads_that_it_says_and_leaves_the_others_as_they_were() -> (
+    None
+):
     (unit,) = units("task=clustering")
     perform(replace(unit, threads=2), "runs")
-    assert torch.get_num_threads() == 2
+    record = Store("runs").read(unit.ids[0])
+    assert record is not None and record.environment["threads"] == "2"
+    assert torch.get_num_threads() == 1
 
 
 def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:

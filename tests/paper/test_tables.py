@@ -28,17 +28,17 @@ PLACES = {
     "dmat/7": 32,
     "dmat/8": 88,
     "mmix/1": 12,
-    "mmix/2": 27,
-    "mmix/5": 12,
+    "mmix/2": 57,
+    "mmix/5": 30,
     "mmix/6": 9,
     "mmix/7": 12,
     "mmix/8": 5,
     "mmix/9": 15,
-    "mmix_iclr/1": 21,
+    "mmix_iclr/1": 51,
     "mmix_iclr/3": 12,
     "mmix_iclr/4": 4,
     "mmix_iclr/5": 15,
-    "mmix_iclr/8": 12,
+    "mmix_iclr/8": 30,
     "mmix_iclr/10": 9,
     "nml/1": 72,
     "nml/2": 120,
@@ -77,20 +77,6 @@ def test_every_printed_table_is_built_or_named() -> None:
     assert printed <= set(TABLES) | set(NOT_BUILT) and not set(TABLES) & set(NOT_BUILT)
     with pytest.raises(UnknownTable, match="table mmix/3 is not built: graph classification"):
         find_table("mmix/3")
-
-
-def test_rows_that_are_not_built_are_printed_rows_without_a_column() -> None:
-    for table in TABLES.values():
-        cells = [(dataset, metric) for dataset in table.datasets for metric in table.metrics]
-        shown = [
-            table.printed(dataset, column, metric)
-            for dataset, metric in cells
-            for column in table.columns
-        ]
-        for name in table.not_built:
-            found = [value for cell in cells if (value := table.printed_row(name, *cell))]
-            assert found, f"{table.id} prints no row '{name}'"
-            assert not any(value in shown for value in found), f"{name} has a column in {table.id}"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +118,7 @@ def test_commands_name_the_column_only_where_the_method_has_several() -> None:
         cell(comparison, "cora", "accuracy", "mo-mix-op").command
         == "gclbench sweep table=mmix/7 dataset=cora method=mmix_mo column=mo-mix-op"
     )
-    assert cell(of([], "nml/1"), "cora", "accuracy", "grape").command == ""
+    assert cell(of([], "mmix/6"), "cora", "accuracy", "branch_a_only").command == ""
     assert (
         cell(of([], "dmat/7"), "cora", "nodes", "as loaded").command == "gclbench show dataset=cora"
     )

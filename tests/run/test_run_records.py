@@ -62,8 +62,9 @@ def test_what_the_loss_compares_is_measured_after_a_training_of_pairs_only(
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_record_says_with_how_many_threads_it_ran(threads: int) -> None:
     """Which are no part of what it is."""
-    torch.set_num_threads(threads)
-    record = run("method=kmeans", "task=clustering", "rerun=all")["clustering"]
+    record = run("method=kmeans", "task=clustering", "rerun=all", f"threads={threads}")[
+        "clustering"
+    ]
     assert record.environment["threads"] == str(threads)
     assert (
         record.id

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
+from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
 
@@ -74,12 +75,12 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
+    paper = " paper: as printed (in parentheses: ours minus the paper's)."
     yield (
         "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
-        f" by status){', in percent' if percent else ''}. paper: as printed (in parentheses: ours"
-        " minus the paper's)."
+        f" by status){', in percent' if percent else ''}.{'' if definition.own else paper}"
     )
-    if definition.compared:
+    if definition.compared and not definition.own:
         yield (
             f"{MARKS[EQUIVALENT]} equivalent: two one-sided tests reject a difference of one point"
             f" or of the printed std, whichever is larger; {MARKS[ABOVE]} significantly better;"
@@ -94,12 +95,14 @@ def _legend(comparison: Comparison) -> Iterator[str]:
             f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
             " rank 2 (docs/tables.md, Tests)."
         )
+    yield from _rivals(comparison)
     yield from _gains(comparison)
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
     yield from _collapsed(comparison)
-    yield PRINTED_SIGNS
+    if not definition.own:
+        yield PRINTED_SIGNS
 
 
 def _test(comparison: Comparison) -> str:
@@ -144,6 +147,21 @@ def _gains(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _rivals(comparison: Comparison) -> Iterator[str]:
+    """How added columns are held against the others."""
+    if not comparison.rivals:
+        return
+    names = ", ".join(dict.fromkeys(rival.own for rival in comparison.rivals))
+    yield (
+        f"{names} minus the other columns: over the runs that both have of a seed (their number),"
+        " on the same graph, split and version of the protocol."
+        f" {MARKS[ABOVE]} significantly better, {MARKS[BELOW]} significantly worse (paired t-tests,"
+        f" Holm-corrected over the {comparison.rival_tests} differences of the whole table),"
+        f" {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]} undetermined,"
+        " with the number of seeds that would decide it. The CSV has every metric."
+    )
+
+
 def _fitted(comparison: Comparison) -> Iterator[str]:
     """The choices behind the fitted cells."""
     names = dict.fromkeys(name for entry in comparison.entries for name in entry.fitted)
@@ -186,6 +204,11 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         and comparison.devices
     ):
         yield f"Devices: {'; '.join(comparison.devices)}."
+    mixed = sentence(
+        [(f"{entry.heading} on {entry.dataset}", entry.records) for entry in comparison.entries]
+    )
+    if mixed:
+        yield mixed
     stores = ", ".join(
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.records).items())

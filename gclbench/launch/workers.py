@@ -1,0 +1,76 @@
+"""How many worker processes `launcher.workers=auto` starts for a sweep on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gclbench.machine import threads
+from gclbench.machine.memory_map import available_memory
+
+if TYPE_CHECKING:
+    from gclbench.graph import Graph
+    from gclbench.run.unit import Unit
+
+PROCESS = 1 << 30
+"""Bytes of a worker before its graph: Python, torch, and the tiles of a contrast."""
+
+COPIES = 8
+"""A run holds about so many matrices of the size of its features."""
+
+ENTRY = 64
+"""Bytes of an edge's entry, with those of the matrices made of it."""
+
+
+def workers_for(units: Sequence[Unit]) -> int:
+    """As many workers as keep the cores busy, one per GPU where the runs go to GPUs.
+
+    The cores are divided by the threads of the largest graph. There are never more workers than
+    units, nor more than find room in the memory that is free now.
+    """
+    most = len(units)
+    if most < 2:
+        return 1
+    gpus = _gpus(units)
+    if gpus:
+        return min(most, gpus)
+    needs = [_needs(graph, unit) for graph, unit in _graphs(units)]
+    if not needs:
+        return 1
+    wide, size = (max(values) for values in zip(*needs, strict=True))
+    return max(1, min(most, threads.cores() // wide, available_memory() // size))
+
+
+def _needs(graph: Graph, unit: Unit) -> tuple[int, int]:
+    """Threads, and bytes."""
+    size = PROCESS + COPIES * 4 * graph.x.numel() + ENTRY * graph.edge_index.shape[1]
+    return threads.threads_for(graph.num_nodes, unit.threads), size
+
+
+def _graphs(units: Sequence[Unit]) -> list[tuple[Graph, Unit]]:
+    """Each graph once, with a unit on it; those that cannot be had are left to their runs."""
+    from gclbench.config.validation import ConfigErrors, experiment_of
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.run import datasets
+
+    found = []
+    for unit in {unit.dataset_hash: unit for unit in units}.values():
+        try:
+            dataset = experiment_of(list(unit.overrides)).components.dataset
+            found.append((datasets.load(dataset).graph, unit))
+        except (ConfigErrors, DataUnavailable, GraphError):
+            continue
+    return found
+
+
+def _gpus(units: Sequence[Unit]) -> int:
+    """How many GPUs the units may use; 0 where one of them computes on the processor."""
+    if any(unit.device == "cpu" for unit in units):
+        return 0
+    import torch
+
+    if not torch.cuda.is_available():
+        return 0
+    dealt = all(unit.device in ("auto", "cuda") for unit in units)
+    return torch.cuda.device_count() if dealt else 1

@@ -1,0 +1,105 @@
+"""The precision of a training's products: `precision=auto`, `float32` or `fast`.
+
+`fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
+with AMX or AVX512-BF16, TF32 on a GPU) and sums in float32. Exponentials, sums, parameters and the
+optimiser stay float32. Only the steps of a training are computed so: filters, k-means, probes,
+metrics and the embedding itself never are. Hardware without such products computes float32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from contextvars import ContextVar
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+AUTO, FLOAT32, FAST = "auto", "float32", "fast"
+PRECISIONS = (AUTO, FLOAT32, FAST)
+
+SHOWN = "fast_methods.json"
+"""Beside this file: the methods whose results with `fast` were shown to be equivalent, each with
+what showed it. `scripts/equivalence.py --adopt` fills it."""
+
+PROCESSOR_FLAGS = ("amx_bf16", "avx512_bf16")
+"""Either means products of bfloat16 factors with float32 sums."""
+
+TF32_FROM = (8, 0)
+"""Compute capability of the first GPUs with TF32 products."""
+
+_device: ContextVar[str | None] = ContextVar("device of fast products", default=None)
+
+
+def shown_equivalent() -> dict[str, Any]:
+    """Method name to what showed that `fast` changes its results by less than the margin."""
+    return dict(json.loads(files("gclbench.machine").joinpath(SHOWN).read_text(encoding="utf-8")))
+
+
+def hardware(device: str) -> str:
+    """What computes fast products on a device, empty where nothing does."""
+    if device.startswith("cuda"):
+        import torch
+
+        return "TF32" if torch.cuda.get_device_capability(device) >= TF32_FROM else ""
+    if device != "cpu":
+        return ""
+    flags = _processor_flags()
+    return next((flag for flag in PROCESSOR_FLAGS if flag in flags), "")
+
+
+def resolved(asked: str, method: str, device: str) -> str:
+    """`float32` or `fast`: what a run of a method is computed with.
+
+    `auto` is `fast` for the methods of `shown_equivalent` only.
+    """
+    if asked == FLOAT32 or not hardware(device):
+        return FLOAT32
+    return FAST if asked == FAST or method in shown_equivalent() else FLOAT32
+
+
+@contextlib.contextmanager
+def trained_with(precision: str, device: str) -> Iterator[None]:
+    """Within the block the steps of a training are computed with a precision of `resolved`."""
+    before = _device.set(device if precision == FAST else None)
+    try:
+        yield
+    finally:
+        _device.reset(before)
+
+
+@contextlib.contextmanager
+def products() -> Iterator[None]:
+    """Within the block products are computed as `trained_with` says; the training loop enters it
+    for each step."""
+    device = _device.get()
+    if device is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    # "high" is TF32 on a GPU; "medium" is bfloat16 on a processor that has it.
+    torch.set_float32_matmul_precision("high" if device.startswith("cuda") else "medium")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def described(device: str) -> str:
+    """One line of `gclbench doctor`."""
+    found = hardware(device)
+    if not found:
+        return f"float32 on {device}: it has no bfloat16 or TF32 products, so fast is the same"
+    methods = ", ".join(sorted(shown_equivalent())) or "none yet"
+    return f"fast on {device} is {found}; auto takes it for methods shown equivalent: {methods}"
+
+
+def _processor_flags() -> set[str]:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("flags"):
+                return set(line.partition(":")[2].split())
+    return set()

@@ -1,0 +1,63 @@
+"""Where the runs of one cell were not computed alike: threads, precision or device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from gclbench.records import Record
+
+UNRECORDED = "not recorded"
+
+FACTS: dict[str, Callable[[Record], str]] = {
+    "threads": lambda record: record.environment.get("threads", UNRECORDED),
+    # Records from before there was a choice are of float32 products.
+    "precision": lambda record: record.environment.get("precision", "float32"),
+    "device": lambda record: record.device or UNRECORDED,
+}
+"""What a run's number may depend on in its last digits, and what is no part of its identity."""
+
+
+def differing(records: Iterable[Record]) -> dict[str, Counter[str]]:
+    """Of the facts that differ between runs, how many runs have each value.
+
+    Runs that ended without a result say nothing.
+    """
+    done = [record for record in records if record.ok]
+    counts = {name: Counter(fact(record) for record in done) for name, fact in FACTS.items()}
+    return {name: count for name, count in counts.items() if len(count) > 1}
+
+
+def listed(counts: Counter[str]) -> str:
+    """`1 (3 runs), 2 (7 runs)`."""
+    return ", ".join(
+        f"{value} ({count} run{'' if count == 1 else 's'})"
+        for value, count in sorted(counts.items())
+    )
+
+
+def sentence(cells: Sequence[tuple[str, Sequence[Record]]]) -> str:
+    """Of a table's cells, by name: which of them mix what; empty where none does."""
+    found: dict[str, list[str]] = {}
+    for name, records in cells:
+        for fact in differing(records):
+            found.setdefault(fact, []).append(name)
+    parts = []
+    for fact, names in found.items():
+        unlike = list(dict.fromkeys(names))
+        rest = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
+        parts.append(f"{fact}: {', '.join(unlike[:3])}{rest}")
+    return f"Runs of one cell differ in {'; in '.join(parts)} (gclbench show ID)." if parts else ""
+
+
+def beside(record: Record, others: Iterable[Record]) -> list[str]:
+    """How the other seeds of a run's cell were computed, where not as this one: a line per fact."""
+    alike = [other for other in others if other.id != record.id and _cell(other) == _cell(record)]
+    return [
+        f"{name}: this run {FACTS[name](record)}; its cell {listed(counts)}"
+        for name, counts in differing([record, *alike]).items()
+    ]
+
+
+def _cell(record: Record) -> dict[str, object]:
+    return {key: value for key, value in record.spec.items() if key != "seed"}

@@ -1,0 +1,137 @@
+"""Which precision a training's products have, and what it never reaches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from gclbench.component.registry import METHODS
+from gclbench.config.overrides import ConfigErrors
+from gclbench.config.validation import experiment_of
+from gclbench.embedding import Embedding
+from gclbench.machine import precision
+from gclbench.machine.precision import FAST, FLOAT32, products, resolved, trained_with
+from gclbench.training.loop import Loss, Model, Step, train
+from gclbench.training.watch import Watch
+
+
+@pytest.fixture
+def with_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "amx_bf16"})
+
+
+@pytest.fixture
+def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "avx512f"})
+
+
+def test_without_the_hardware_everything_is_float32(without_hardware: None) -> None:
+    assert {resolved(asked, "grace", "cpu") for asked in precision.PRECISIONS} == {FLOAT32}
+    assert precision.described("cpu") == (
+        "float32 on cpu: it has no bfloat16 or TF32 products, so fast is the same"
+    )
+
+
+def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
+    with_hardware: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "shown_equivalent", lambda: {"dgi": {}})
+    assert resolved("auto", "dgi", "cpu") == FAST
+    assert resolved("auto", "grace", "cpu") == FLOAT32
+    assert resolved("fast", "grace", "cpu") == FAST
+    assert resolved("float32", "dgi", "cpu") == FLOAT32
+    assert resolved("fast", "dgi", "meta") == FLOAT32, "an unknown device"
+    assert precision.described("cpu").endswith("methods shown equivalent: dgi")
+
+
+def test_the_list_names_methods_and_what_showed_it() -> None:
+    shown = precision.shown_equivalent()
+    assert set(shown) <= set(METHODS.names())
+    for facts in shown.values():
+        assert {"datasets", "seeds", "margin", "hardware", "evidence"} <= set(facts)
+        assert "emulated" not in json.dumps(facts), "an emulation shows numbers, not hardware"
+        assert Path(facts["evidence"]).is_file()
+
+
+class Watched(Model):
+    """Notes torch's setting wherever the loop calls it."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.weight = nn.Parameter(torch.ones(1))
+        self.seen: dict[str, str] = {}
+
+    def _note(self, where: str) -> None:
+        self.seen[where] = torch.get_float32_matmul_precision()
+
+    def loss(self, step: Step) -> Loss:
+        self._note("loss")
+        self.weight.register_hook(self._backward)
+        return Loss((self.weight**2).sum())
+
+    def _backward(self, gradient: Tensor) -> None:
+        self._note("backward")
+
+    def after(self, step: Step) -> None:
+        self._note("after")
+
+    def embed(self, step: Step) -> Embedding:
+        self._note("embed")
+        return Embedding(torch.zeros(2, 1))
+
+
+def _trained(score: bool = False) -> dict[str, str]:
+    model = Watched()
+
+    def scored(embedding: Embedding) -> float:
+        model._note("score")
+        return 0.0
+
+    train(model, torch.optim.SGD(model.parameters(), lr=0.1), Watch(), 0, scored if score else None)
+    return model.seen
+
+
+def test_only_the_steps_of_a_training_are_fast() -> None:
+    with trained_with(FAST, "cpu"):
+        seen = _trained(score=True)
+        assert torch.get_float32_matmul_precision() == "highest"
+    assert seen == {
+        "loss": "medium",
+        "backward": "medium",
+        "after": "highest",
+        "embed": "highest",
+        "score": "highest",
+    }
+    assert set(_trained().values()) == {"highest"}, "nothing is fast after the block"
+    with trained_with(FLOAT32, "cpu"):
+        assert set(_trained().values()) == {"highest"}
+
+
+def test_a_gpu_takes_tf32() -> None:
+    with trained_with(FAST, "cuda:1"), products():
+        assert torch.get_float32_matmul_precision() == "high"
+
+
+def test_an_error_in_a_step_leaves_torch_as_it_was() -> None:
+    with pytest.raises(ZeroDivisionError), trained_with(FAST, "cpu"), products():
+        raise ZeroDivisionError
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("precision=half", "precision=half must be one of auto, float32, fast"),
+        ("threads=0", "threads=0 must be auto, or a whole number from 1"),
+        ("threads=many", "threads=many must be auto, or a whole number from 1"),
+        ("launcher.workers=many", "launcher.workers='many' must be a whole number or auto"),
+    ],
+)
+def test_wrong_settings_of_the_machine(override: str, told: str) -> None:
+    with pytest.raises(ConfigErrors) as error:
+        experiment_of([override])
+    assert error.value.errors == [told]

@@ -1,0 +1,43 @@
+"""Where the runs of one cell were computed with other threads, precision or device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from gclbench.paper.machine_differences import beside, differing, sentence
+from gclbench.records import Record
+
+
+def made(
+    seed: int, status: str = "ok", device: str = "a", tau: float = 1.0, **facts: str
+) -> Record:
+    spec: dict[str, Any] = {"method": {"name": "grace", "tau": tau}, "seed": seed}
+    return Record(f"{seed}-{tau}", spec, status, device=device, environment=facts)
+
+
+def test_what_differs_is_counted() -> None:
+    runs = [made(0, threads="1"), made(1, threads="2"), made(2, threads="2", precision="float32")]
+    assert differing(runs) == {"threads": Counter({"2": 2, "1": 1})}, "old records are float32"
+    assert differing([*runs[:2], made(3, device="b", threads="1", precision="fast")]) == {
+        "threads": Counter({"1": 2, "2": 1}),
+        "precision": Counter({"float32": 2, "fast": 1}),
+        "device": Counter({"a": 2, "b": 1}),
+    }
+    assert differing([made(0, threads="1"), made(1, "failed", threads="2")]) == {}
+
+
+def test_a_tables_note_names_its_cells() -> None:
+    mixed = [made(0, threads="1"), made(1, threads="2")]
+    assert sentence([("grace on cora", [made(0)]), ("dgi on acm", [])]) == ""
+    assert sentence([("grace on cora", mixed), ("dgi on acm", [made(0)])]) == (
+        "Runs of one cell differ in threads: grace on cora (gclbench show ID)."
+    )
+    cells = [(f"grace on {name}", mixed) for name in "abcda"]
+    assert "threads: grace on a, grace on b, grace on c and 1 more (" in sentence(cells)
+
+
+def test_a_run_is_held_against_the_other_seeds_of_its_cell() -> None:
+    run, others = made(0, threads="1"), [made(1, threads="2"), made(2, threads="2")]
+    assert beside(run, [run, *others]) == ["threads: this run 1; its cell 1 (1 run), 2 (2 runs)"]
+    assert beside(run, [run, made(1, threads="2", tau=0.5)]) == [], "another cell"
