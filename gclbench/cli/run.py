@@ -115,6 +115,7 @@ def launch(
             _say_seeds(experiments, plan)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
+            _say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:
@@ -207,6 +208,24 @@ def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
     counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
     if counted and all(each.seeds == seeds for each in experiments):
         note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+
+
+def _say_repairs(experiments: list[Experiment]) -> None:
+    """What was changed in a user's own graphs to make them graphs, once for each."""
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.records import NAMED_BY_USER
+    from gclbench.run import datasets
+
+    own = {
+        each.settings["dataset"]["name"]: each.components.dataset
+        for each in experiments
+        if NAMED_BY_USER in each.settings["dataset"]
+    }
+    for name, dataset in own.items():
+        with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
+            for repair in datasets.load(dataset).graph.repairs:
+                note(f"{name}: {repair}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:
