@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Positive
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.node_labels import node_labels
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count, Fraction, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.graph_batch import Collection, GraphBatch
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy

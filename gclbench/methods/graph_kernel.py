@@ -13,12 +13,12 @@ import scipy.sparse
 import torch
 from scipy.sparse.linalg import eigsh
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, OneOf, Range
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.node_labels import edges_by_labels, labelled_graphs, node_labels
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from torch_geometric.data import Data
+
+from gclbench.graph.carrier import Data
 
 
 def node_labels(graph: Data) -> np.ndarray:

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gclbench.paper import run_words
-from gclbench.paper.aggregate import Group
+from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import Definition
+from gclbench.paper.verdict import NOT_RUN
 from gclbench.records import flatten
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class Gain:
 
 
 def with_gains(
-    definition: Definition, entries: Sequence[Entry], groups: Mapping[str, Sequence[Group]]
+    definition: Definition,
+    entries: Sequence[Entry],
+    groups: Mapping[str, Sequence[Group]],
+    tested: bool = True,
 ) -> tuple[list[Entry], int]:
     """The entries with their gains, and the number of tests, over which Holm's correction is.
 
@@ -71,6 +75,7 @@ def with_gains(
 
     Args:
         groups: dataset to the table's recorded settings.
+        tested: False leaves the verdicts out; which controls lack runs is said all the same.
     """
     found: list[tuple[int, str, Group | None, tuple[str, ...]]] = []
     controls: dict[str, list[tuple[str, Group | None, tuple[str, ...]]]] = {}
@@ -83,10 +88,14 @@ def with_gains(
             controls[first.id] = list(_controls(flatten(first.spec), groups[entry.dataset]))
         found += [(place, *control) for control in controls[first.id]]
     cells = [definition.measure(entries[place].metric).cell(group) for place, _, group, _ in found]
-    settlements, tests = settled(
-        [(entries[place].ours, cell) for (place, *_), cell in zip(found, cells, strict=True)],
-        [entries[place].shown.is_fraction for place, *_ in found],
-        [entries[place].shown.lower_is_better for place, *_ in found],
+    settlements, tests = (
+        _unsettled(cells)
+        if not tested
+        else settled(
+            [(entries[place].ours, cell) for (place, *_), cell in zip(found, cells, strict=True)],
+            [entries[place].shown.is_fraction for place, *_ in found],
+            [entries[place].shown.lower_is_better for place, *_ in found],
+        )
     )
     gains: dict[int, list[Gain]] = {}
     for (place, control, group, words), settlement in zip(found, settlements, strict=True):
@@ -96,6 +105,10 @@ def with_gains(
     return [
         replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
     ], tests
+
+
+def _unsettled(cells: Sequence[Cell]) -> tuple[list[Settled], int]:
+    return [Settled(NOT_RUN, 0)] * len(cells), 0
 
 
 def commands(entries: Iterable[Entry]) -> list[str]:

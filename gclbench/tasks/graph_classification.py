@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
 from gclbench.component.registry import TASKS
@@ -177,6 +176,8 @@ def _scores(
     labels: np.ndarray, folds: list[np.ndarray], predicted: list[np.ndarray]
 ) -> tuple[list[float], list[float]]:
     """Accuracy and macro-F1 of every fold."""
+    from sklearn.metrics import accuracy_score, f1_score
+
     pairs = [(labels[test], found) for test, found in zip(folds, predicted, strict=True)]
     return (
         [float(accuracy_score(*pair)) for pair in pairs],
