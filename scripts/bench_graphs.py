@@ -166,7 +166,7 @@ def table(found: dict[str, Any]) -> str:
     ]
     files = found["data"]
     lines += [
-        f"REDDIT-BINARY from its text files: {files['read_processor_seconds']:.1f} processor seconds"
+        f"REDDIT-BINARY read from text: {files['read_processor_seconds']:.1f} processor seconds"
         f" (goal: 5). The kernel of Weisfeiler-Lehman subtrees (GraKeL, five iterations):"
         f" {files['kernel_processor_seconds']:.0f} processor seconds (goal: 120), peak memory"
         f" {files['peak_gib']:.2f} GiB.",
