@@ -12,6 +12,7 @@ from methods.small_collection import small_collection
 from gclbench.component.registry import NEGATIVES
 from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.contrast.graph_views import AUGMENTATIONS
+from gclbench.graph import Unsupported
 from gclbench.methods.graphcl import Graphcl, GraphclModel
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.strategy import Pair
@@ -70,7 +71,20 @@ def test_only_the_encoder_is_evaluated() -> None:
     torch.testing.assert_close(found.z, built.encoded(built.collection.all))
 
 
-@pytest.mark.parametrize("name", NEGATIVES.names())
+READ_EDGES = ("grace_plus", "grape", "homogcl")
+"""Strategies that look at edges between items, which whole graphs have none of."""
+
+
+@pytest.mark.parametrize("name", READ_EDGES)
+def test_strategies_of_nodes_are_refused(name: str) -> None:
+    components = experiment_of(["method=graphcl", f"negatives={name}"]).components
+    with pytest.raises(Unsupported, match="shows no"):
+        components.method.fit(
+            small_collection(), torch.empty(0), Streams(0), Watch(), components.negatives
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in NEGATIVES.names() if name not in READ_EDGES])
 def test_every_strategy_runs_with_its_settings_for_graphs(name: str) -> None:
     words = (f"negatives={name}", "method.epochs=4", "method.batch_size=8")
     components = experiment_of(["method=graphcl", *words]).components
