@@ -53,9 +53,6 @@ class Embedding:
             defines (age, sdcn); else None.
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
-        predicted: (n,) int64, the method's own class of every item, where a method that learned
-            from labels predicts classes; the largest of the `scores` where these are given. Else
-            None.
         encode: embeds the items of another `Graph` (without labels) by the method as trained: a
             tensor (items×d) whose rows are comparable with one another. None where a method embeds
             nothing but what it was given.
@@ -68,8 +65,8 @@ class Embedding:
             (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters, predicted classes
-            or scores that are not one per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that
+            are not one per item.
     """
 
     z: Tensor
@@ -79,7 +76,6 @@ class Embedding:
     history: Tensor | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    predicted: Tensor | None = None
     encode: Callable[[Any], Tensor] | None = None
     course: Sequence[tuple[int, Tensor]] = ()
     scores: Tensor | None = None
@@ -99,11 +95,6 @@ class Embedding:
                 f"{self.z.shape[0]} items have one cluster each;"
                 f" these clusters have shape {tuple(self.clusters.shape)}"
             )
-        if self.predicted is not None and self.predicted.shape != self.z.shape[:1]:
-            raise ValueError(
-                f"{self.z.shape[0]} items have one predicted class each;"
-                f" these have shape {tuple(self.predicted.shape)}"
-            )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]
         ):
@@ -118,8 +109,6 @@ class Embedding:
                 f"class scores are a matrix ({self.z.shape[0]} items × classes);"
                 f" these are {tuple(self.scores.shape)}"
             )
-        if self.scores is not None and self.predicted is None:
-            object.__setattr__(self, "predicted", self.scores.argmax(dim=1))
 
     def on_the_way(self) -> Iterator[tuple[int, Embedding]]:
         """The embeddings of its course, each with the iterations behind it."""

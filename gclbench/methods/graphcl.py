@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import (
@@ -23,9 +22,10 @@ from gclbench.contrast.graph_views import AUGMENTATIONS, Strengths, augmented, d
 from gclbench.contrast.objectives import others_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
-from gclbench.methods.trained import CourseEvery, EpochBy, Trained
+from gclbench.methods.trained import CourseEvery, Trained
 from gclbench.negatives.strategy import Pair, Strategy
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.gin import Gin
@@ -52,7 +52,6 @@ class GraphViews(Trained):
         objective: of the plain negatives. `others`: the positive is not in the denominator, from
             the first view to the second (the paper's Eq. 3); `all`: it is, in both directions, as
             in every other strategy.
-        epoch_by: what the number of epochs is chosen by.
         course: epochs between two embeddings that the task evaluates besides, for a figure.
     """
 
@@ -60,6 +59,7 @@ class GraphViews(Trained):
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
     items: ClassVar[tuple[str, ...]] = ("graphs",)
+    inductive: ClassVar[bool] = True
 
     epochs: Annotated[int, Range(least=0)] = 20
     batch_size: Count = 128
@@ -74,7 +74,6 @@ class GraphViews(Trained):
     walk: Fraction = 0.2
     both: bool = False
     objective: Annotated[str, OneOf("others", "all")] = "others"
-    epoch_by: EpochBy = "last"
     course: CourseEvery = 0
 
     def __post_init__(self) -> None:

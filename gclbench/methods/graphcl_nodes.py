@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf, Range
 from gclbench.contrast.local_global import Discriminator, summary
 from gclbench.data.pairs import NonEdges
+from gclbench.graph.carrier import Data
 from gclbench.methods.dgi import Dgi, DgiModel
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.diffusion import Diffusion
@@ -28,7 +28,7 @@ AUGMENTATIONS = ("subgraph", "node", "edge", "mask")
 @METHODS.register("graphcl_nodes")
 @dataclass(frozen=True)
 class GraphCl(Dgi):
-    """GraphCL: DGI whose nodes are scored against the summaries of two augmented graphs.
+    """GraphCL on nodes: DGI whose nodes are scored against the summaries of two augmented graphs.
 
     Both are drawn once, before the training. The scores against the two are added.
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
-from gclbench.methods.trained import CourseEvery, EpochBy, Trained
+from gclbench.methods.trained import CourseEvery, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gin import Gin
 from gclbench.nn.readout import READOUTS
@@ -33,13 +33,13 @@ class Infograph(Trained):
         epochs: passes over the graphs. batch_size: graphs a step. lr, weight_decay: of Adam.
         layers, hidden: number and width of the GIN's layers; an embedding has all layers side by
             side. readout: from nodes to graphs.
-        epoch_by: what the number of epochs is chosen by.
         course: epochs between two embeddings that the task evaluates besides, for a figure.
     """
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     items: ClassVar[tuple[str, ...]] = ("graphs",)
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "its objective tells whether a node belongs to a graph; no view is compared with another"
     )
@@ -51,7 +51,6 @@ class Infograph(Trained):
     layers: Count = 3
     hidden: Count = 32
     readout: Annotated[str, OneOf(*READOUTS)] = "sum"
-    epoch_by: EpochBy = "last"
     course: CourseEvery = 0
 
     def model(

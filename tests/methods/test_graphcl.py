@@ -12,6 +12,7 @@ from methods.small_collection import small_collection
 from gclbench.component.registry import NEGATIVES
 from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.contrast.graph_views import AUGMENTATIONS
+from gclbench.graph import Unsupported
 from gclbench.methods.graphcl import Graphcl, GraphclModel
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.strategy import Pair
@@ -70,7 +71,18 @@ def test_only_the_encoder_is_evaluated() -> None:
     torch.testing.assert_close(found.z, built.encoded(built.collection.all))
 
 
-@pytest.mark.parametrize("name", NEGATIVES.names())
+OF_NODES = {"grace_plus": "edges and features", "homogcl": "takes neighbours for positives"}
+"""Strategies that read what graphs do not have between each other, and what they say."""
+
+
+@pytest.mark.parametrize("name", OF_NODES)
+def test_strategies_about_neighbours_are_refused(name: str) -> None:
+    negatives = experiment_of(["method=graphcl", f"negatives={name}"]).components.negatives
+    with pytest.raises(Unsupported, match=OF_NODES[name]):
+        Graphcl(epochs=1).fit(small_collection(), torch.empty(0), Streams(0), Watch(), negatives)
+
+
+@pytest.mark.parametrize("name", sorted(set(NEGATIVES.names()) - set(OF_NODES)))
 def test_every_strategy_runs_with_its_settings_for_graphs(name: str) -> None:
     words = (f"negatives={name}", "method.epochs=4", "method.batch_size=8")
     components = experiment_of(["method=graphcl", *words]).components

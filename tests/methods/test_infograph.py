@@ -9,6 +9,7 @@ import torch
 from methods.small_collection import small_collection
 
 from gclbench.methods.infograph import Infograph
+from gclbench.negatives.refusal import refusal
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -40,3 +41,12 @@ def test_a_training_lowers_its_loss_and_its_batch_norm_knows_the_nodes() -> None
     Infograph(epochs=15).fit(small_collection(), torch.empty(0), Streams(0), watch)
     losses = [loss for _, loss in watch.curve]
     assert losses[-1] < 0.6 * losses[0]
+
+
+def test_a_strategy_is_refused_with_the_names_of_methods_on_graphs() -> None:
+    reason = refusal(Infograph(), "infograph", "nml")
+    assert reason == (
+        "method=infograph has no negatives for negatives=nml to weight: its objective tells whether"
+        " a node belongs to a graph; no view is compared with another; try it with method=graphcl"
+        " or method=joao"
+    )

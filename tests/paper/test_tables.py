@@ -118,7 +118,7 @@ def test_commands_name_the_column_only_where_the_method_has_several() -> None:
         cell(comparison, "cora", "accuracy", "mo-mix-op").command
         == "gclbench sweep table=mmix/7 dataset=cora method=mmix_mo column=mo-mix-op"
     )
-    assert cell(of([], "nml/1"), "cora", "accuracy", "grape").command == ""
+    assert cell(of([], "mmix/6"), "cora", "accuracy", "branch_a_only").command == ""
     assert (
         cell(of([], "dmat/7"), "cora", "nodes", "as loaded").command == "gclbench show dataset=cora"
     )
