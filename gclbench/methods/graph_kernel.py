@@ -88,9 +88,8 @@ class GraphKernel:
         Raises:
             Unsupported: GraKeL is not installed.
         """
-        if self.kernel == "vertex_edge":
-            return _normalised(_vertex_edge(graph))
-        return _symmetric(self._by_grakel(graph, rng))
+        own = self.kernel == "vertex_edge"
+        return _normalised(_vertex_edge(graph) if own else self._by_grakel(graph, rng))
 
     def _by_grakel(self, graph: Data, rng: Streams) -> np.ndarray:
         kernels = _grakel()
@@ -99,21 +98,17 @@ class GraphKernel:
             "wl": lambda: kernels.WeisfeilerLehman(
                 n_iter=self.iterations,
                 base_graph_kernel=kernels.VertexHistogram,
-                normalize=True,
             ),
-            "shortest_path": lambda: kernels.ShortestPath(normalize=True),
+            "shortest_path": lambda: kernels.ShortestPath(),
             "graphlet": lambda: kernels.GraphletSampling(
-                normalize=True,
                 k=self.graphlet_nodes,
                 sampling={"n_samples": self.samples},
                 random_state=np.random.RandomState(seed),
             ),
             "random_walk": lambda: kernels.RandomWalk(
-                normalize=True, lamda=self.decay / max(_largest_eigenvalue(graph) ** 2, 1.0)
+                lamda=self.decay / max(_largest_eigenvalue(graph) ** 2, 1.0)
             ),
-            "multiscale_laplacian": lambda: kernels.MultiscaleLaplacian(
-                normalize=True, random_state=seed
-            ),
+            "multiscale_laplacian": lambda: kernels.MultiscaleLaplacian(random_state=seed),
         }
         vectors = self.kernel == "multiscale_laplacian"
         with warnings.catch_warnings():
@@ -188,13 +183,12 @@ def _counted(
 
 
 def _normalised(matrix: np.ndarray) -> np.ndarray:
-    """Divided by the roots of its diagonal."""
-    scale = np.sqrt(matrix.diagonal())
-    return _symmetric(matrix / scale / scale[:, None])
-
-
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    return (matrix + matrix.T) / 2
+    """Divided by the roots of its diagonal; a graph that has nothing a kernel counts, such as a
+    single node without paths, gets zeros: it is like no graph."""
+    diagonal = matrix.diagonal()
+    scale = np.where(diagonal > 0, diagonal, np.inf) ** -0.5
+    divided = matrix * scale * scale[:, None]
+    return (divided + divided.T) / 2
 
 
 def _largest_eigenvalue(graph: Data) -> float:

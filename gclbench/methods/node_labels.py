@@ -28,7 +28,8 @@ def edges_by_labels(graph: Data, labels: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def labelled_graphs(graph: Data, vectors: bool = False) -> list[Any]:
-    """The graphs of a collection as GraKeL takes them: `[{(0, 1), (1, 0)}, {0: 5, 1: 2}]`.
+    """The graphs of a collection as GraKeL takes them: neighbours and labels of each node, `[{0:
+    {1: 1.0}, 1: {0: 1.0}}, {0: 5, 1: 2}]`.
 
     Args:
         vectors: node labels are the features themselves, as lists of numbers.
@@ -41,6 +42,8 @@ def labelled_graphs(graph: Data, vectors: bool = False) -> list[Any]:
     for number in range(graph.items):
         first, last = nodes[number : number + 2]
         own = edges[:, entries[number] : entries[number + 1]] - first
-        pairs = set(zip(*own.tolist(), strict=True))
-        found.append([pairs, dict(enumerate(labels[first:last]))])
+        links: dict[int, dict[int, float]] = {node: {} for node in range(last - first)}
+        for node, neighbour in zip(*own.tolist(), strict=True):
+            links[node][neighbour] = 1.0
+        found.append([links, dict(enumerate(labels[first:last]))])
     return found

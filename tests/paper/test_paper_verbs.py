@@ -153,7 +153,11 @@ def test_missing_runs(here, capsys) -> None:
     [
         (table, ["dmat/12"], "gclbench table: there is no table 'dmat/12'. Did you mean 'dmat/"),
         (table, ["dmat/6"], "gclbench table: table dmat/6 is not built: complexities"),
-        (table, ["mmix/3"], "gclbench table: table mmix/3 is not built: graph classification"),
+        (
+            table,
+            ["mmix_iclr/7"],
+            "gclbench table: table mmix_iclr/7 is not built: datasets: mmix/1",
+        ),
         (
             table,
             ["dmat/1", "--method", "grace"],

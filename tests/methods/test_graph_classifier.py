@@ -1,0 +1,131 @@
+"""Supervised classifiers of graphs: what they see of a fold, and that each layer learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from methods.small_collection import small_collection
+
+from gclbench.cli import main
+from gclbench.component.registry import DATASETS, METHODS, Entry
+from gclbench.graph import Graph, Unsupported
+from gclbench.methods.gat_graphs import GatGraphs
+from gclbench.methods.gin import Gin
+from gclbench.nn.pooled_stack import LAYERS, PooledStack
+from gclbench.records import Store
+from gclbench.training.loop import Step
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+NAMES = ("gin", "gin_eps", "graphsage", "gcn_graphs", "gat_graphs")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_layer_learns_paths_from_rings(name: str) -> None:
+    graph = small_collection(60)
+    labels = graph.y.clone()
+    labels[40:] = -1
+    settings = METHODS.load(name)(epochs=30, hidden=8, layers=2, batch_size=20)
+    watch = Watch()
+    found = settings.fit(graph, labels, Streams(0), watch)
+    assert found.z.shape == (60, 16) and found.scores.shape == (60, 2)
+    right = found.scores.argmax(dim=1) == graph.y
+    assert right[:40].float().mean() > 0.7
+    assert watch.curve[-1][1] < 0.6 * watch.curve[0][1]
+
+
+def test_no_other_graph_takes_part_in_a_training() -> None:
+    graph = small_collection()
+    labels = graph.y.clone()
+    labels[16:] = -1
+    other = small_collection()
+    # Other features and other labels of the graphs that are tested.
+    other.x = other.x.clone()
+    other.x[other.graph_of >= 16] = other.x[other.graph_of >= 16].roll(1, dims=1)
+    other.y = other.y.clone()
+    other.y[16:] = 1 - other.y[16:]
+    first, second = (
+        Gin(epochs=4, hidden=8).fit(one, labels, Streams(0), Watch()) for one in (graph, other)
+    )
+    assert torch.equal(first.z[:16], second.z[:16])
+    assert torch.equal(first.scores[:16], second.scores[:16])
+    assert not torch.equal(first.z[16:], second.z[16:])
+
+
+def test_the_rate_is_halved_and_epochs_are_steps_of_batches() -> None:
+    graph = small_collection()
+    settings = Gin(epochs=9, halve_every=3, batch_size=10)
+    model = settings.model(graph, graph.y, Streams(0))
+    assert [model.rate(Step(n, 9)) for n in (1, 3, 4, 7)] == [1.0, 1.0, 0.5, 0.25]
+    assert len(list(model.losses(Step(1, 9)))) == 3
+    constant = Gin(halve_every=0).model(graph, graph.y, Streams(0))
+    assert constant.rate(Step(90, 100)) == 1.0
+
+
+def test_readouts_of_all_layers_stand_side_by_side() -> None:
+    graph = small_collection()
+    for layer in LAYERS:
+        torch.manual_seed(0)
+        stack = PooledStack(layer, graph.x.shape[1], 8, 3, "sum").eval()
+        rows = stack(graph.x, graph.edge_index, graph.graph_of, graph.items)
+        assert rows.shape == (graph.items, 24) and stack.width == 24
+        first = graph.graph_of == 1
+        nodes = first.nonzero()[:, 0]
+        edges = graph.edge_index[:, first[graph.edge_index[0]]] - nodes[0]
+        alone = stack(graph.x[first], edges, torch.zeros(len(nodes), dtype=torch.long), 1)
+        assert torch.allclose(rows[1], alone[0], atol=1e-5), layer
+
+
+def test_what_nothing_is_learnt_from() -> None:
+    graph = small_collection()
+    none = torch.full((graph.items,), -1)
+    with pytest.raises(Unsupported, match="gin learns from the labels of training graphs and sees"):
+        Gin().fit(graph, none, Streams(0), Watch())
+    with pytest.raises(Unsupported, match="hidden=6 is shared by 4 heads .* give a multiple of 4"):
+        GatGraphs(hidden=6).fit(graph, graph.y, Streams(0), Watch())
+
+
+class Small:
+    """A collection of a test."""
+
+    def load(self) -> Graph:
+        return small_collection()
+
+    def __hash__(self) -> int:
+        return 1
+
+
+def test_a_run_trains_once_for_each_fold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from dataclasses import make_dataclass
+
+    small = make_dataclass("Small", [], bases=(Small,), frozen=True)
+    entry = Entry("small", "a test's", "nowhere:Small", "a test", builtin=False)
+    monkeypatch.setitem(DATASETS.entries, "small", entry)
+    monkeypatch.setitem(DATASETS._classes, "small", small)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
+    seen: list[torch.Tensor] = []
+    fit = Gin.fit
+
+    def noted(self: Gin, graph: Graph, labels: torch.Tensor, *rest: object) -> object:
+        assert graph.y is None
+        seen.append(labels)
+        return fit(self, graph, labels, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Gin, "fit", noted)
+    words = ["method=gin", "dataset=small", "method.epochs=2", "device=cpu"]
+    assert main([*words, "task=graph_classification", "task.graph_classification.folds=3"]) == 0
+    hidden = torch.stack([labels < 0 for labels in seen])
+    assert hidden.shape == (3, 24) and (hidden.sum(dim=0) == 1).all()
+    (path,) = Path("runs").iterdir()
+    record = Store(Path("runs")).read(path.name)
+    assert record is not None and record.ok, record
+    assert record.split["protocol"] == "stratified_3_folds"
+    assert {"accuracy", "svm_accuracy", "accuracy_fold_std"} <= set(record.metrics)
+    assert [iteration for iteration, _ in record.fit["curve"]] == [1, 2]
+    assert main([*words, "task=graph_clustering"]) == 1
+    (other,) = (name.name for name in Path("runs").iterdir() if name.name != path.name)
+    reason = Store(Path("runs")).read(other).reason  # type: ignore[union-attr]
+    assert reason.endswith("only task=graph_classification reveals labels")

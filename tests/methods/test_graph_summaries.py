@@ -1,0 +1,199 @@
+"""Histograms, statistics and kernels of graphs, and graph2vec: against loops, and on bad input."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from methods.small_collection import FEATURES, small_collection
+
+from gclbench.embedding import Embedding
+from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.methods.graph2vec import Graph2Vec, refined_labels
+from gclbench.methods.graph_kernel import GraphKernel, factor
+from gclbench.methods.graph_statistics import NAMES, statistics
+from gclbench.methods.histogram import Histogram
+from gclbench.methods.node_labels import labelled_graphs, node_labels
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+NO_LABELS = torch.empty(0)
+
+
+def fitted(method: object, graph: Graph) -> Embedding:
+    found: Embedding = method.fit(graph, NO_LABELS, Streams(0), Watch())  # type: ignore[attr-defined]
+    return found
+
+
+def members(graph: Graph) -> list[nx.Graph]:
+    """The graphs one by one, nodes with their label."""
+    whole = nx.Graph(graph.edge_index.T.tolist())
+    found = []
+    for number in range(graph.items):
+        nodes = (graph.graph_of == number).nonzero()[:, 0].tolist()
+        whole.add_nodes_from(nodes)
+        found.append(whole.subgraph(nodes).copy())
+    return found
+
+
+def test_a_histogram_counts_labels_or_degrees() -> None:
+    graph = small_collection()
+    labels = graph.x.argmax(dim=1).tolist()
+    by_label, by_degree = (fitted(Histogram(of=of), graph).z for of in ("features", "degrees"))
+    for number, one in enumerate(members(graph)):
+        counted = Counter(labels[node] for node in one)
+        assert by_label[number].tolist() == [counted[label] for label in range(FEATURES)]
+        degrees = Counter(dict(one.degree()).values())
+        assert by_degree[number].tolist() == [degrees[value] for value in range(65)]
+    other = fitted(Histogram(), graph).encode(small_collection(6))
+    assert torch.equal(other[:5], by_label[:5]) is False and other.shape == (6, FEATURES)
+
+
+def test_statistics_are_those_of_networkx() -> None:
+    graph = small_collection()
+    table = dict(zip(NAMES, statistics(graph).T.numpy(), strict=True))
+    for number, one in enumerate(members(graph)):
+        degrees = np.array([value for _, value in one.degree()])
+        triangles = sum(nx.triangles(one).values()) / 3
+        parts = nx.number_connected_components(one)
+        expected = {
+            "nodes": np.log1p(len(one)),
+            "edges": np.log1p(one.size()),
+            "density": nx.density(one),
+            "mean_degree": degrees.mean(),
+            "degree_deviation": degrees.std(),
+            "largest_degree": np.log1p(degrees.max()),
+            "leaves": (degrees == 1).mean(),
+            "isolated": (degrees == 0).mean(),
+            "components": np.log1p(parts),
+            "cycles": np.log1p(one.size() - len(one) + parts),
+            "triangles": np.log1p(triangles),
+            "transitivity": nx.transitivity(one),
+        }
+        found = {name: float(values[number]) for name, values in table.items()}
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_labels_of_features_that_are_none_are_all_the_same() -> None:
+    graph = small_collection()
+    assert node_labels(graph).tolist() == graph.x.argmax(dim=1).tolist()
+    graph.x = graph.x * 2
+    assert not node_labels(graph).any()
+    links, labels = labelled_graphs(small_collection())[1]
+    one = members(small_collection())[1]
+    assert {tuple(sorted((u, v))) for u in links for v in links[u]} == {
+        tuple(sorted((u - min(one), v - min(one)))) for u, v in one.edges
+    }
+    assert sorted(labels) == list(range(len(one)))
+
+
+@pytest.mark.parametrize("kernel", ["wl", "shortest_path", "graphlet", "random_walk"])
+def test_a_kernel_of_grakel_is_normalised_and_the_same_again(kernel: str) -> None:
+    pytest.importorskip("grakel")
+    graph, method = small_collection(), GraphKernel(kernel=kernel, samples=20)
+    found = fitted(method, graph)
+    assert found.geometry == "cosine"
+    product = found.z @ found.z.T
+    # The last graph is a single node.
+    counted = 1.0 if kernel in ("wl", "random_walk", "graphlet") else 0.0
+    expected = torch.tensor([1.0] * (graph.items - 1) + [counted])
+    assert torch.allclose(product.diagonal(), expected, atol=1e-5)
+    assert torch.allclose(
+        product, torch.from_numpy(method.matrix(graph, Streams(0))).float(), atol=1e-5
+    )
+    assert torch.equal(found.z, fitted(method, graph).z)
+
+
+def test_the_kernel_of_subtrees_is_the_double_loop() -> None:
+    pytest.importorskip("grakel")
+    graph = small_collection(8)
+    counts = []
+    labels = {node: str(label) for node, label in enumerate(node_labels(graph).tolist())}
+    for one in members(graph):
+        current, words = {node: labels[node] for node in one}, Counter()
+        for _ in range(4):
+            words.update(current.values())
+            current = {
+                node: f"({current[node]}|{','.join(sorted(current[v] for v in one[node]))})"
+                for node in one
+            }
+        counts.append(words)
+    raw = np.array([[sum(a[w] * b[w] for w in a) for b in counts] for a in counts], dtype=float)
+    expected = raw / np.sqrt(np.outer(raw.diagonal(), raw.diagonal()))
+    found = GraphKernel(iterations=3).matrix(graph, Streams(0))
+    assert np.allclose(found, expected)
+    # The words of graph2vec refine nodes in the same way.
+    refined = refined_labels(graph, 3)
+    member = graph.graph_of.numpy()
+    words = [Counter(refined[:, member == number].ravel().tolist()) for number in range(8)]
+    again = np.array([[sum(a[w] * b[w] for w in a) for b in words] for a in words], dtype=float)
+    assert np.array_equal(again, raw)
+
+
+def test_the_kernel_of_vertices_and_edges_is_the_double_loop() -> None:
+    graph = small_collection(8)
+    label = node_labels(graph)
+    counts = [
+        Counter(
+            [(label[node],) for node in one]
+            + [tuple(sorted((label[u], label[v]))) for u, v in one.edges]
+        )
+        for one in members(graph)
+    ]
+    raw = np.array([[sum(a[w] * b[w] for w in a) for b in counts] for a in counts], dtype=float)
+    expected = raw / np.sqrt(np.outer(raw.diagonal(), raw.diagonal()))
+    found = fitted(GraphKernel(kernel="vertex_edge"), graph)
+    assert np.allclose((found.z @ found.z.T).numpy(), expected, atol=1e-5)
+    assert found.encode(small_collection(5)).dtype == torch.float64
+
+
+def test_a_matrix_that_is_no_kernel_is_refused() -> None:
+    indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(Unsupported, match="'x' is not positive semi-definite: .* from -1 to 3"):
+        factor(indefinite, "x")
+    with pytest.raises(Unsupported, match="'x' has values that are not finite"):
+        factor(np.array([[1.0, np.nan], [np.nan, 1.0]]), "x")
+    rounding = np.array([[1.0, 1.0 + 1e-12], [1.0 + 1e-12, 1.0]])
+    assert factor(rounding, "x").shape == (2, 1)
+
+
+def test_without_grakel_the_reason_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grakel", None)
+    monkeypatch.setitem(sys.modules, "grakel.kernels", None)
+    method = GraphKernel()
+    monkeypatch.setattr("sys.version_info", (3, 12, 1, "final", 0))
+    with pytest.raises(Unsupported, match=r"not installed: pip install 'gclbench\[kernels\]'"):
+        fitted(method, small_collection())
+    monkeypatch.setattr("sys.version_info", (3, 13, 0, "final", 0))
+    with pytest.raises(Unsupported, match="it has no release for Python 3.13; use one up to 3.12"):
+        fitted(method, small_collection())
+
+
+def test_graph2vec_puts_equal_graphs_together() -> None:
+    pytest.importorskip("gensim")
+    ring = [(i, (i + 1) % 8) for i in range(8)]
+    star = [(0, i) for i in range(1, 8)]
+    edges, total = [], 0
+    for number in range(12):
+        edges += [(total + u, total + v) for u, v in (ring if number % 2 else star)]
+        total += 8
+    graph = make_graph(
+        np.ones((total, 1)),
+        np.array(edges).T,
+        None,
+        "two kinds",
+        graph_of=np.arange(total) // 8,
+        undirected=True,
+    )
+    method = Graph2Vec(dimension=16, epochs=200, depth=2)
+    z = torch.nn.functional.normalize(fitted(method, graph).z)
+    assert torch.equal(z, torch.nn.functional.normalize(fitted(method, graph).z))
+    cosine = z @ z.T
+    same = (torch.arange(12)[:, None] + torch.arange(12)) % 2 == 0
+    same.fill_diagonal_(False)
+    apart = (torch.arange(12)[:, None] + torch.arange(12)) % 2 == 1
+    assert cosine[same].mean() > cosine[apart].mean() + 0.3
