@@ -53,8 +53,6 @@ class Embedding:
             defines (age, sdcn); else None.
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
-        predicted: (n,) int64, the method's own class of every item, where a method that learned
-            from labels predicts classes; else None.
         encode: embeds the items of another `Graph` (without labels) by the method as trained: a
             tensor (items×d) whose rows are comparable with one another. None where a method embeds
             nothing but what it was given.
@@ -67,8 +65,8 @@ class Embedding:
             (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters, predicted classes
-            or scores that are not one per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that
+            are not one per item.
     """
 
     z: Tensor
@@ -78,7 +76,6 @@ class Embedding:
     history: Tensor | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    predicted: Tensor | None = None
     encode: Callable[[Any], Tensor] | None = None
     course: Sequence[tuple[int, Tensor]] = ()
     scores: Tensor | None = None
@@ -97,11 +94,6 @@ class Embedding:
             raise ValueError(
                 f"{self.z.shape[0]} items have one cluster each;"
                 f" these clusters have shape {tuple(self.clusters.shape)}"
-            )
-        if self.predicted is not None and self.predicted.shape != self.z.shape[:1]:
-            raise ValueError(
-                f"{self.z.shape[0]} items have one predicted class each;"
-                f" these have shape {tuple(self.predicted.shape)}"
             )
         if self.history is not None and (
             self.history.dim() != 2 or self.history.shape[1] != self.z.shape[0]

@@ -9,6 +9,7 @@ turns epoch by epoch, so that a busy machine slows both alike.
     python scripts/bench_train.py [--datasets cora acm] [--passes 3] [--output
     results/bench/train_cpu.json] python scripts/bench_train.py --grace cora [--epochs 200] [--seeds
     3] [--output results/bench/train_grace_cpu.json]
+    python scripts/bench_train.py --floor [--output results/bench/train_floor_cpu.json]
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
+import training_floor
 from plain_grace import train as plain_grace
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -38,7 +41,19 @@ from gclbench.nn.mlp import Mlp
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
-ROUNDS = 3
+FLOORS = [
+    "method=grace dataset=cora",
+    "method=grace dataset=cora negatives=progcl_weight negatives.start_epoch=1",
+    "method=grace dataset=cora negatives=nml",
+    "method=grace dataset=sbm dataset.nodes=600 negatives=nml negatives.metric=pairwise"
+    " negatives.inner_steps=1",
+    "method=dmat_i dataset=cora",
+    "method=dgi dataset=cora",
+    "method=cca_ssg dataset=cora",
+    "method=bgrl dataset=cora",
+    "method=mvgrl dataset=cora",
+]
+"""What `--floor` times by itself."""
 
 
 def plain_loss(encoder: Mlp, x: Tensor, dropped: list[Tensor], tau: float) -> Tensor:
@@ -217,12 +232,21 @@ def main() -> None:
     parser.add_argument(
         "--grace", nargs="+", metavar="DATASET", help="time GRACE on these instead of DMAT-i"
     )
+    parser.add_argument(
+        "--floor",
+        nargs="*",
+        metavar="'KEY=VALUE …'",
+        help="time these runs (some by default) and the floor under each; OUTPUT gets a .md too",
+    )
     parser.add_argument("--epochs", type=int, help="of GRACE; the official setting when not given")
     parser.add_argument(
         "--seeds", type=int, default=1, help="of GRACE: accuracies of one are no comparison"
     )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    if options.floor is not None:
+        floor(options.floor or FLOORS, options.epochs or 4, options.output)
+        return
     if options.grace:
         rows = [
             measure_grace(dataset, options.epochs, seed)
@@ -245,6 +269,30 @@ def main() -> None:
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def floor(runs: list[str], epochs: int, output: Path | None) -> None:
+    """Seconds per epoch of runs, and their floors."""
+    torch.set_num_threads(1)
+    known = training_floor.rates()
+    rows = []
+    for words in runs:
+        rows.append(training_floor.measure(words.split(), epochs, known))
+        print(words, rows[-1]["seconds_per_epoch"], rows[-1]["share_of_floor"], flush=True)
+    facts = {
+        "benchmark": "bench_train --floor",
+        "device": device_name("cpu"),
+        "load": round(os.getloadavg()[0], 2),
+        "rates": asdict(known),
+        "environment": versions(),
+        "rows": rows,
+    }
+    text = training_floor.markdown(rows, known, facts)
+    print(text)
+    if output:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(facts, indent=2) + "\n")
+        output.with_suffix(".md").write_text(text)
 
 
 def show(rows: list[dict[str, object]]) -> None:

@@ -25,6 +25,7 @@ VERBS = {
     "figure": "a figure of a paper, from records, as SVG or PNG",
     "report": "every table, figure and cell as one HTML file",
     "export": "records as CSV, Parquet or JSON lines, or packed for sharing",
+    "completion": "what the Tab key offers, in bash, zsh and fish",
     "doctor": "what this installation can do, and what is missing",
 }
 
@@ -85,7 +86,7 @@ def _main(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     try:
         if first in ("-h", "--help", "help"):
-            print(USAGE + "\n".join(f"  {verb:<8}{summary}" for verb, summary in VERBS.items()))
+            print(USAGE + "\n".join(f"  {verb:<11}{summary}" for verb, summary in VERBS.items()))
             return 0
         if first == "--version":
             from gclbench.machine.environment import version

@@ -58,20 +58,21 @@ def main(argv: list[str]) -> int:
             "name the file that the embedding is written to: --output FILE.npy"
             + (f", not '{options.output}'" if options.output else "")
         )
-    from gclbench.records import StoreError
-    from gclbench.run.saving import write_array
+    from gclbench.records import deliver
+    from gclbench.run.saving import array_bytes
 
     try:
         root, record = _found(options.id, options.runs or ["runs"])
         array = _array(root, record, options.graph, options.device)
-        write_array(options.output, array)
+        made = deliver(options.output, array_bytes(array))
     except _Refused as refused:
         return _wrong(str(refused), refused.code)
-    except (OSError, StoreError) as error:
-        reason = error.strerror or error
-        return _wrong(f"cannot write {options.output}: {reason}; choose another --output")
+    except OSError as error:
+        return _wrong(
+            f"cannot write {options.output}: {error.strerror or error}; choose another --output"
+        )
     items, width = array.shape
-    print(f"wrote {options.output}: {items} items × {width}, float32, of run {record.id}")
+    print(f"wrote {options.output}{made}: {items} items × {width}, float32, of run {record.id}")
     return 0
 
 

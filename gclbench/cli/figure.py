@@ -16,6 +16,7 @@ EXAMPLES = """examples:
   gclbench figure dmat/5 --runs results /scratch/runs
   gclbench figure ranks/dmat-1                     average ranks of the columns of dmat/1
   gclbench figure nml/4 --command                  what has to be run for it
+  gclbench figure curve 3f2a 77b0                  the loss of runs of your own, by their ids
 """
 
 FORMATS = (".svg", ".png")
@@ -24,6 +25,10 @@ FORMATS = (".svg", ".png")
 def main(argv: list[str]) -> int:
     """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is
     wrong."""
+    if argv[:1] == ["curve"]:
+        from gclbench.cli import curve
+
+        return curve.main(argv[1:])
     parser = Parser(
         "figure",
         "Draws a paper's figure from records, without training anything; what was not run says so"

@@ -90,6 +90,8 @@ def launch(
     from gclbench.config.validation import ConfigErrors
 
     try:
+        if why := _own_file(commands):
+            return wrong([why], code=1)
         experiments = load_all(commands)
     except ConfigErrors as error:
         return wrong(error.errors)
@@ -103,7 +105,7 @@ def launch(
     if spread and first.launcher_name == "local" and not _says_workers(typed):
         first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
                 plan = expand(experiments, store)
@@ -113,6 +115,7 @@ def launch(
             _say_seeds(experiments, plan)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
+            _say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:
@@ -130,6 +133,26 @@ def launch(
 
 def _says_workers(typed: list[str]) -> bool:
     return any(word.partition("=")[0] == "launcher.workers" for word in typed)
+
+
+def _own_file(commands: list[list[str]]) -> str:
+    """Why the user's file of a single command is no graph: told before torch is imported.
+
+    Raises:
+        ConfigErrors: when the command cannot be composed.
+    """
+    if len(commands) != 1 or not any(word.startswith("dataset.path=") for word in commands[0]):
+        return ""
+    from gclbench.config.overrides import parse
+    from gclbench.config.values import values_of_command
+    from gclbench.data.file_format import unusable
+
+    errors: list[str] = []
+    values, _ = values_of_command(parse(commands[0], errors), errors)
+    dataset = values["dataset"]
+    if errors or dataset["name"] != "custom":
+        return ""
+    return unusable(Path(str(dataset["path"])).expanduser())
 
 
 def load_all(commands: list[list[str]]) -> list[Experiment]:
@@ -185,6 +208,24 @@ def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
     counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
     if counted and all(each.seeds == seeds for each in experiments):
         note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+
+
+def _say_repairs(experiments: list[Experiment]) -> None:
+    """What was changed in a user's own graphs to make them graphs, once for each."""
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.records import NAMED_BY_USER
+    from gclbench.run import datasets
+
+    own = {
+        each.settings["dataset"]["name"]: each.components.dataset
+        for each in experiments
+        if NAMED_BY_USER in each.settings["dataset"]
+    }
+    for name, dataset in own.items():
+        with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
+            for repair in datasets.load(dataset).graph.repairs:
+                note(f"{name}: {repair}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:
@@ -265,7 +306,7 @@ def wrong(errors: list[str], code: int = 2) -> int:
 
 
 @contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import sys
 from importlib.util import find_spec
@@ -241,6 +240,7 @@ class _Search:
     def run(self, typed: list[str], output: Path | None) -> int:
         """Searches, tests what was chosen, prints the tables; returns the exit code."""
         from gclbench.cli.run import load_all
+        from gclbench.cli.search_table import row, show, write
         from gclbench.launch.search import save
 
         studies = self._studies()
@@ -256,10 +256,11 @@ class _Search:
                 study.tell(trials)
         assert store is not None, "a study has a trial at least"
         path = save(self._declaration(), studies, store)
-        rows = [_row(study, self.own["criterion"]) for study in studies]
-        _print(rows, self.own, path)
+        rows = [row(study, self.own["criterion"]) for study in studies]
+        show(rows, self.own)
+        print(f"wrote {path}")
         if output is not None:
-            _write(rows, output)
+            write(rows, output)
         return self._tested(studies, typed)
 
     def _declaration(self) -> dict[str, Any]:
@@ -302,6 +303,7 @@ def _names(text: str) -> list[str]:
 def _carried_out(experiments: list[Experiment], typed: list[str]) -> Store:
     """Runs what is not recorded yet; shows progress and no result."""
     from gclbench.cli.progress import note, shown
+    from gclbench.cli.run import terminated_like_interrupted
     from gclbench.launch.execution import carry_out, prepare, recorded
 
     plan, store = prepare(experiments)
@@ -310,7 +312,8 @@ def _carried_out(experiments: list[Experiment], typed: list[str]) -> Store:
     if plan.done:
         note(recorded(plan, store))
     if plan.units:
-        carry_out(experiments[0], plan, typed, shown, note)
+        with terminated_like_interrupted():
+            carry_out(experiments[0], plan, typed, shown, note)
     return store
 
 
@@ -318,82 +321,3 @@ def _ids(experiment: Experiment, store: Store) -> list[str]:
     from gclbench.launch.plan import expand
 
     return expand([experiment], store).ids
-
-
-HEADINGS = (
-    "dataset",
-    "method",
-    "criterion",
-    "tried",
-    "valued",
-    "own",
-    "mean",
-    "std",
-    "worst",
-    "best",
-    "chosen",
-    "trouble",
-)
-
-
-def _row(study: Study, criterion: str) -> dict[str, Any]:
-    """A line of the table of sensitivities; numbers as they are."""
-    troubles = [trial.trouble for trial in study.trials if trial.trouble]
-    return {
-        "dataset": study.dataset,
-        "method": study.method,
-        "criterion": criterion,
-        **study.sensitivity(),
-        "chosen": "" if study.chosen is None else " ".join(study.chosen.words) or "its own setting",
-        "trouble": ", ".join(f"{troubles.count(text)} {text}" for text in dict.fromkeys(troubles)),
-    }
-
-
-def _print(rows: list[dict[str, Any]], own: dict[str, str], path: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    table = Table(
-        box=box.SIMPLE,
-        title=Text(f"{own['criterion']} of the settings that were tried"),
-        title_justify="left",
-    )
-    for heading in HEADINGS:
-        number = heading in ("tried", "valued", "own", "mean", "std", "worst", "best")
-        table.add_column(heading, justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*(Text(_shown(row[heading])) for heading in HEADINGS))
-    console.print(table)
-    print(
-        f"budget {own['budget']} settings for every method, its own included; {own['sampler']}"
-        f" sampler, seed {own['search_seed']}; mean, std, worst and best are over the sampled ones"
-    )
-    if own["criterion"] == "loss":
-        print("a setting that enters the loss, such as tau, changes its scale (docs/search.md)")
-    print(f"wrote {path}")
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
-
-
-def _write(rows: list[dict[str, Any]], path: Path) -> None:
-    """The table as CSV, numbers in full."""
-    import csv
-
-    from gclbench.records import write_atomically
-
-    file = io.StringIO()
-    writer = csv.DictWriter(file, HEADINGS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    try:
-        write_atomically(path, file.getvalue().encode())
-        print(f"wrote {path}")
-    except OSError as error:
-        print(f"gclbench: cannot write {path}: {error.strerror or error}", file=sys.stderr)

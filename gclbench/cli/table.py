@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -188,13 +189,10 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         UnknownName, ConfigErrors, UnknownTable, MissingStore, NotInTable, ValueError: for a command
             that is wrong.
     """
-    from gclbench.paper import matrix, own_tables
-    from gclbench.paper.comparison import compare
+    from gclbench.paper import filling, matrix, own_tables
     from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
-    from gclbench.paper.own_column import check_runs, own_columns, with_columns
     from gclbench.paper.sources import collect
-    from gclbench.paper.tables import find_table
 
     if options.command and options.missing:
         raise ValueError("--command and --missing are two questions; ask one")
@@ -220,37 +218,33 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
-    special = options.id == matrix.ID or options.id.partition("/")[0] == own_tables.ID
-    if special and options.added:
-        raise ValueError(
-            f"--with adds a row to a paper's table, such as nml/1; table {options.id} is of none"
-        )
-    if options.id == matrix.ID:
+    if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
         return
-    if special:
-        _own(options, chosen, seeds, file)
-        return
-    definition = find_table(options.id)
-    columns = own_columns(options.added)
-    if columns:
-        definition = with_columns(definition, columns)
-    collection = collect(options.runs)
-    if not (options.missing or options.command):
-        check_runs(definition, collection.groups)
-    methods = options.method
-    if columns and (methods or options.missing):
-        # Of a table with added rows, those rows are what is to be filled.
-        methods = [*methods, *(column.label for column in columns)]
-    comparison = compare(definition, collection).restrict(options.dataset, options.metric, methods)
-    if options.missing:
-        lines = [*missing(comparison, seeds), *commands(comparison.entries)]
+    own = filling.is_own(options.id)
+    if own and options.only == "paper":
+        raise ValueError("own runs stand beside no paper's numbers; leave --only paper out")
+    tables = filling.fill(
+        options.id,
+        collect(options.runs),
+        options.added,
+        options.dataset,
+        options.metric,
+        options.method,
+        planned=options.missing,
+        tested=not (options.missing or options.command),
+    )
+    if options.command:
+        lines = [line for table in tables for line in _commands(table)]
+    elif options.missing:
+        lack = own_tables.missing_runs if own else missing
+        lines = [line for table in tables for line in lack(table, seeds)]
+        lines += dict.fromkeys(line for table in tables for line in commands(table.entries))
         lines = lines or ["# nothing is missing"]
-        file.write("".join(f"{line}\n" for line in lines))
-    elif options.command:
-        file.write("".join(f"{line}\n" for line in _commands(comparison)))
     else:
-        _write(comparison, chosen, options.only, file)
+        _write(tables, chosen, options.only, file)
+        return
+    file.write("".join(f"{line}\n" for line in lines))
 
 
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
@@ -275,43 +269,7 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
         lines = matrix.commands(comparison, seeds, all_cells=options.command)
         file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
         return
-    _write(comparison, chosen, "", file)
-
-
-def _own(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
-    from gclbench.paper import own_tables, render
-    from gclbench.paper.comparison import compare
-    from gclbench.paper.gains import commands
-    from gclbench.paper.sources import collect
-
-    if options.only == "paper":
-        raise ValueError("own runs stand beside no paper's numbers; leave --only paper out")
-    collection = collect(options.runs)
-    tables = own_tables.find_own(options.id, collection)
-    own_tables.check_names(tables, options.dataset, options.metric, options.method)
-    shown = [
-        restricted
-        for table in tables
-        if (
-            restricted := own_tables.restricted(
-                compare(table, collection), options.dataset, options.metric, options.method
-            )
-        )
-    ]
-    if options.missing or options.command:
-        lines = [line for each in shown for line in own_tables.missing_runs(each, seeds)]
-        lines += [line for each in shown for line in commands(each.entries)]
-        if options.command:
-            lines = [line for each in shown for line in _commands(each)]
-        file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
-    elif chosen == "terminal":
-        for each in shown:
-            _write(each, chosen, options.only, file)
-    elif chosen in ("csv", "latex"):
-        file.write((render.csv_of if chosen == "csv" else render.latex_of)(shown, options.only))
-    else:
-        writer = render.markdown if chosen == "markdown" else render.html
-        file.write("\n".join(writer(each, options.only) for each in shown))
+    _write([comparison], chosen, "", file)
 
 
 def _commands(comparison: Comparison) -> list[str]:
@@ -324,21 +282,19 @@ def _commands(comparison: Comparison) -> list[str]:
     ]
 
 
-def _write(comparison: Comparison, format_name: str, only: str, file: TextIO) -> None:
+def _write(comparisons: Sequence[Comparison], format_name: str, only: str, file: TextIO) -> None:
     from gclbench.paper import render
 
     if format_name == "terminal":
         from rich.console import Console
 
         # A pipe has no width; this one fits six metrics.
-        render.terminal(
-            comparison, Console(file=file) if file.isatty() else Console(file=file, width=190), only
-        )
-        return
-    writers = {
-        "markdown": render.markdown,
-        "latex": render.latex,
-        "csv": render.as_csv,
-        "html": render.html,
-    }
-    file.write(writers[format_name](comparison, only))
+        console = Console(file=file) if file.isatty() else Console(file=file, width=190)
+        for comparison in comparisons:
+            render.terminal(comparison, console, only)
+    elif format_name in ("csv", "latex"):
+        together = render.csv_of if format_name == "csv" else render.latex_of
+        file.write(together(comparisons, only))
+    else:
+        writer = render.markdown if format_name == "markdown" else render.html
+        file.write("\n".join(writer(comparison, only) for comparison in comparisons))

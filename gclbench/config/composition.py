@@ -18,11 +18,16 @@ tasks. A key with a dot, such as
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import hashlib
+import importlib.metadata
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from gclbench.component.declared import STATEMENTS, declared
@@ -167,7 +172,50 @@ def _read() -> dict[str, Any]:
 @functools.cache
 def _read_once() -> dict[str, Any]:
     """`configs/config.yaml`, and under `components` the YAML of every component, as plain values
-    with their interpolations as they are."""
+    with their interpolations as they are.
+
+    Composing dozens of files takes longer than the rest of a short answer, so the values are kept
+    in the cache folder, under a hash of the files.
+    """
+    from gclbench.machine.environment import cache_folder
+    from gclbench.records import write_atomically
+
+    path = cache_folder() / "configs" / f"{_content()}.json"
+    with contextlib.suppress(OSError, ValueError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(kept, dict):
+            return kept
+    config = _composed_by_hydra()
+    # YAML has values that JSON has not; such a composition is not kept.
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        text = json.dumps(config, allow_nan=False)
+        if json.loads(text) == config:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text.encode())
+    return config
+
+
+def _content() -> str:
+    """A hash of every configuration file and of the libraries that compose them."""
+    found = hashlib.sha256()
+    for name in ("hydra-core", "omegaconf"):
+        found.update(f"{name} {importlib.metadata.version(name)};".encode())
+    for path in sorted(_yaml_files(), key=str):
+        found.update(f"{path.name};".encode() + path.read_bytes() + b";")
+    return found.hexdigest()[:24]
+
+
+def _yaml_files() -> Iterator[Traversable]:
+    folders = [files(CONFIG_MODULE)]
+    while folders:
+        for path in folders.pop().iterdir():
+            if path.is_dir():
+                folders.append(path)
+            elif path.name.endswith(".yaml"):
+                yield path
+
+
+def _composed_by_hydra() -> dict[str, Any]:
     from hydra import compose, initialize_config_module
     from omegaconf import OmegaConf
 

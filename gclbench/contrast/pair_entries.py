@@ -47,6 +47,15 @@ class PairEntries:
         """The pairs (j, i)."""
         return PairEntries(self.column, self.row, self.columns, self.rows, self.value)
 
+    def times(self, factor: float) -> PairEntries:
+        """The same pairs, their numbers times a factor."""
+        return PairEntries(self.row, self.column, self.rows, self.columns, self.value * factor)
+
+    def numbers(self, like: Tensor) -> Tensor:
+        """(n,) the pairs' numbers, in the precision and on the device of `like`."""
+        value = torch.as_tensor(self.value, dtype=like.dtype, device=like.device)
+        return value.expand(len(self))
+
     def complement(self, like: Tensor, itself: float = 1.0) -> Weights:
         """(start, stop) → those rows as (stop−start)×columns: 1 minus the pairs' numbers, 1 for
         all other pairs.
@@ -58,9 +67,8 @@ class PairEntries:
         def tile(start: int, stop: int) -> Tensor:
             rows = like.new_ones(stop - start, self.columns)
             chosen = slice(self.pointers[start], self.pointers[stop])
-            value = self.value[chosen] if isinstance(self.value, Tensor) else self.value
-            number = torch.as_tensor(1 - value, dtype=like.dtype, device=like.device)
-            rows.index_put_((self.row[chosen] - start, self.column[chosen]), number)
+            place = (self.row[chosen] - start) * self.columns + self.column[chosen]
+            rows.view(-1).scatter_(0, place, 1 - self.numbers(like)[chosen])
             rows.diagonal(offset=start).fill_(itself)
             return rows
 

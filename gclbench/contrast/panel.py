@@ -284,13 +284,18 @@ def _pull(
     """Fills slope with Σ over heads of w_ij·(row factor_i + column factor_j)."""
     for index, weights in enumerate(plan.heads):
         factor = factors[index][start:stop, None]
-        if plan.columns:
-            factor = factor + factors[count + index]
         if index == 0:
-            slope.copy_(factor)
+            # Written where it is needed: one pass and no tile of its own.
+            if plan.columns:
+                torch.add(factor, factors[count], out=slope)
+            else:
+                slope.copy_(factor)
             if weights is not None:
                 slope.mul_(weights(start, stop))
-        elif weights is None:
+            continue
+        if plan.columns:
+            factor = factor + factors[count + index]
+        if weights is None:
             slope.add_(factor)
         else:
             slope.addcmul_(factor, weights(start, stop).to(slope.dtype))

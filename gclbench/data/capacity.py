@@ -8,16 +8,17 @@ from gclbench.machine.memory_map import available_memory
 GIB = 1 << 30
 
 
-def check_capacity(nodes: int, features: int, name: str, entries: int = 0) -> None:
+def check_capacity(nodes: int, features: int, name: str, entries: int = 0, copies: int = 1) -> None:
     """Whether features (N×F, float32) and edges fit into memory.
 
     Args:
         entries: of edges, at most; 48 bytes each while the graph is made.
+        copies: of the features that there are at a time.
 
     Raises:
         GraphError: with the memory that they need and the memory that is free.
     """
-    wanted, free = 4 * nodes * features + 48 * entries, available_memory()
+    wanted, free = 4 * copies * nodes * features + 48 * entries, available_memory()
     if wanted > free:
         edges = f" and {entries:,} entries of edges" if entries else ""
         raise GraphError(

@@ -26,6 +26,7 @@ import numpy as np
 from gclbench.component.registry import DATASETS, nearest
 from gclbench.component.settings import Machine
 from gclbench.data.capacity import check_capacity
+from gclbench.data.file_format import unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
@@ -101,8 +102,8 @@ def read_custom(path: Path, name: str) -> Graph:
     Raises:
         GraphError: as `Custom.load`.
     """
-    if not path.is_file():
-        raise GraphError(f"there is no file {path}; give one with dataset.path=FILE.npz")
+    if why := unusable(path):
+        raise GraphError(why)
     members = _members(path)
     unknown = sorted(set(members) - set(KEYS))
     if unknown:
@@ -145,11 +146,6 @@ def _members(path: Path) -> dict[str, np.ndarray]:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, GraphError):
             raise
-        if isinstance(error, ValueError) and not zipfile.is_zipfile(path):
-            # numpy takes any other bytes for a pickle, and says so.
-            raise GraphError(
-                f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
-            ) from error
         advice = (
             "object arrays are not read; save numbers only"
             if "pickle" in str(error)

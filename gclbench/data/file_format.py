@@ -1,4 +1,13 @@
-"""What a user's own `.npz` holds, as text: shown by `gclbench show dataset=custom`."""
+"""What a user's own `.npz` holds, as text, and which files are none; without NumPy and torch."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+ARRAY = b"\x93NUMPY"
+"""The first bytes of a single array, an `.npy`."""
 
 FORMAT = """\
 key                                  shape         what
@@ -17,3 +26,15 @@ EXAMPLE = """\
 numpy.savez("graph.npz", x=x, edge_index=edge_index, y=y)
 gclbench dataset=custom dataset.path=graph.npz dataset.name=mine
 """
+
+
+def unusable(path: Path) -> str:
+    """Why a file holds no graph, as far as its first bytes say; empty where they do not."""
+    if not path.is_file():
+        return f"there is no file {path}; give one with dataset.path=FILE.npz"
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if not file.read(len(ARRAY)).startswith(ARRAY) and not zipfile.is_zipfile(path):
+            return (
+                f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
+            )
+    return ""

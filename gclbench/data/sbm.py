@@ -90,7 +90,8 @@ class SBM:
         Raises:
             GraphError: more nodes than fit into memory.
         """
-        check_capacity(self.nodes, 2 * self.features, "sbm", int(self.nodes * (self.degree + 1)))
+        entries = int(self.nodes * (self.degree + 1))
+        check_capacity(self.nodes, self.features, "sbm", entries, copies=2)
         rng = np.random.default_rng([self.seed, 0x5B])
         order = rng.permutation(self.nodes)
         sizes = self._sizes()

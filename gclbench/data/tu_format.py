@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-import pandas as pd
 
 from gclbench.graph import Graph, GraphError, make_graph
 
@@ -105,6 +104,8 @@ def _table(name: str, part: str, files: Mapping[str, Path | IO[bytes]], dtype: t
     Raises:
         GraphError: it is empty, or holds something else than as many numbers in each line.
     """
+    import pandas as pd
+
     kind = "whole numbers" if dtype is np.int64 else "numbers"
     try:
         table = pd.read_csv(

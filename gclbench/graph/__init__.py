@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
+from gclbench.graph.carrier import Data
 from gclbench.graph.digest import digest_of
 from gclbench.graph.errors import GraphError, Unsupported
 from gclbench.graph.rounding import rounded

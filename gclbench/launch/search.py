@@ -55,7 +55,10 @@ class Trial:
                 self.trouble = record.status if not record.ok else f"no {criterion}"
                 return
             values.append(float(value))
-        self.value, self.trouble = statistics.fmean(values), ""
+        if values:
+            self.value, self.trouble = statistics.fmean(values), ""
+        else:
+            self.trouble = "not run"
 
 
 @dataclass

@@ -29,6 +29,10 @@ PROCESSOR_FLAGS = ("amx_bf16", "avx512_bf16")
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""
 
+LEAST_TEMPERATURE = 0.1
+"""Below it contrasts stay float32, whatever is asked: a loss's gradient is then a small difference
+of large terms, and short factors move it by more than it is (results/bench/gradient_errors.md)."""
+
 _device: ContextVar[str | None] = ContextVar("device of fast products", default=None)
 
 
@@ -49,12 +53,17 @@ def hardware(device: str) -> str:
     return next((flag for flag in PROCESSOR_FLAGS if flag in flags), "")
 
 
-def resolved(asked: str, method: str, device: str) -> str:
+def resolved(asked: str, method: str, device: str, tau: float | None = None) -> str:
     """`float32` or `fast`: what a run of a method is computed with.
 
     `auto` is `fast` for the methods of `shown_equivalent` only.
+
+    Args:
+        tau: the method's temperature, where it has one.
     """
     if asked == FLOAT32 or not hardware(device):
+        return FLOAT32
+    if tau is not None and tau < LEAST_TEMPERATURE:
         return FLOAT32
     return FAST if asked == FAST or method in shown_equivalent() else FLOAT32
 

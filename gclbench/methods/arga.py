@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 from torch_geometric.nn import models
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Positive
+from gclbench.graph.carrier import Data
 from gclbench.methods.gae import AutoencoderModel, Gae
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.graph_encoder import GraphEncoder

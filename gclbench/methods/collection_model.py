@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.contrast.graph_batch import Collection, GraphBatch
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import Pair
 from gclbench.nn.sparse import normalised_rows
 from gclbench.training.loop import Loss, Model, Step

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, SameIdAtDefault
 from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.convolution import Convolution

@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
 from gclbench.negatives.strategy import Pair, Strategy

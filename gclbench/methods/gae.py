@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 from torch_geometric.nn import models
 
 from gclbench.component.registry import METHODS
@@ -16,6 +15,7 @@ from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.data.pairs import NonEdges
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.trained import EpochBy, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.graph_encoder import GraphEncoder

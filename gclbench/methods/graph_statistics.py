@@ -10,10 +10,10 @@ import scipy.sparse
 import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 

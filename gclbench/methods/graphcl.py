@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import (
@@ -23,6 +22,7 @@ from gclbench.contrast.graph_views import AUGMENTATIONS, Strengths, augmented, d
 from gclbench.contrast.objectives import others_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import CourseEvery, Trained

@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf, Range
 from gclbench.contrast.local_global import Discriminator, summary
 from gclbench.data.pairs import NonEdges
+from gclbench.graph.carrier import Data
 from gclbench.methods.dgi import Dgi, DgiModel
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.diffusion import Diffusion

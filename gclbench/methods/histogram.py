@@ -7,12 +7,11 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.nn import global_add_pool
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -44,6 +43,8 @@ class Histogram:
 
     def counts(self, graph: Data) -> Tensor:
         """The histogram of every graph of a collection (G×bins)."""
+        from torch_geometric.nn import global_add_pool
+
         if self.of == "features":
             return global_add_pool(graph.x, graph.graph_of, graph.items)
         degrees = torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)

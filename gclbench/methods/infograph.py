@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.trained import CourseEvery, Trained
 from gclbench.negatives.strategy import Strategy

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Fraction, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.graph_views import AUGMENTATIONS, augmented, drawn_kinds
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import shuffled
 from gclbench.methods.graphcl import GraphclModel, GraphViews
 from gclbench.negatives.strategy import Pair, Strategy

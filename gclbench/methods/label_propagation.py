@@ -8,13 +8,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
-from torch_geometric.data import Data
 from torch_geometric.nn.models import LabelPropagation as Propagation
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.labelled import classes_without_node, labelled_nodes
 from gclbench.methods.supervised import unseen_classes
 from gclbench.training.streams import Streams

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.labelled import labelled_nodes
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch

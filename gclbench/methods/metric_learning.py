@@ -11,11 +11,11 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.batches import Batches
 from gclbench.methods.labelled import labelled_nodes
 from gclbench.methods.trained import EpochBy, Trained

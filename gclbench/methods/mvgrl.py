@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.contrast.local_global import Discriminator
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_collection import collection_model
 from gclbench.methods.mvgrl_settings import MvgrlSettings

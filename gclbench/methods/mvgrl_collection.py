@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_settings import MvgrlSettings

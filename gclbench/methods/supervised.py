@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.labelled import classes_without_node, labelled_nodes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Machine, OneOf, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import Strategy
 from gclbench.tasks.judging import UNJUDGED
 from gclbench.training.loop import Model, train

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.settings import (
     Count,
@@ -21,6 +20,7 @@ from gclbench.component.settings import (
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.drops import Drops, check_shapes
 from gclbench.methods.trained import Trained

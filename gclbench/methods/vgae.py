@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torch import Tensor
-from torch_geometric.data import Data
 from torch_geometric.nn import models
 
 from gclbench.component.registry import METHODS
+from gclbench.graph.carrier import Data
 from gclbench.methods.gae import Gae, VariationalModel
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.graph_encoder import VariationalEncoder

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -20,7 +17,8 @@ from gclbench.contrast.pair_entries import PairEntries
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
-from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows, mean_of
+from gclbench.negatives.strategy import Negatives, Pair, Report, mean_of
+from gclbench.negatives.uniform import mean_one
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
@@ -95,7 +93,9 @@ class HomogclNegatives(Negatives):
             f"HomoGCL asked k-means for {self.settings.clusters} clusters, and the embedding had"
             f" only {fewest} distinct ones: negatives.clusters={max(1, fewest)} or fewer"
         )
-        return Report(self._weights(pair), findings=findings, remarks=[remark] * bool(findings))
+        near = self._neighbours(pair, 1)
+        weights = mean_one(near.complement(pair.v))
+        return Report(weights, findings=findings, remarks=[remark] * bool(findings))
 
     def _loss(self, pair: Pair, p: Tensor) -> Loss:
         u, v, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
@@ -136,6 +136,10 @@ class HomogclNegatives(Negatives):
 
     def _centres(self, z: Tensor, iteration: int) -> Tensor:
         """Those of k-means, without empty clusters. The seed depends on the iteration alone."""
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+        from threadpoolctl import threadpool_limits
+
         rows = z.detach()
         if not bool(rows.isfinite().all()):
             return rows[:1] * torch.nan
@@ -184,17 +188,3 @@ class HomogclNegatives(Negatives):
                 " try it with method=grace or method=dmat_i"
             )
         return found
-
-    def _weights(self, pair: Pair) -> WeightRows:
-        near = self._neighbours(pair, 1).complement(pair.v)
-
-        def rows(start: int, stop: int) -> Tensor:
-            weight = near(start, stop)
-            own = weight.diagonal(offset=start)
-            total = weight.sum(dim=1) - own
-            # A node next to all others has no negatives left; nobody stands out then.
-            weight[total == 0] = 1.0
-            total = weight.sum(dim=1) - weight.diagonal(offset=start)
-            return weight * (weight.shape[1] - 1) / total[:, None]
-
-        return rows

@@ -40,6 +40,7 @@ class Mmix:
             itself, which is what the code as first released amounts to (docs/sources.md).
         scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose
             cosine is at least `threshold`.
+        threshold: that of `op`.
         diversity: adds the loss that pushes the two projections of `mp` apart; the others have
             none.
         self_share: C, the node's share in its own mixture in `mo`.

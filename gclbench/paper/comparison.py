@@ -27,13 +27,16 @@ NAMED = 2
 """So many settings of a column that are left out are named."""
 
 
-def compare(definition: Definition, collection: Collection) -> Comparison:
+def compare(definition: Definition, collection: Collection, tested: bool = True) -> Comparison:
     """Fills a table.
 
     Settings of one column and dataset that are recorded more than once are never mixed: those at
     the paper's settings are shown where there are some, else all. Each becomes a column of its own
     named by what differs; in a table of bases × strategies they stand side by side in one cell. The
     notes say what is not shown.
+
+    Args:
+        tested: False leaves the tests out, for what asks only which runs there are.
     """
     groups: dict[str, list[Group]] = {}
     for recorded in collection.groups:
@@ -46,11 +49,12 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
     if definition.source != "runs":
         whole = [_fact(entry) for entry in whole]
     elif definition.compared:
-        whole, tests = judged(whole)
-        whole, rivals, rival_tests, said = against_rivals(definition, whole)
-        notes += said
-        whole, pairs = ranked(whole)
-        whole, gain_tests = with_gains(definition, whole, groups)
+        if tested:
+            whole, tests = judged(whole)
+            whole, rivals, rival_tests, said = against_rivals(definition, whole)
+            notes += said
+            whole, pairs = ranked(whole)
+        whole, gain_tests = with_gains(definition, whole, groups, tested)
     else:
         whole = [not_judged(entry) for entry in whole]
     finished = iter(whole)

@@ -102,9 +102,8 @@ def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Defini
         there = _already(definition, column)
         if there is not None:
             raise ValueError(
-                f"'{column.label}' is in table {definition.id} already, as {there.label}; --method"
-                f" '{there.label}' shows it alone, and --with '{column.method_name}"
-                " method.SETTING=VALUE' adds it at other settings"
+                f"'{column.label}' is in table {definition.id} already, as {there.label}; add it at"
+                f" other settings, as in '{column.method_name} method.SETTING=VALUE'"
             )
     return replace(definition, columns=(*definition.columns, *columns))
 

@@ -57,12 +57,12 @@ class OwnTable(Definition):
     """A table of own runs.
 
     Attributes:
-        places: key of a graph to the dataset's label. examples: that label to settings of a run.
+        places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
         of_task: the task's words, as typed.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
-    examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     of_task: tuple[str, ...] = ()
 
     @property
@@ -82,7 +82,7 @@ class OwnTable(Definition):
         """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds."""
         if column.method_name not in METHODS.entries:
             return ""
-        words = [*_method_words(column.label, self.task), *_dataset_words(self.examples[dataset])]
+        words = [*_method_words(column.label, self.task), *self.examples[dataset]]
         return "gclbench " + shlex.join([*words, *self.of_task])
 
 
@@ -117,8 +117,8 @@ def find_own(name: str, collection: Collection) -> list[OwnTable]:
     if not tables:
         read = ", ".join(collection.stores) or "no folder: neither results/ nor runs/ is here"
         raise UnknownTable(
-            f"no run is outside the papers' tables (read: {read}). `gclbench method=grace"
-            " dataset=digits task=clustering` makes one; --runs names other folders"
+            f"there is no run that no paper's table shows (read: {read}). `gclbench method=grace"
+            " dataset=digits task=clustering` makes one"
         )
     found = [table for table in tables if name in (ID, table.id)]
     if not found:
@@ -226,7 +226,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
             for label in sorted(rows)
         ),
         places=places,
-        examples={places[_graph(group.flat)]: group.flat for group in reversed(groups)},
+        examples={places[_graph(group.flat)]: _dataset_words(group) for group in groups},
         of_task=words,
     )
 
@@ -293,9 +293,15 @@ def _places(groups: Sequence[Group]) -> dict[str, str]:
     return found
 
 
-def _dataset_words(flat: Mapping[str, Any]) -> list[str]:
-    """The dataset as typed: `dataset=sbm`, `dataset.nodes=60`."""
-    name = str(flat["dataset.name"])
+def _dataset_words(group: Group) -> list[str]:
+    """The dataset as typed: `dataset=sbm`, `dataset.nodes=60`; as in the command of a run where one
+    is recorded: a file's path is no setting of a run."""
+    for record in group.records:
+        typed_words = shlex.split(record.command) if record.command else []
+        words = [word for word in typed_words if word.lstrip("+").startswith("dataset")]
+        if words:
+            return words
+    flat, name = group.flat, group.name("dataset")
     usual: dict[str, Any] = {}
     if name in DATASETS.entries:
         plain = declared(DATASETS, name).defaults

@@ -215,6 +215,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     method, variant = row_name(row["method"], paper)
     names = paper.metrics.get(row["metric"], {})
     metric = names.get(dataset) or names.get("") or slug(row["metric"])
+    metric += f"_n{size}" if size else ""
     note = row.get("note", "")
     scale = _scale(metric, note)
     factor = 0.01 if scale == "percent" else 1.0
@@ -225,7 +226,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
         task=task,
         dataset=dataset,
         method=method,
-        variant=variant or (f"n={size}" if size else ""),
+        variant=variant,
         metric=metric,
         protocol=split if task.startswith("classification") else None,
         mean=_number(row["mean"], factor),

@@ -23,6 +23,8 @@ class Definition:
 
     Attributes:
         paper, number: of the printed table; together its id. title: one line.
+        part: which part of a printed table it is, where its parts are of several tasks; "" for the
+            whole.
         task: whose records. where: conditions that every record meets, such as the protocol.
         on: dataset to further conditions that its records meet: its split, its form of the graph.
         printed_task: what the printed values are filed under, when that is not `task`.
@@ -52,11 +54,13 @@ class Definition:
     measures: Mapping[str, Measure] = field(default_factory=dict)
     source: str = "runs"
     compared: bool = True
+    part: str = ""
 
     @property
     def id(self) -> str:
-        """`dmat/1`; the paper alone where there is no number."""
-        return f"{self.paper}/{self.number}" if self.number else self.paper
+        """`dmat/1`, `mmix/9-graphs`; the paper alone where there is no number."""
+        part = f"-{self.part}" if self.part else ""
+        return f"{self.paper}/{self.number}{part}" if self.number else self.paper
 
     @property
     def own(self) -> bool:

@@ -88,6 +88,7 @@ class Record:
             - `steps_kept`: the steps that early stopping went back to. `pretrained_epochs`: the
               epochs that sdcn's pre-training went back to.
             - `remarks`: sentences on these.
+            - `criteria`: what a search chooses by, name to value; null where the training has none.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
         data: what a task keeps for a figure besides its metrics, such as the coordinates of a map;

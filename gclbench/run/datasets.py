@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch_geometric.data import Data
+
+from gclbench.graph.carrier import Data
 
 KEPT_BYTES = 1 << 30
 """Datasets stay in memory up to this size together; the last one always stays."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.components import Components
 from gclbench.component.settings import defaults, values_of
@@ -17,9 +16,11 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
+from gclbench.graph.carrier import Data
 from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
+from gclbench.run import datasets
 from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
@@ -27,6 +28,9 @@ from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
+
+LOOKED_AT = 1 << 20
+"""Entries of a tensor that are looked at, to see whether a method wrote into it."""
 
 
 class Pipeline:
@@ -65,7 +69,9 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
-        self._precision = precision.resolved(asked, spec.method["name"], device)
+        self._precision = precision.resolved(
+            asked, spec.method["name"], device, spec.method.get("tau")
+        )
 
     @property
     def precision(self) -> str:
@@ -134,15 +140,23 @@ class Pipeline:
         """The method's embedding.
 
         Raises:
-            TypeError: when the method returns something else.
+            TypeError: when the method returns something else, or changed the graph.
             Diverged: when the embedding is not finite.
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
+        before = _marks(seen)
         with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
+        if written := [key for key, mark in _marks(seen).items() if mark != before[key]]:
+            # Later runs of this process load the dataset anew instead of the changed one.
+            datasets.load.cache_clear()
+            raise TypeError(
+                f"{type(method).__qualname__}.fit wrote into graph.{' and graph.'.join(written)},"
+                " which other runs share; work on a copy, such as x = graph.x.clone()"
+            )
         if not isinstance(found, Embedding):
             raise TypeError(
                 f"{type(method).__qualname__}.fit must return Embedding(z),"
@@ -183,6 +197,19 @@ class Pipeline:
         with self.clock.phase("evaluate"):
             loss = self.watch.last_loss
             return value_of(name, task, self._visible, split, embedding, loss, self.rng)
+
+
+def _marks(graph: Data) -> dict[str, tuple[int, float]]:
+    """By name of a tensor that runs share, what changes when somebody writes into it: torch's
+    count of writes, and the sum of some rows, for those who write past torch."""
+    found = {}
+    for key in ("x", "edge_index"):
+        tensor = graph[key]
+        rows = tensor if key == "x" else tensor.T
+        some = rows[:: max(1, rows.numel() // LOOKED_AT)]
+        version = 0 if tensor.is_inference() else tensor._version
+        found[key] = version, float(some.sum(dtype=torch.float64))
+    return found
 
 
 def _on_the_way(

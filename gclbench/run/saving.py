@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ def save(
             z = embedding.z.detach().cpu().float().numpy()
             for name, array in ((ITEMS, np.arange(len(z))), (EMBEDDING, z)):
                 path = folder / name
-                write_array(path, array)
+                write_atomically(path, array_bytes(array))
         if "model" in kinds and weights is not None:
             path = folder / MODEL
             weights.write(path)
@@ -68,10 +69,8 @@ def save(
         raise StoreError(error.errno, unwritable(path, error)) from error
 
 
-def write_array(path: Path, array: np.ndarray) -> None:
-    """Writes an `.npy` file in one step.
-
-    Raises:
-        OSError: when it cannot be written; what was there stays.
-    """
-    write_atomically(path, lambda file: np.save(file, array, allow_pickle=False))
+def array_bytes(array: np.ndarray) -> bytes:
+    """An `.npy` file of an array of numbers."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()

@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -140,7 +139,7 @@ class Classification:
             own = class_scores(embedding.scores, graph).argmax(dim=1).numpy()
             predicted = own[test]
             chosen = {
-                "val_accuracy": float(accuracy_score(labels[val], own[val])),
+                "val_accuracy": float((own[val] == labels[val]).mean()),
                 "own_scores": 1.0,
             }
         else:
@@ -202,6 +201,8 @@ def class_scores(scores: Tensor, graph: Graph) -> Tensor:
 
 
 def _agreement(truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    from sklearn.metrics import accuracy_score, f1_score
+
     return {
         "accuracy": float(accuracy_score(truth, predicted)),
         "micro_f1": float(f1_score(truth, predicted, average="micro")),

@@ -8,9 +8,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import Count, OneOf, Range
@@ -183,6 +180,10 @@ def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
 
 def fit_kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
     model = KMeans(
         n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
 
 from gclbench.component.registry import TASKS
@@ -16,6 +15,7 @@ from gclbench.component.settings import OneOf, Range
 from gclbench.data.splits import Split, stratified_folds
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
+from gclbench.tasks.classification import class_scores
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.support_vectors import Fitted, classify
 from gclbench.training.streams import Streams
@@ -94,13 +94,13 @@ class GraphClassification:
 
         Args:
             embedding: one for all folds, or one for each fold, of a training on the others' labels.
-                Of the latter the method's own predictions count where it has some.
+                Of the latter the method's own class scores count where it has some.
 
         Returns:
             accuracy and macro_f1 (over the classes of each fold), means over the folds;
             accuracy_fold_std, the standard deviation of the folds' accuracies (ddof 1);
             unconverged, the number of fits that stopped early. For embeddings of a fold each with
-            predictions of their own also svm_accuracy, that of the machine on the embeddings.
+            class scores of their own also svm_accuracy, that of the machine on the embeddings.
 
         Raises:
             ValueError: an embedding has the wrong number of rows or is not finite.
@@ -108,7 +108,7 @@ class GraphClassification:
         labels, folds = graph.y.numpy(), list(split.parts.values())
         fitted = self._fitted(embedding, graph, split, rng)
         accuracy, macro_f1 = _scores(labels, folds, [one.predicted for one in fitted])
-        own = _own(embedding, folds)
+        own = _own(embedding, graph, folds)
         metrics = {"unconverged": float(sum(one.unconverged for one in fitted))}
         if own is not None:
             metrics["svm_accuracy"] = float(np.mean(accuracy))
@@ -157,23 +157,27 @@ class GraphClassification:
         return (train - mean) / deviation, (test - mean) / deviation
 
 
-def _own(embedding: Embedding | Sequence[Embedding], folds: list[np.ndarray]) -> list[Any] | None:
-    """The methods' own predictions of the folds; None where they have none, or were not trained
+def _own(
+    embedding: Embedding | Sequence[Embedding], graph: Graph, folds: list[np.ndarray]
+) -> list[np.ndarray] | None:
+    """The methods' own classes of the folds; None where they have no scores, or were not trained
     for a fold each."""
     if isinstance(embedding, Embedding):
         return None
     found = [
-        one.predicted.cpu().numpy()[test]
+        class_scores(one.scores, graph).argmax(dim=1).numpy()[test]
         for one, test in zip(embedding, folds, strict=True)
-        if one.predicted is not None
+        if one.scores is not None
     ]
     return found or None
 
 
 def _scores(
-    labels: np.ndarray, folds: list[np.ndarray], predicted: list[Any]
+    labels: np.ndarray, folds: list[np.ndarray], predicted: list[np.ndarray]
 ) -> tuple[list[float], list[float]]:
     """Accuracy and macro-F1 of every fold."""
+    from sklearn.metrics import accuracy_score, f1_score
+
     pairs = [(labels[test], found) for test, found in zip(folds, predicted, strict=True)]
     return (
         [float(accuracy_score(*pair)) for pair in pairs],

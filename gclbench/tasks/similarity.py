@@ -24,8 +24,9 @@ from gclbench.tasks.edited_graphs import (
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
 
-SAME = 1e-12
-"""Distances ½‖u − v‖² of unit rows that differ by no more are a tie."""
+SAME = {torch.float64: 1e-12, torch.float32: 1e-9}
+"""Distances ½‖u − v‖² of unit rows that differ by no more are a tie: what rounding leaves between
+copies that are the same graph."""
 
 RESAMPLES = 200
 """Of the bootstrap over graphs."""
@@ -109,7 +110,8 @@ class Similarity(WholeGraph):
                     f"{edited.items} edited graphs must come to as many finite rows; the method's"
                     f" encode returned shape {tuple(z.shape)}"
                 )
-            scores = _scores(z.cpu().double().numpy(), triplets.graph, self.protocol == "honest")
+            rows, same = z.cpu().double().numpy(), SAME.get(z.dtype, SAME[torch.float32])
+            scores = _scores(rows, triplets.graph, self.protocol == "honest", same)
             if self.protocol == "official":
                 ones = entries_of_weight_one(graph, triplets)
                 scores["weight_one_accuracy"] = float((ones[:, 1] < ones[:, 2]).mean())
@@ -122,12 +124,12 @@ def _name(metric: str, size: int) -> str:
     return f"{stem}_n{size}{error}"
 
 
-def _scores(z: np.ndarray, graph: np.ndarray, half: bool) -> dict[str, float]:
+def _scores(z: np.ndarray, graph: np.ndarray, half: bool, same: float) -> dict[str, float]:
     """The scores of T triplets.
 
     Args:
         z: 3T×d: piece, nearer copy, farther copy, and so on. graph: of each triplet (T).
-        half: ties count one half, not nothing.
+        half: ties count one half, not nothing. same: distances that differ by no more are a tie.
     """
     lengths = np.linalg.norm(z, axis=1, keepdims=True)
     unit = z / np.where(lengths > 0, lengths, 1.0)
@@ -135,7 +137,7 @@ def _scores(z: np.ndarray, graph: np.ndarray, half: bool) -> dict[str, float]:
     # 1 − cosine of unit rows, which the subtraction 1 − u·v would round away.
     distances = np.stack([np.square(piece - copy).sum(axis=1) / 2 for copy in (near, far)])
     difference = distances[1] - distances[0]
-    tied = np.abs(difference) <= SAME
+    tied = np.abs(difference) <= same
     won = np.where(tied, 0.5 if half else 0.0, difference > 0)
     clusters, member = np.unique(graph, return_inverse=True)
     rng = np.random.default_rng(0)
@@ -143,7 +145,7 @@ def _scores(z: np.ndarray, graph: np.ndarray, half: bool) -> dict[str, float]:
         len(clusters), np.full(len(clusters), 1 / len(clusters)), size=RESAMPLES
     )
     weights = draws[:, member]
-    similar = -np.round(distances / SAME) * SAME
+    similar = -np.round(distances / same) * same
     return {
         "triplet_accuracy": float(won.mean()),
         "pair_auc": _auc(similar, np.ones(len(graph))),

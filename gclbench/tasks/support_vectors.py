@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC, LinearSVC
 
 NEWTON_STEPS = 200
 PAIR_STEPS = 200_000
@@ -60,6 +57,10 @@ def classify(
         folds: inner folds; fewer where the smallest class has fewer rows, at least two.
         seed: of the inner folds.
     """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+    from sklearn.svm import SVC, LinearSVC
+
     own, other = (_rows if kernel == "linear" else _similarities)(x_train, x_test)
     machine = (
         LinearSVC(dual=False, max_iter=NEWTON_STEPS)

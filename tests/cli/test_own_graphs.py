@@ -6,6 +6,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from own_graphs import recorded, save
 
@@ -167,3 +168,34 @@ def test_the_shown_format_is_the_one_that_is_read() -> None:
 
     heads = (line.split("  ")[0] for line in FORMAT.splitlines()[1:])
     assert {word.strip(",") for head in heads for word in head.split()} == set(KEYS)
+
+
+def test_what_was_changed_in_a_graph_is_told_once(capsys: Printed) -> None:
+    save("x.npz", edge_index=np.array([[0, 1, 2, 3], [1, 2, 2, 0]]))
+    assert main([*KMEANS, "dataset.path=x.npz", "seeds=3"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said.count("x: 1 self-loop(s) dropped.") == 1
+    assert said.count("x: 3 edge(s) stored in one direction only were made undirected.") == 1
+
+
+def test_more_features_than_fit_into_memory_are_refused_with_their_size(capsys: Printed) -> None:
+    """Two million nodes with a million features each, of which two are not zero."""
+    save(
+        "x.npz",
+        x=None,
+        x_data=np.ones(2),
+        x_indices=np.array([0, 1]),
+        x_indptr=np.concatenate([[0, 2], np.full(1_999_999, 2)]),
+        x_shape=np.array([2_000_000, 1_000_000]),
+        y=None,
+    )
+    assert main([*KMEANS, "dataset.path=x.npz"]) == 1
+    said = capsys.readouterr().err
+    assert "2,000,000 × 1,000,000 features as float32 need 7,450.6 GiB of memory" in said
+    assert "Traceback" not in said
+
+
+def test_a_generated_graph_that_does_not_fit_is_refused(capsys: Printed) -> None:
+    assert main(["method=kmeans", "dataset=sbm", "dataset.nodes=10000000000"]) == 1
+    said = capsys.readouterr().err
+    assert "graph 'sbm': 10,000,000,000 × 64 features" in said and "GiB of memory" in said

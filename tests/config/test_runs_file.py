@@ -32,7 +32,7 @@ def test_entries_are_sweeps_over_what_they_have_in_common(tmp_path: Path) -> Non
         "dataset=acm seeds=3 method=dgi method.lr=0.001",
         "dataset=acm seeds=3 method=dgi method.lr=0.0001",
         "seeds=3 method=bgrl dataset=acm",
-        "seeds=3 method=grace dataset=acm method.lr=0.1",
+        "seeds=3 method=grace method.lr=0.1 dataset=acm",
     ]
 
 

@@ -303,4 +303,9 @@ def test_a_component_that_cannot_be_imported_is_an_error_not_a_traceback(outside
 def test_config_errors_are_one_line_each() -> None:
     error = ConfigErrors(["a", "b"])
     assert str(error) == "a\nb" and error.errors == ["a", "b"]
-    assert isinstance(error, ValueError) and config.RERUN == ("never", "failed", "all")
+    assert isinstance(error, ValueError) and config.RERUN == (
+        "never",
+        "failed",
+        "incomplete",
+        "all",
+    )

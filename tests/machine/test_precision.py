@@ -44,6 +44,8 @@ def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
     assert resolved("auto", "grace", "cpu") == FLOAT32
     assert resolved("fast", "grace", "cpu") == FAST
     assert resolved("float32", "dgi", "cpu") == FLOAT32
+    assert resolved("fast", "dgi", "cpu", tau=0.1) == FAST
+    assert resolved("fast", "dgi", "cpu", tau=0.09) == FLOAT32, "the gradient would be noise"
     assert resolved("fast", "dgi", "meta") == FLOAT32, "an unknown device"
     assert precision.described("cpu").endswith("methods shown equivalent: dgi")
 

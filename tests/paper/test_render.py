@@ -48,19 +48,6 @@ def test_a_table_whose_tested_cells_have_all_failed_has_no_test(record) -> None:
     assert "Test against the paper: none;" in text
 
 
-def test_rows_that_are_not_built_are_told_with_their_numbers() -> None:
-    table = compare(find_table("mmix/2"), collection([]))
-    (line,) = [line for line in markdown(table).splitlines() if line.startswith("- MoNet")]
-    assert line.startswith(
-        "- MoNet (sup.) is not built (printed: cora 81.7 ± 0.5, citeseer –, pubmed 78.8 ± 0.3):"
-        " torch_geometric has its layer"
-    )
-    shown = compare(find_table("mmix/5"), collection([])).restrict(["cora"])
-    assert "GALA is not built (printed: cora nmi 57.67, cora ari 53.15):" in markdown(
-        shown, only="paper"
-    )
-
-
 def test_footer_names_the_records_and_the_tests(record) -> None:
     text = markdown(compare(find_table("dmat/1"), collection(apart(record))))
     assert text.endswith("- Records: 10 (10 of results). Commits: abc123, def456.\n")

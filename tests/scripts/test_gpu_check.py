@@ -49,12 +49,15 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
         "kernel alone",
         "filter benchmark",
         "training",
+        "largest",
         "dmat_i on digits",
     }
     assert not any("failed" in part["result"] for part in facts["parts"].values()), facts["parts"]
     rows = facts["parts"]["filter benchmark"]["result"]["rows"]
     assert {row["solver"] for row in rows} == {"chebyshev", "series", "push"}
     assert all(row["error"] <= 1e-3 for row in rows if row["solver"] != "push")
+    assert list(facts["parts"]["training"]["result"]) == ["2708×1433, float32"]
+    assert facts["parts"]["largest"]["result"]["columns"] == 50
     assert any("kernel tests: they need a GPU" in line for line in facts["not_run"])
     table = (tmp_path / "out" / "gpu_check.md").read_text()
     assert "| dmat_i on digits |" in table and "ACC" in table and "# GnnBP filter on" in table

@@ -15,11 +15,16 @@ from gclbench.paper.contrastive_columns import (
     CITATION,
     GRACE,
     GRACE_PLUS,
+    GRAPE,
     HOMOGCL,
+    LOCAL_GCL,
+    LOCAL_SETTINGS,
     MVGRL,
     NML,
     NML_ABLATIONS,
     OTHERS,
+    PHASES,
+    PHASES_READING,
     PROGCL,
 )
 from gclbench.paper.papers.mmix.tables import (
@@ -37,7 +42,7 @@ from gclbench.paper.publication import Paper
 from gclbench.paper.table_definition import Definition
 
 # Methods that spare nodes which a rule of their own takes for false negatives.
-SPARING = (HOMOGCL, GRACE_PLUS)
+SPARING = (PHASES, HOMOGCL, GRACE_PLUS, GRAPE)
 
 # Early stopping ends the mixtures' trainings after 300 to 1,800 steps, and the longer one is, the
 # worse (results/notes/mmix.md).
@@ -83,9 +88,20 @@ FAMILY = Definition(
     metrics=("accuracy",),
     columns=tuple(
         Column(column.label, column.where)
-        for column in (GRACE, MVGRL, BGRL, PROGCL, *SPARING, NML, *NML_ABLATIONS, *OTHERS)
+        for column in (
+            GRACE,
+            MVGRL,
+            BGRL,
+            PROGCL,
+            LOCAL_GCL,
+            *SPARING,
+            NML,
+            *NML_ABLATIONS,
+            *OTHERS,
+        )
     ),
     where=(is_("task.protocol", "random_10_10_80"),),
+    remarks=(PHASES_READING, LOCAL_SETTINGS),
 )
 
 MIXING = Definition(
@@ -124,6 +140,7 @@ TABLES = (
         ),
         compared=False,
         remarks=(
+            PHASES_READING,
             (
                 "Classes are read for this report alone. False negatives are those of their"
                 " anchor's class; same_class_share: theirs of all negatives."

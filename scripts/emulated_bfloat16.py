@@ -1,0 +1,75 @@
+"""Products as hardware with bfloat16 factors and float32 sums gives them, on hardware without.
+
+Each factor of a float32 product is rounded to bfloat16; a product of two such numbers is exact in
+float32, and so sums differ from the hardware's by their order alone. It shows what `precision=fast`
+does to numbers, and nothing of how long it takes.
+
+    with emulated():
+        loss.backward()
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from gclbench.machine import precision
+
+aten = torch.ops.aten
+
+FACTORS = {
+    aten.mm.default: (0, 1),
+    aten.mm.out: (0, 1),
+    aten.bmm.default: (0, 1),
+    aten.bmm.out: (0, 1),
+    aten.addmm.default: (1, 2),
+    aten.addmm.out: (1, 2),
+    aten.addmm_.default: (1, 2),
+    aten.baddbmm.default: (1, 2),
+}
+"""Operations, and which of their arguments are the factors."""
+
+
+def rounded(factor: Tensor) -> Tensor:
+    """float32 numbers that bfloat16 holds; other types as they are."""
+    return factor.bfloat16().float() if factor.dtype == torch.float32 else factor
+
+
+class _Rounding(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in FACTORS:
+            places = FACTORS[func]
+            args = tuple(
+                rounded(item) if place in places else item for place, item in enumerate(args)
+            )
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def emulated() -> Iterator[None]:
+    """Within the block dense float32 products have bfloat16 factors."""
+    with _Rounding():
+        yield
+
+
+@contextlib.contextmanager
+def fast_is_emulated() -> Iterator[None]:
+    """Within the block `precision=fast` is emulated, in the steps of trainings alone."""
+    hardware, products = precision.hardware, precision.products
+
+    @contextlib.contextmanager
+    def steps() -> Iterator[None]:
+        with emulated() if precision._device.get() is not None else contextlib.nullcontext():
+            yield
+
+    precision.hardware = lambda device: "emulated bfloat16"
+    precision.products = steps
+    try:
+        yield
+    finally:
+        precision.hardware, precision.products = hardware, products

@@ -1,0 +1,170 @@
+"""Shows that a method's results with `precision=fast` are those with float32, or that they are not.
+
+Ten seeds on cora and citeseer in both precisions; accuracy over equal seeds; two one-sided paired
+t-tests (TOST) with a margin of 0.3 points. A method is equivalent where both datasets are. What
+fails, or cannot be told yet, stays float32.
+
+Hardware without fast products: `--emulate` rounds the factors of products in the steps of a
+training (`emulated_bfloat16.py`). That shows the numbers, not the hardware, and `--adopt` refuses
+it.
+
+    python scripts/equivalence.py --methods dgi --emulate --output results/bench/emulated.json
+    python scripts/equivalence.py --methods grace --output results/bench/equivalence.json
+    python scripts/equivalence.py --adopt results/bench/equivalence.json     # into the list of auto
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from emulated_bfloat16 import fast_is_emulated
+from scipy.stats import t
+
+import gclbench.machine
+from gclbench.config.validation import experiment_of
+from gclbench.launch.execution import execute
+from gclbench.machine import precision
+from gclbench.machine.environment import device_name, versions
+
+MARGIN = 0.003
+LEVEL = 0.05
+DATASETS = ("cora", "citeseer")
+LIST = Path(gclbench.machine.__file__).with_name(precision.SHOWN)
+
+
+def accuracies(
+    method: str, dataset: str, chosen: str, seeds: int, more: list[str], device: str, folder: str
+) -> list[float]:
+    """Test accuracy per seed."""
+    words = [
+        *(f"method={method}", f"dataset={dataset}", "task=classification", f"seeds={seeds}"),
+        *(f"precision={chosen}", f"device={device}", f"runs_dir={folder}/{chosen}", *more),
+    ]
+    records = execute(experiment_of(words))
+    for record in records:
+        if not record.ok:
+            raise SystemExit(f"{method} on {dataset}, {chosen}: {record.status}: {record.reason}")
+        found = record.environment["precision"]
+        if found != chosen:
+            raise SystemExit(
+                f"{method} on {dataset} was asked for precision={chosen} and ran with {found};"
+                " --emulate does without the hardware"
+            )
+    return [record.metrics["accuracy"] for record in records]
+
+
+def paired_tost(differences: list[float], margin: float) -> float:
+    """The p-value of TOST: small where the mean lies within ± margin."""
+    mean, count = statistics.fmean(differences), len(differences)
+    error = statistics.stdev(differences) / math.sqrt(count) if count > 1 else math.inf
+    if error == 0:
+        return 0.0 if abs(mean) < margin else 1.0
+    return float(
+        max(t.sf((margin + mean) / error, count - 1), t.sf((margin - mean) / error, count - 1))
+    )
+
+
+def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any]:
+    """A method on a dataset in both precisions."""
+    with tempfile.TemporaryDirectory() as folder:
+        emulation = fast_is_emulated() if options.emulate else contextlib.nullcontext()
+        given = (options.seeds, options.settings, options.device, folder)
+        exact = accuracies(method, dataset, "float32", *given)
+        with emulation:
+            fast = accuracies(method, dataset, "fast", *given)
+    differences = [b - a for a, b in zip(exact, fast, strict=True)]
+    p = paired_tost(differences, MARGIN)
+    return {
+        "method": method,
+        "dataset": dataset,
+        "float32": exact,
+        "fast": fast,
+        "mean_difference": statistics.fmean(differences),
+        "std_of_differences": statistics.stdev(differences) if len(differences) > 1 else 0.0,
+        "p_tost": p,
+        "equivalent": p < LEVEL,
+    }
+
+
+def adopt(path: Path) -> list[str]:
+    """Puts the methods that a file shows to be equivalent on the list of `precision=auto`.
+
+    Raises:
+        SystemExit: for an emulation, which is no evidence of what hardware does.
+    """
+    facts = json.loads(path.read_text())
+    if facts["emulated"]:
+        raise SystemExit(f"{path} is of an emulation; --adopt takes runs on the hardware alone")
+    listed = precision.shown_equivalent()
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for one in facts["rows"]:
+        rows.setdefault(one["method"], []).append(one)
+    for method, found in rows.items():
+        listed.pop(method, None)
+        complete = {one["dataset"] for one in found} >= set(DATASETS) and not facts["settings"]
+        if complete and all(one["equivalent"] and len(one["fast"]) >= 10 for one in found):
+            listed[method] = {
+                "datasets": sorted(one["dataset"] for one in found),
+                "seeds": min(len(one["fast"]) for one in found),
+                "margin": MARGIN,
+                "hardware": facts["hardware"],
+                "evidence": str(path),
+            }
+    LIST.write_text(json.dumps(listed, indent=2, sort_keys=True) + "\n")
+    return sorted(listed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--methods", nargs="+", default=["dgi", "cca_ssg", "dmat_i"])
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--emulate", action="store_true")
+    parser.add_argument(
+        "--settings", nargs="*", default=[], help="KEY=VALUE of the runs, to try it"
+    )
+    parser.add_argument("--adopt", type=Path, help="a file of this script's; runs nothing")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    if options.adopt:
+        print(f"auto is fast for: {', '.join(adopt(options.adopt)) or 'no method'}")
+        return
+    facts: dict[str, Any] = {
+        "benchmark": "equivalence",
+        "emulated": options.emulate,
+        "hardware": "emulated" if options.emulate else precision.hardware(options.device),
+        "device": device_name(options.device),
+        "margin": MARGIN,
+        "settings": options.settings,
+        "load_average": round(os.getloadavg()[0], 2),
+        "environment": versions(),
+        "rows": [],
+    }
+    for method in options.methods:
+        for dataset in options.datasets:
+            found = row(method, dataset, options)
+            facts["rows"].append(found)
+            print(
+                f"{method:<10}{dataset:<10}{100 * found['mean_difference']:+.2f} points"
+                f" ± {100 * found['std_of_differences']:.2f}, p(TOST) {found['p_tost']:.3f}:"
+                f" {'equivalent' if found['equivalent'] else 'not shown'}",
+                flush=True,
+            )
+            if options.output:
+                options.output.parent.mkdir(parents=True, exist_ok=True)
+                options.output.write_text(json.dumps(facts, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

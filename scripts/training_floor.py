@@ -1,0 +1,186 @@
+"""Seconds per epoch of trainings, and the floor under them: their products and exponentials at the
+rates that this machine reaches, measured in the same run.
+
+Products and exponentials are counted as they happen, in every step, forward and backward, by a
+dispatch mode. Times are processor seconds of one thread, so that a shared machine hardly moves
+them. `bench_train.py --floor` prints the table.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from emulated_bfloat16 import FACTORS
+from plain_grace import train as plain_grace
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from gclbench.config.validation import experiment_of
+from gclbench.filters.cache import uncached
+from gclbench.graph import with_features, without_labels
+from gclbench.machine import precision
+from gclbench.machine.environment import cache_folder
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+aten = torch.ops.aten
+EXPONENTIALS = {aten.exp.default, aten.exp_.default, aten.exp.out}
+
+
+class Counter(TorchDispatchMode):
+    """Counts while it is entered.
+
+    Attributes:
+        flops: of dense products, float64 ones counted twice. exponentials: of entries.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = 0.0
+        self.exponentials = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in FACTORS:
+            left, right = (args[place] for place in FACTORS[func])
+            wide = 2 if left.dtype == torch.float64 else 1
+            self.flops += 2.0 * wide * left.numel() * right.shape[-1]
+        elif func in EXPONENTIALS:
+            self.exponentials += args[0].numel()
+        return func(*args, **(kwargs or {}))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the machine reaches on one thread: products of large matrices (flop/s) in float32, and
+    in fast precision where the hardware has it; exponentials of a tile in cache (entries/s)."""
+
+    products: float
+    fast: float | None
+    exponentials: float
+
+    def floor(self, counter: Counter, fast: bool = False) -> float:
+        """Seconds."""
+        rate = self.fast if fast and self.fast else self.products
+        return counter.flops / rate + counter.exponentials / self.exponentials
+
+
+def quickest(work: Callable[[], object], rounds: int = 5) -> float:
+    """The least processor seconds of several calls."""
+    best = float("inf")
+    for _ in range(rounds):
+        started = time.process_time()
+        work()
+        best = min(best, time.process_time() - started)
+    return best
+
+
+def rates() -> Rates:
+    """Measured now."""
+    x, tile = torch.rand(1536, 1536), torch.rand(256, 512)
+    out = torch.empty_like(tile)
+
+    def exponentials() -> None:
+        for _ in range(200):
+            torch.exp(tile, out=out)
+
+    flops = 2.0 * len(x) ** 3
+    fast = None
+    if precision.hardware("cpu"):
+        with precision.trained_with(precision.FAST, "cpu"), precision.products():
+            fast = flops / quickest(lambda: x @ x)
+    return Rates(flops / quickest(lambda: x @ x), fast, 200 * tile.numel() / quickest(exponentials))
+
+
+def epochs(work: Callable[[Callable[[int, int, float], None]], object], count: int) -> float:
+    """The least processor seconds of an epoch after the first, which warms up."""
+    marks: list[float] = []
+    work(lambda done, total, loss: marks.append(time.process_time()))
+    return min(after - before for before, after in zip(marks, marks[1:], strict=False))
+
+
+def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
+    """One method on one graph: seconds per epoch, what is in it, and the share of the floor.
+
+    Args:
+        words: `method=grace dataset=cora …`. count: epochs, 3 or more.
+    """
+    experiment = experiment_of([*words, f"method.epochs={count}", "device=cpu"])
+    parts = experiment.components
+    graph = parts.dataset.load()
+    seen = without_labels(
+        with_features(graph, uncached(parts.filter, graph, cache_folder() / "filtered").x)
+    )
+    labels = torch.full((graph.num_nodes,), -1)
+    taken = (
+        {"negatives": parts.negatives} if getattr(parts.method, "takes_negatives", False) else {}
+    )
+    counters: list[tuple[float, int]] = []
+
+    def train(report: Callable[[int, int, float], None]) -> None:
+        parts.method.fit(seen, labels, Streams(0), Watch(report), **taken)
+
+    counter = Counter()
+
+    def counted(done: int, total: int, loss: float) -> None:
+        counters.append((counter.flops, counter.exponentials))
+
+    with counter:
+        train(counted)
+    # Between two reports lies one epoch.
+    once = Counter()
+    (flops, exponents), (flops_after, exponents_after) = counters[-2:]
+    once.flops, once.exponentials = flops_after - flops, exponents_after - exponents
+    seconds = {"float32": epochs(train, count)}
+    if known.fast:
+        with precision.trained_with(precision.FAST, "cpu"):
+            seconds["fast"] = epochs(train, count)
+    row: dict[str, Any] = {
+        "words": " ".join(words),
+        "nodes": graph.num_nodes,
+        "seconds_per_epoch": seconds,
+        "gigaflop": once.flops / 1e9,
+        "million_exponentials": once.exponentials / 1e6,
+        "floor_seconds": {name: known.floor(once, fast=name == "fast") for name in seconds},
+        "share_of_floor": {
+            name: known.floor(once, fast=name == "fast") / taken for name, taken in seconds.items()
+        },
+    }
+    if experiment.settings["method"]["name"] == "grace" and not taken_otherwise(parts.negatives):
+        row["plain_seconds_per_epoch"] = epochs(
+            lambda report: plain_grace(graph, parts.method, 0, report), count
+        )
+    return row
+
+
+def taken_otherwise(negatives: Any) -> bool:
+    """Whether a strategy other than the plain one is at work, which the plain loop has not."""
+    return type(negatives).__name__ != "Uniform"
+
+
+def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) -> str:
+    """The table of results/bench/train_cpu.md."""
+    lines = [
+        "# Seconds per epoch, and the floor under them",
+        "",
+        f"{facts['device']}, one thread, processor seconds, load average {facts['load']}.",
+        f"Rates in this run: {known.products / 1e9:.0f} GFLOP/s of float32 products, "
+        + (f"{known.fast / 1e9:.0f} of fast ones, " if known.fast else "no fast products here, ")
+        + f"{known.exponentials / 1e6:.0f} million exponentials a second.",
+        "The floor is products ÷ rate + exponentials ÷ rate, as counted in one epoch.",
+        "",
+        "| run | precision | s/epoch | GFLOP | M exp | floor s | share of floor | plain loop s |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        for name, seconds in row["seconds_per_epoch"].items():
+            plain = row.get("plain_seconds_per_epoch") if name == "float32" else None
+            lines.append(
+                f"| {row['words']} | {name} | {seconds:.3f} | {row['gigaflop']:.1f}"
+                f" | {row['million_exponentials']:.1f} | {row['floor_seconds'][name]:.3f}"
+                f" | {100 * row['share_of_floor'][name]:.0f} %"
+                f" | {'' if plain is None else f'{plain:.3f}'} |"
+            )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,118 @@
+"""The emulation of fast products, and what the scripts make of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import emulated_bfloat16  # noqa: E402
+import equivalence  # noqa: E402
+import gradient_errors  # noqa: E402
+
+from gclbench.machine import precision  # noqa: E402
+
+
+def test_factors_are_rounded_and_sums_are_not() -> None:
+    generator = torch.Generator().manual_seed(0)
+    a, b, c = (torch.randn(8, 8, generator=generator) for _ in range(3))
+    expected = a.bfloat16().double() @ b.bfloat16().double()
+    with emulated_bfloat16.emulated():
+        assert torch.allclose(a @ b, expected.float(), atol=1e-5)
+        assert torch.allclose(torch.addmm(c, a, b), c + expected.float(), atol=1e-5)
+        assert torch.equal(c.clone().addmm_(a, b), torch.addmm(c, a, b))
+        out = torch.empty(8, 8)
+        torch.mm(a, b, out=out)
+        assert torch.equal(out, a @ b)
+        wide = a.double() @ b.double()
+    assert torch.equal(wide, a.double() @ b.double()), "float64 is left alone"
+    assert not torch.allclose(a @ b, expected.float(), atol=1e-5)
+
+
+def test_products_of_a_backward_pass_are_rounded_too() -> None:
+    a, b = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4)
+    with emulated_bfloat16.emulated():
+        (a @ b).sum().backward()
+    expected = torch.ones(4, 4) @ b.bfloat16().float().T
+    assert a.grad is not None and torch.allclose(a.grad, expected, atol=1e-5)
+
+
+def test_fast_is_emulated_in_the_steps_of_a_training_alone() -> None:
+    a, b = torch.randn(8, 8), torch.randn(8, 8)
+    with emulated_bfloat16.fast_is_emulated():
+        assert precision.resolved("fast", "dgi", "cpu") == "fast"
+        with precision.products():
+            exact = a @ b
+        with precision.trained_with("fast", "cpu"):
+            assert torch.equal(a @ b, exact)
+            with precision.products():
+                assert not torch.equal(a @ b, exact)
+    with precision.trained_with("fast", "cpu"):
+        pass
+    assert precision.hardware("meta") == "", "the package's own again"
+
+
+def test_the_gradient_of_a_contrast_is_near_at_usual_temperatures() -> None:
+    row = gradient_errors.row("uniform", 0.5, nodes=48, width=16)
+    assert 1e-6 < row["relative_gradient_error"] < 5e-3
+    assert row["relative_loss_error"] < 1e-3
+    text = gradient_errors.markdown([row], 48, 16)
+    assert "| uniform |" in text and "τ = 0.5" in text
+
+
+def test_below_the_least_temperature_gradients_are_not_near() -> None:
+    """Why `precision.LEAST_TEMPERATURE` is there."""
+    row = gradient_errors.row("uniform", precision.LEAST_TEMPERATURE / 5, nodes=48, width=16)
+    assert row["relative_gradient_error"] > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("differences", "equivalent"),
+    [
+        ([0.0] * 10, True),
+        ([0.001, -0.001] * 5, True),
+        ([0.004] * 10, False),
+        ([0.01, -0.01] * 5, False),
+        ([0.0005], False),
+    ],
+)
+def test_two_one_sided_tests(differences: list[float], equivalent: bool) -> None:
+    assert (equivalence.paired_tost(differences, equivalence.MARGIN) < 0.05) == equivalent
+
+
+def shown(path: Path, emulated: bool = False, settings: Any = (), **changes: Any) -> Path:
+    rows = [
+        {"method": "dgi", "dataset": name, "fast": [0.8] * 10, "equivalent": True, **changes}
+        for name in equivalence.DATASETS
+    ]
+    facts = {"emulated": emulated, "hardware": "amx_bf16", "settings": settings, "rows": rows}
+    path.write_text(json.dumps(facts))
+    return path
+
+
+def test_what_hardware_showed_is_adopted_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "list.json"
+    monkeypatch.setattr(equivalence, "LIST", listed)
+    file = tmp_path / "found.json"
+    assert equivalence.adopt(shown(file)) == ["dgi"]
+    assert json.loads(listed.read_text())["dgi"] == {
+        "datasets": ["citeseer", "cora"],
+        "seeds": 10,
+        "margin": 0.003,
+        "hardware": "amx_bf16",
+        "evidence": str(file),
+    }
+    assert equivalence.adopt(shown(file, equivalent=False)) == []
+    assert equivalence.adopt(shown(file, fast=[0.8] * 9)) == []
+    assert equivalence.adopt(shown(file, settings=["method.epochs=5"])) == []
+    with pytest.raises(SystemExit, match="of an emulation"):
+        equivalence.adopt(shown(file, emulated=True))
