@@ -63,10 +63,11 @@ def _data() -> type:
     import torch_geometric
     from torch_geometric.data import Data
 
-    for placeholder in (*placeholders, instances):
-        name = placeholder.__name__.rpartition(".")[2]
-        if sys.modules.get(placeholder.__name__) is placeholder:
-            setattr(torch_geometric, name, placeholder)
+    every: list[ModuleType] = [*placeholders, instances]
+    for put_off in every:
+        name = put_off.__name__.rpartition(".")[2]
+        if sys.modules.get(put_off.__name__) is put_off:
+            setattr(torch_geometric, name, put_off)
     return Data
 
 

@@ -20,6 +20,7 @@ from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import Definition
+from gclbench.paper.verdict import NOT_RUN
 from gclbench.records import flatten
 
 if TYPE_CHECKING:
