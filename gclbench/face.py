@@ -119,7 +119,7 @@ def embed(
         gclbench.embed(method="grace", dataset="acm", settings={"epochs": 20})
         gclbench.embed(method="grace", dataset="cora", task="link_prediction")
 
-    The last one trains without the edges that link prediction holds out. Without a task it is the
+    The last trains without the edges that link prediction holds out. Without a task it is the
     training of the first task that makes sense for the method.
 
     Args:
@@ -155,6 +155,7 @@ def fit(
         gclbench.fit(method="grace", graph=data, negatives="nml", **{"negatives.alpha": 0.1})
 
     The graph is checked as that of a file is. What had to be repaired is told in warnings.
+    Without a task, nothing is held out, and no labels are needed.
 
     Args:
         graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
@@ -210,6 +211,7 @@ def _embedding(
     from gclbench.run.pipeline import Pipeline
     from gclbench.run.runner import limited
     from gclbench.tasks.items import check_items
+    from gclbench.tasks.no_task import NoTask
     from gclbench.training.watch import Watch
 
     errors: list[str] = []
@@ -219,6 +221,8 @@ def _embedding(
     components = experiment.components
     loaded = datasets.load(components.dataset) if graph is None else datasets.Loaded(graph, 0.0)
     name, task = next(iter(chosen_tasks(experiment).items()))
+    if graph is not None and not (experiment.tasks_chosen or components.method.needs_labels):
+        task = NoTask(graph.item_kind)
     spec = specification(experiment, name, seed, loaded.graph.content_hash)
     title = f"{spec.method['name']} · {loaded.graph.name} · seed {seed}"
     with warnings.catch_warnings(), shown(title) if progress else nullcontext() as report:

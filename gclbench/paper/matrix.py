@@ -120,6 +120,7 @@ MACHINE_REMARK = (
     " compare them within a row or column only."
 )
 
+
 @dataclass(frozen=True)
 class Half:
     """What the matrix shows of datasets of one kind.
@@ -175,9 +176,7 @@ def half_of(dataset: str) -> Half:
 
 def halves(datasets: Sequence[str]) -> list[list[str]]:
     """The datasets of nodes and the collections of graphs, apart; none of them empty."""
-    parts = [
-        [name for name in datasets if half_of(name) is half] for half in (OF_NODES, OF_GRAPHS)
-    ]
+    parts = [[name for name in datasets if half_of(name) is half] for half in (OF_NODES, OF_GRAPHS)]
     return [part for part in parts if part]
 
 
