@@ -151,7 +151,6 @@ def fit(
     """The embedding of a graph that is in memory: `embed` without a dataset.
 
         gclbench.fit(method="grace", graph=data, settings={"tau": 0.4, "epochs": 50})
-        gclbench.fit(method="dmat_i", graph=networkx_graph, seed=3)
         gclbench.fit(method="grace", graph=data, negatives="nml", **{"negatives.alpha": 0.1})
 
     The graph is checked as that of a file is. What had to be repaired is told in warnings.
@@ -172,8 +171,8 @@ def fit(
             `GraphError`, for a graph that cannot be used.
         RunFailed: when the training comes to no embedding, with the reason.
     """
-    words = [text.partition("=")[0].lstrip("+") for text in overrides]
-    named = next((key for key in (*keys, *words) if key.partition(".")[0] == "dataset"), None)
+    words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
+    named = next((key for key in words if key.partition(".")[0] == "dataset"), None)
     if named is not None:
         raise ValueError(
             f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
@@ -195,11 +194,7 @@ def fit(
 def _embedding(
     experiment: Experiment, seed: int, progress: bool, graph: Graph | None = None
 ) -> np.ndarray:
-    """The embedding of an experiment, of the first task that makes sense for its method.
-
-    Args:
-        graph: in place of the experiment's dataset.
-    """
+    """Of the first task that makes sense for the method; of a `graph` in the dataset's place."""
     from gclbench.cli.progress import shown
     from gclbench.config.validation import ConfigErrors, find_device
     from gclbench.graph import Unsupported
@@ -353,9 +348,8 @@ def _collected(folders: str | Path | Iterable[str | Path] | None) -> Collection:
         return collect(names)
     except MissingStore as error:
         what = str(error).partition(";")[0]
-        raise MissingStore(
-            f"{what}; give folders of records, such as ['results', 'runs']"
-        ) from None
+        advice = "give folders of records, such as ['results', 'runs']"
+        raise MissingStore(f"{what}; {advice}") from None
 
 
 def _several(names: Any) -> list[Any]:

@@ -51,7 +51,7 @@ def test_nodes_of_networkx_are_in_their_order() -> None:
 
 def test_what_is_repaired_or_not_used_is_said() -> None:
     graph = networkx.DiGraph(ring().edges)
-    networkx.set_node_attributes(graph, {node: 1.5 for node in graph}, "x")
+    networkx.set_node_attributes(graph, dict.fromkeys(graph, 1.5), "x")
     networkx.set_edge_attributes(graph, 2.0, "weight")
     said = graph_of(graph).repairs
     assert said[0] == "The edges' weight is not used." and "made undirected" in said[1]
@@ -146,7 +146,7 @@ def test_runs_are_a_table_with_filters(recorded: None) -> None:
 def test_runs_that_cannot_be_told(recorded: None) -> None:
     with pytest.raises(LookupError, match="no run has 'task.n_int'. Did you mean 'task.n_init'"):
         gclbench.runs(**{"task.n_int": 1})
-    with pytest.raises(MissingStore, match="no folder 'nowhere'; give folders of records, as in"):
+    with pytest.raises(MissingStore, match="no folder 'nowhere'; give folders of records, such as"):
         gclbench.runs("nowhere")
 
 
