@@ -119,7 +119,7 @@ def embed(
         gclbench.embed(method="grace", dataset="acm", settings={"epochs": 20})
         gclbench.embed(method="grace", dataset="cora", task="link_prediction")
 
-    The last one trains without the edges that link prediction holds out. Without a task it is the
+    The last trains without the edges that link prediction holds out. Without a task it is the
     training of the first task that makes sense for the method.
 
     Args:
@@ -151,10 +151,10 @@ def fit(
     """The embedding of a graph that is in memory: `embed` without a dataset.
 
         gclbench.fit(method="grace", graph=data, settings={"tau": 0.4, "epochs": 50})
-        gclbench.fit(method="dmat_i", graph=networkx_graph, seed=3)
         gclbench.fit(method="grace", graph=data, negatives="nml", **{"negatives.alpha": 0.1})
 
     The graph is checked as that of a file is. What had to be repaired is told in warnings.
+    Without a task, nothing is held out, and no labels are needed.
 
     Args:
         graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
@@ -171,8 +171,8 @@ def fit(
             `GraphError`, for a graph that cannot be used.
         RunFailed: when the training comes to no embedding, with the reason.
     """
-    words = [text.partition("=")[0].lstrip("+") for text in overrides]
-    named = next((key for key in (*keys, *words) if key.partition(".")[0] == "dataset"), None)
+    words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
+    named = next((key for key in words if key.partition(".")[0] == "dataset"), None)
     if named is not None:
         raise ValueError(
             f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
@@ -194,11 +194,7 @@ def fit(
 def _embedding(
     experiment: Experiment, seed: int, progress: bool, graph: Graph | None = None
 ) -> np.ndarray:
-    """The embedding of an experiment, of the first task that makes sense for its method.
-
-    Args:
-        graph: in place of the experiment's dataset.
-    """
+    """Of the first task that makes sense for the method; of a `graph` in the dataset's place."""
     from gclbench.cli.progress import shown
     from gclbench.config.validation import ConfigErrors, find_device
     from gclbench.graph import Unsupported
@@ -210,6 +206,7 @@ def _embedding(
     from gclbench.run.pipeline import Pipeline
     from gclbench.run.runner import limited
     from gclbench.tasks.items import check_items
+    from gclbench.tasks.no_task import NoTask
     from gclbench.training.watch import Watch
 
     errors: list[str] = []
@@ -219,6 +216,8 @@ def _embedding(
     components = experiment.components
     loaded = datasets.load(components.dataset) if graph is None else datasets.Loaded(graph, 0.0)
     name, task = next(iter(chosen_tasks(experiment).items()))
+    if graph is not None and not (experiment.tasks_chosen or components.method.needs_labels):
+        task = NoTask(graph.item_kind)
     spec = specification(experiment, name, seed, loaded.graph.content_hash)
     title = f"{spec.method['name']} · {loaded.graph.name} · seed {seed}"
     with warnings.catch_warnings(), shown(title) if progress else nullcontext() as report:
@@ -349,9 +348,8 @@ def _collected(folders: str | Path | Iterable[str | Path] | None) -> Collection:
         return collect(names)
     except MissingStore as error:
         what = str(error).partition(";")[0]
-        raise MissingStore(
-            f"{what}; give folders of records, such as ['results', 'runs']"
-        ) from None
+        advice = "give folders of records, such as ['results', 'runs']"
+        raise MissingStore(f"{what}; {advice}") from None
 
 
 def _several(names: Any) -> list[Any]:

@@ -47,9 +47,12 @@ SMALL = {
 }
 """Settings of methods, where a method has them. Two steps of several batches each."""
 
-CONTRASTED = [
-    name for name in METHODS.names() if getattr(METHODS.load(name), "takes_negatives", False)
+ON_NODES = [
+    name for name in METHODS.names() if "nodes" in getattr(METHODS.load(name), "items", ("nodes",))
 ]
+"""The methods that embed nodes. Those on collections are in methods/test_collection_model.py."""
+
+CONTRASTED = [name for name in ON_NODES if getattr(METHODS.load(name), "takes_negatives", False)]
 """The methods that take strategies for negatives, perhaps at one of their settings."""
 
 # The warm-ups end before the second step, so that what follows them is tried too.
@@ -117,7 +120,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore:for .*copying from a non-meta parameter")
 class TestEverythingRunsOnIt:
-    @pytest.mark.parametrize("method", METHODS.names())
+    @pytest.mark.parametrize("method", ON_NODES)
     def test_every_method(self, method: str, tmp_path: Path) -> None:
         records = rehearse(tmp_path, *small(method), "task=[classification,clustering]")
         assert "ok" in {record.status for record in records}

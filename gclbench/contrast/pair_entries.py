@@ -53,8 +53,9 @@ class PairEntries:
 
     def numbers(self, like: Tensor) -> Tensor:
         """(n,) the pairs' numbers, in the precision and on the device of `like`."""
-        value = torch.as_tensor(self.value, dtype=like.dtype, device=like.device)
-        return value.expand(len(self))
+        if isinstance(self.value, Tensor):
+            return self.value.to(like)
+        return like.new_full((len(self),), self.value)
 
     def complement(self, like: Tensor, itself: float = 1.0) -> Weights:
         """(start, stop) → those rows as (stop−start)×columns: 1 minus the pairs' numbers, 1 for
@@ -68,7 +69,10 @@ class PairEntries:
             rows = like.new_ones(stop - start, self.columns)
             chosen = slice(self.pointers[start], self.pointers[stop])
             place = (self.row[chosen] - start) * self.columns + self.column[chosen]
-            rows.view(-1).scatter_(0, place, 1 - self.numbers(like)[chosen])
+            if isinstance(self.value, Tensor):
+                rows.view(-1).scatter_(0, place, 1 - self.value[chosen].to(like))
+            else:
+                rows.view(-1)[place] = 1 - self.value
             rows.diagonal(offset=start).fill_(itself)
             return rows
 

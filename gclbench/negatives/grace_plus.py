@@ -179,8 +179,8 @@ class GracePlusNegatives(Negatives):
         if self._affinity is None:
             if pair.features is None or pair.edge_index is None:
                 raise Unsupported(
-                    "negatives=grace_plus weights by edges and features of the graph, and this"
-                    " method shows none; try it with method=grace or method=dmat_i"
+                    "negatives=grace_plus weights nodes by edges and features, and this method"
+                    " shows no such; try it with method=grace or method=dmat_i"
                 )
             self._affinity = Affinity(
                 pair.features, pair.edge_index, self.settings.feature_share, self.settings.entries

@@ -106,7 +106,7 @@ class PhasesNegatives(Negatives):
 
         def rows(start: int, stop: int) -> Tensor:
             theta = u[start:stop] @ v.T
-            return (~_hardest(theta, start, masked)).to(theta.dtype)
+            return (~_hardest(theta, start, _bound(theta, start, masked))).to(theta.dtype)
 
         return Report(mean_one(rows))
 
@@ -120,25 +120,35 @@ def _plain(pair: Pair) -> tuple[Tensor, dict[str, Tensor]]:
     return found.value, dict(found.terms)
 
 
-def _hardest(theta: Tensor, start: int, masked: int) -> Tensor:
-    """Which candidates are masked, bool; the positive never is.
+def _bound(theta: Tensor, start: int, masked: int) -> Tensor:
+    """The largest similarity of each anchor's negatives that is not masked, B×1.
 
     Args:
         theta: rows of similarities, the first one of the anchor `start`.
     """
     negative = theta.detach().clone()
     negative.diagonal(offset=start).fill_(-torch.inf)
-    bound = negative.kthvalue(negative.shape[1] - masked, dim=1, keepdim=True).values
-    return negative > bound
+    return negative.topk(masked + 1, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
+
+
+def _hardest(theta: Tensor, start: int, bound: Tensor) -> Tensor:
+    """Which candidates are masked, bool; the positive never is."""
+    hardest = theta.detach() > bound
+    hardest.diagonal(offset=start).fill_(False)
+    return hardest
 
 
 def _others(anchors: Tensor, candidates: Tensor, pair: Pair, masked: int) -> Tensor:
     """The log of each anchor's denominator, (M,)."""
     scale = 1.0 / pair.tau
+    bounds: dict[int, Tensor] = {}
 
     def rows(start: int, stop: int) -> Tensor:
         theta = anchors[start:stop] @ candidates.T
-        hardest = _hardest(theta, start, masked)
+        if start not in bounds:
+            # Once for a block, not again in the backward pass.
+            bounds[start] = _bound(theta, start, masked)
+        hardest = _hardest(theta, start, bounds[start])
         terms = (theta * scale).masked_fill(hardest, -torch.inf)
         if not pair.intra:
             return torch.logsumexp(terms, dim=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from methods.small_collection import small_collection
+from other_device import DEVICE, rehearsal
 from torch import Tensor
 
 from gclbench.contrast.graph_batch import GraphBatch
@@ -75,6 +76,14 @@ def test_two_graphs_one_of_a_single_node_are_enough() -> None:
     graph = make_graph(torch.ones(4, 2), [[0, 1], [1, 2]], None, "two", graph_of=[0, 0, 0, 1])
     for name in METHODS:
         assert torch.isfinite(fitted(name, graph).z).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_on_another_device_the_numbers_are_the_same(name: str) -> None:
+    here = fitted(name).z
+    with rehearsal():
+        there = fitted(name, small_collection().to(DEVICE)).z.cpu()
+    assert torch.equal(here, there)
 
 
 def test_the_course_of_an_epoch_is_kept() -> None:

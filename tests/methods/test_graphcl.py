@@ -71,7 +71,11 @@ def test_only_the_encoder_is_evaluated() -> None:
     torch.testing.assert_close(found.z, built.encoded(built.collection.all))
 
 
-OF_NODES = {"grace_plus": "edges and features", "homogcl": "takes neighbours for positives"}
+OF_NODES = {
+    "grace_plus": "edges and features",
+    "grape": "shows no",
+    "homogcl": "takes neighbours for positives",
+}
 """Strategies that read what graphs do not have between each other, and what they say."""
 
 

@@ -200,5 +200,5 @@ def test_a_temperature_of_zero_is_refused(name):
 def test_what_it_needs_is_said():
     with pytest.raises(Unsupported, match="needs two nodes or more, and this graph has 1"):
         GracePlusWeights().build(WIDTH, 1, Streams(0), torch.device("cpu"))
-    with pytest.raises(Unsupported, match="weights by edges and features"):
+    with pytest.raises(Unsupported, match="weights nodes by edges and features"):
         built()(a_pair(features=None))

@@ -1,0 +1,159 @@
+"""`gclbench.fit` on graphs in memory, `gclbench.runs`, and tables with rows of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+import gclbench
+from gclbench.config.validation import ConfigErrors
+from gclbench.data.in_memory import graph_of
+from gclbench.graph import GraphError
+from gclbench.paper.sources import MissingStore
+from gclbench.run import datasets
+
+SMALL = {"dataset": "sbm", "dataset.nodes": 60, "dataset.classes": 2, "device": "cpu"}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
+    monkeypatch.setenv("GCLBENCH_OFFLINE", "1")
+    datasets.load.cache_clear()
+    return tmp_path
+
+
+def ring(labels: bool = False) -> networkx.Graph:
+    graph = networkx.cycle_graph(["d", "a", "c", "b", "e"])
+    for place, node in enumerate(graph):
+        graph.nodes[node]["x"] = [float(place), 1.0]
+        if labels:
+            graph.nodes[node]["y"] = place % 2
+    return graph
+
+
+# --- the graph
+
+
+def test_nodes_of_networkx_are_in_their_order() -> None:
+    graph = graph_of(ring(labels=True))
+    assert graph.x[:, 0].tolist() == [0, 1, 2, 3, 4] and graph.y.tolist() == [0, 1, 0, 1, 0]
+    assert graph.edge_index.shape == (2, 10) and graph.repairs == ()
+    assert graph_of(graph) is graph
+
+
+def test_what_is_repaired_or_not_used_is_said() -> None:
+    graph = networkx.DiGraph(ring().edges)
+    networkx.set_node_attributes(graph, dict.fromkeys(graph, 1.5), "x")
+    networkx.set_edge_attributes(graph, 2.0, "weight")
+    said = graph_of(graph).repairs
+    assert said[0] == "The edges' weight is not used." and "made undirected" in said[1]
+    data = Data(
+        x=torch.rand(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.ones(3, 1).long()
+    )
+    data.edge_weight = torch.ones(2)
+    found = graph_of(data)
+    assert found.repairs[0] == "edge_weight is not used." and found.y is not None
+
+
+@pytest.mark.parametrize(
+    "graph,text",
+    [
+        ([1, 2], "graph is a list; it must be a torch_geometric Data with x and edge_index"),
+        (Data(x=torch.rand(3, 2)), "the Data has no edge_index .node pairs, 2 × edges."),
+        (Data(edge_index=torch.zeros(2, 1).long()), "the Data has no x .features, nodes"),
+        (networkx.path_graph(3), "3 of 3 nodes have no attribute 'x', their features, 0 the first"),
+        (networkx.Graph(), "0 of 0 nodes have no attribute 'x'"),
+    ],
+)
+def test_a_graph_that_cannot_be_used(graph: Any, text: str) -> None:
+    with pytest.raises(GraphError, match=text):
+        graph_of(graph)
+
+
+def test_features_of_unlike_length() -> None:
+    graph = ring()
+    graph.nodes["c"]["x"] = [1.0]
+    with pytest.raises(
+        GraphError, match=r"features of node 'c' have shape \(1,\); every node must"
+    ):
+        graph_of(graph)
+
+
+# --- fit
+
+
+def test_a_graph_in_memory_is_embedded_as_the_dataset_is() -> None:
+    loaded = gclbench.load("sbm", nodes=60, classes=2)
+    settings = {"epochs": 3, "tau": 0.3}
+    expected = gclbench.embed(**SMALL, method="grace", settings=settings, progress=False)
+    for graph in (loaded, Data(x=loaded.x, edge_index=loaded.edge_index)):
+        found = gclbench.fit(graph=graph, method="grace", settings=settings, progress=False)
+        assert np.array_equal(found, expected) and found.dtype == np.float32
+    other = gclbench.fit(graph=loaded, method="grace", settings={"epochs": 3}, progress=False)
+    assert not np.array_equal(other, expected)
+    assert not Path("runs").exists()
+
+
+def test_it_tells_what_was_repaired() -> None:
+    data = Data(x=torch.rand(4, 2), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    with pytest.warns(UserWarning, match=r"graph: 3 edge\(s\) stored in one direction only"):
+        found = gclbench.fit(graph=data, method="kmeans", progress=False)
+    assert np.allclose(found, data.x)
+
+
+def test_it_names_what_is_wrong() -> None:
+    data = Data(x=torch.rand(4, 2), edge_index=torch.tensor([[0, 1], [1, 0]]))
+    with pytest.raises(
+        ConfigErrors, match="'method.tua' does not exist. Did you mean 'method.tau'"
+    ):
+        gclbench.fit(graph=data, method="grace", settings={"tua": 1})
+    with pytest.raises(ValueError, match="takes its graph as graph=…, so leave dataset out"):
+        gclbench.fit(graph=data, method="grace", dataset="cora")
+    with pytest.raises(gclbench.RunFailed, match="grace · graph · seed 0: diverged"):
+        gclbench.fit(graph=data, method="grace", settings={"lr": 1e30}, progress=False)
+
+
+# --- runs
+
+
+@pytest.fixture
+def recorded() -> None:
+    for settings in ({"n_init": 1}, {"n_init": 2}):
+        keys = {f"task.clustering.{key}": value for key, value in settings.items()}
+        gclbench.run(**SMALL, method="kmeans", task="clustering", seeds=2, progress=False, **keys)
+
+
+def test_runs_are_a_table_with_filters(recorded: None) -> None:
+    whole = gclbench.runs()
+    assert len(whole) == 4 and {"id", "acc", "seed", "status", "task.n_init"} <= {*whole}
+    assert list(whole.columns[:8]) == [
+        *("id", "dataset", "filter", "method", "negatives", "task", "seed", "status")
+    ]
+    one = gclbench.runs("runs", seed=1, **{"task.n_init": 2})
+    assert len(one) == 1 and one.loc[0, "seed"] == 1
+    assert len(gclbench.runs(method=["kmeans", "grace"], seed=[0, 1])) == 4
+    assert gclbench.runs(method="grace").empty
+
+
+def test_runs_that_cannot_be_told(recorded: None) -> None:
+    with pytest.raises(LookupError, match="no run has 'task.n_int'. Did you mean 'task.n_init'"):
+        gclbench.runs(**{"task.n_int": 1})
+    with pytest.raises(MissingStore, match="no folder 'nowhere'; give folders of records, such as"):
+        gclbench.runs("nowhere")
+
+
+def test_tables_of_own_runs_and_rows(recorded: None) -> None:
+    own = gclbench.table("own", metric="acc")
+    assert set(own["table"]) == {"own/clustering"}
+    assert list(own["column"]) == ["kmeans task.n_init=1", "kmeans task.n_init=2"]
+    assert list(own["n"]) == [2, 2]
+    with pytest.raises(ValueError, match="'grace' is in table nml/1 already, as grace"):
+        gclbench.table("nml/1", rows="grace")
