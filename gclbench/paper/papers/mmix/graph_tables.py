@@ -45,7 +45,9 @@ WL = _kernel("wl", "wl_kernel", "WL kernel")
 VERTEX_EDGE = _kernel("vertex_edge", "hist_kernel_vertex_edge_histogram", "vertex-edge kernel")
 MVGRL_ON_GRAPHS = replace(MVGRL, where=(*MVGRL.where, is_(TRAINED_GCN, True, default=True)))
 REPRODUCED = replace(MVGRL_ON_GRAPHS, variant="reproduced")
-RANDOM_GCN = Column("mvgrl, random GCN", (*MVGRL.where, is_(TRAINED_GCN, False, default=True)))
+RANDOM_GCN = Column(
+    "mvgrl with a random GCN", (*MVGRL.where, is_(TRAINED_GCN, False, default=True))
+)
 MO, MP, WITHOUT = (_levels(column, "both") for column in (MMIX_MO, MMIX_MP, WITHOUT_DIVERSITY))
 NO_MIX = Column(
     "no mixing",
