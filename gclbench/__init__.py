@@ -5,6 +5,8 @@ import gclbench
 graph = gclbench.load("cora")
 runs = gclbench.run(method="dmat_i", dataset="cora", task="clustering", seeds=10)
 z = gclbench.embed(method="dmat_i", dataset="cora", seed=0)
+z = gclbench.fit(method="grace", graph=data, settings={"tau": 0.4})
+records = gclbench.runs(method="grace", status="ok")
 table = gclbench.table("dmat/1")
 """
 
@@ -16,9 +18,9 @@ import os
 # are imported as everywhere in this project: `from gclbench.run import runner`.
 importlib.import_module("gclbench.run")
 
-from gclbench.face import RunFailed, embed, load, run, table  # noqa: E402
+from gclbench.face import RunFailed, embed, fit, load, run, runs, table  # noqa: E402
 
-__all__ = ["RunFailed", "embed", "load", "run", "table"]
+__all__ = ["RunFailed", "embed", "fit", "load", "run", "runs", "table"]
 
 # Read by OpenMP when torch is first imported. Threads that spin while they wait make a training
 # several times slower as soon as anything else runs on the machine, and gain little on an idle one

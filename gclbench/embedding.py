@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,13 +53,20 @@ class Embedding:
             defines (age, sdcn); else None.
         history: (iterations×n), its clusterings during the training, where a setting asked for
             them; else None.
+        encode: embeds the items of another `Graph` (without labels) by the method as trained: a
+            tensor (items×d) whose rows are comparable with one another. None where a method embeds
+            nothing but what it was given.
         findings: numbers about the training, or lists of them, by name, from the method and its
             strategy for negatives. They go into the run's record.
         remarks: sentences about the findings that a reader of the numbers should see.
+        course: (iterations, n×d) of embeddings on the way, of the same geometry, where a setting
+            asked for them (`training.course`).
+        scores: (n×K), logits of the classes 0 … K−1, where a classifier is what the method defines
+            (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
 
     Raises:
-        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters that are not one
-            per item.
+        ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that
+            are not one per item.
     """
 
     z: Tensor
@@ -69,6 +76,9 @@ class Embedding:
     history: Tensor | None = None
     findings: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    encode: Callable[[Any], Tensor] | None = None
+    course: Sequence[tuple[int, Tensor]] = ()
+    scores: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.z.dim() != 2:
@@ -92,3 +102,15 @@ class Embedding:
                 f"a history is a matrix (iterations × {self.z.shape[0]} items);"
                 f" this one is {tuple(self.history.shape)}"
             )
+        if self.scores is not None and (
+            self.scores.dim() != 2 or self.scores.shape[0] != self.z.shape[0]
+        ):
+            raise ValueError(
+                f"class scores are a matrix ({self.z.shape[0]} items × classes);"
+                f" these are {tuple(self.scores.shape)}"
+            )
+
+    def on_the_way(self) -> Iterator[tuple[int, Embedding]]:
+        """The embeddings of its course, each with the iterations behind it."""
+        for iterations, z in self.course:
+            yield iterations, Embedding(z.to(self.z.device), self.geometry)

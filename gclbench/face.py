@@ -5,14 +5,13 @@ Importing it is quick. Torch, Hydra and pandas are imported when a function need
 
 from __future__ import annotations
 
-import numbers
-import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gclbench.config.spelling import of_method, overrides_of
 from gclbench.machine.messages import IN_BETA
 
 if TYPE_CHECKING:
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
 
     from gclbench.config.validation import Experiment
     from gclbench.graph import Graph
+    from gclbench.paper.sources import Collection
     from gclbench.records import Record
-
-UNQUOTED = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_./][\w./@+-]*", re.IGNORECASE)
-"""Text that stays text where an override holds it as it is; other text is quoted."""
 
 
 class RunFailed(RuntimeError):
@@ -41,7 +38,12 @@ class RunFailed(RuntimeError):
         self.reason = reason
 
 
-def run(*overrides: str, progress: bool = True, **settings: Any) -> pd.DataFrame:
+def run(
+    *overrides: str,
+    progress: bool = True,
+    settings: Mapping[str, Any] | None = None,
+    **keys: Any,
+) -> pd.DataFrame:
     """Runs an experiment at the paper's settings and returns its runs as a table.
 
     It does what the command `gclbench` does. What is recorded in `runs_dir` (default: `runs` in
@@ -49,14 +51,16 @@ def run(*overrides: str, progress: bool = True, **settings: Any) -> pd.DataFrame
     is repeated.
 
         gclbench.run(method="dmat_i", dataset="cora", seeds=10)
-        gclbench.run("method.lr=0.1", method="grace", dataset="cora", task="clustering")
+        gclbench.run(method="grace", dataset="cora", task="clustering", settings={"lr": 0.1})
         gclbench.run(dataset="acm", task=["clustering", "classification"], seeds=[3, 7],
                      runs_dir="/scratch/runs", **{"method.tau": 1.0, "launcher.workers": 4})
 
     Args:
         overrides: as typed for the command, `KEY=VALUE`.
         progress: whether progress is shown on standard error.
-        settings: key to value. A list or tuple is a list, None is `null`.
+        settings: of the method, by their names.
+        keys: everything else, key to value: `dataset`, `seeds`, `filter.alpha`, … A list or tuple
+            is a list, None is `null`.
 
     Returns:
         One row per run: id, dataset, filter, method, negatives, task, seed, status; one column per
@@ -69,7 +73,7 @@ def run(*overrides: str, progress: bool = True, **settings: Any) -> pd.DataFrame
             cannot be written.
         KeyboardInterrupt: on Ctrl-C; what was recorded stays.
     """
-    experiment = _experiment([*overrides, *_overrides(settings)])
+    experiment = _experiment([*overrides, *overrides_of({**keys, **of_method(settings)})])
 
     from gclbench.cli.progress import note, shown
     from gclbench.launch.execution import execute
@@ -99,21 +103,27 @@ def load(dataset: str, **settings: Any) -> Graph:
         DataUnavailable, GraphError: when it cannot be had.
     """
     own = {f"dataset.{key}": value for key, value in settings.items()}
-    return _experiment(_overrides({"dataset": dataset, **own})).components.dataset.load()
+    return _experiment(overrides_of({"dataset": dataset, **own})).components.dataset.load()
 
 
-def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any) -> np.ndarray:
+def embed(
+    *overrides: str,
+    seed: int = 0,
+    progress: bool = True,
+    settings: Mapping[str, Any] | None = None,
+    **keys: Any,
+) -> np.ndarray:
     """The embedding of one run: it trains, records nothing, and returns what the tasks would see.
 
         gclbench.embed(method="dmat_i", dataset="cora", seed=3)
-        gclbench.embed("method.epochs=20", method="grace", dataset="acm")
+        gclbench.embed(method="grace", dataset="acm", settings={"epochs": 20})
         gclbench.embed(method="grace", dataset="cora", task="link_prediction")
 
     The last one trains without the edges that link prediction holds out. Without a task it is the
     training of the first task that makes sense for the method.
 
     Args:
-        overrides, settings: as for `run`.
+        overrides, settings, keys: as for `run`.
         seed: of the run.
         progress: whether progress is shown on standard error.
 
@@ -125,10 +135,73 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
-    experiment = _experiment([*overrides, *_overrides(settings), f"seeds=[{seed}]"])
+    given = overrides_of({**keys, **of_method(settings)})
+    return _embedding(_experiment([*overrides, *given, f"seeds=[{seed}]"]), seed, progress)
 
+
+def fit(
+    *overrides: str,
+    graph: Any,
+    method: str,
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    progress: bool = True,
+    **keys: Any,
+) -> np.ndarray:
+    """The embedding of a graph that is in memory: `embed` without a dataset.
+
+        gclbench.fit(method="grace", graph=data, settings={"tau": 0.4, "epochs": 50})
+        gclbench.fit(method="dmat_i", graph=networkx_graph, seed=3)
+        gclbench.fit(method="grace", graph=data, negatives="nml", **{"negatives.alpha": 0.1})
+
+    The graph is checked as that of a file is. What had to be repaired is told in warnings.
+
+    Args:
+        graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
+            nodes have an attribute `x`, a list of F numbers; or what `load` returns. Labels, `y`,
+            are used by methods that learn from them alone.
+        method: its name; `gclbench list methods` on the command line names all. settings: of it.
+        overrides, seed, progress, keys: as for `embed`.
+
+    Returns:
+        float32, nodes × dimensions; row i is node i, of networkx in the order of `graph.nodes`.
+
+    Raises:
+        ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant;
+            `GraphError`, for a graph that cannot be used.
+        RunFailed: when the training comes to no embedding, with the reason.
+    """
+    words = [text.partition("=")[0].lstrip("+") for text in overrides]
+    named = next((key for key in (*keys, *words) if key.partition(".")[0] == "dataset"), None)
+    if named is not None:
+        raise ValueError(
+            f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
+            " a dataset by its name"
+        )
+    chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
+    given = overrides_of({**chosen, **keys, **of_method(settings)})
+    experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
+
+    from gclbench.data.in_memory import graph_of
+
+    made = graph_of(graph)
+    if made is not graph:
+        for sentence in made.repairs:
+            warnings.warn(f"graph: {sentence}", stacklevel=2)
+    return _embedding(experiment, seed, progress, made)
+
+
+def _embedding(
+    experiment: Experiment, seed: int, progress: bool, graph: Graph | None = None
+) -> np.ndarray:
+    """The embedding of an experiment, of the first task that makes sense for its method.
+
+    Args:
+        graph: in place of the experiment's dataset.
+    """
     from gclbench.cli.progress import shown
     from gclbench.config.validation import ConfigErrors, find_device
+    from gclbench.graph import Unsupported
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
     from gclbench.machine.threads import computing_with, threads_for
@@ -144,10 +217,10 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
     if errors:
         raise ConfigErrors(errors)
     components = experiment.components
-    loaded = datasets.load(components.dataset)
+    loaded = datasets.load(components.dataset) if graph is None else datasets.Loaded(graph, 0.0)
     name, task = next(iter(chosen_tasks(experiment).items()))
     spec = specification(experiment, name, seed, loaded.graph.content_hash)
-    title = f"{spec.method['name']} · {spec.dataset['name']} · seed {seed}"
+    title = f"{spec.method['name']} · {loaded.graph.name} · seed {seed}"
     with warnings.catch_warnings(), shown(title) if progress else nullcontext() as report:
         warnings.filterwarnings("ignore", message=IN_BETA)
         watch = Watch(report, experiment.time_limit)
@@ -158,9 +231,15 @@ def embed(*overrides: str, seed: int = 0, progress: bool = True, **settings: Any
                 limited(experiment.time_limit, experiment.memory_limit),
                 computing_with(threads),
             ):
-                check_items(name, task, loaded.graph)
+                check_items(name, task, spec.method["name"], components.method, loaded.graph)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)
+                if isinstance(labels, list):
+                    raise Unsupported(
+                        f"method={spec.method['name']} learns from labels, and task={name} trains"
+                        f" it anew for each of {len(labels)} folds, so there is no one embedding;"
+                        " gclbench.run evaluates it"
+                    )
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
@@ -175,23 +254,30 @@ def table(
     dataset: str | Sequence[str] = (),
     metric: str | Sequence[str] = (),
     method: str | Sequence[str] = (),
+    rows: str | Sequence[str] = (),
 ) -> pd.DataFrame:
-    """A paper's table, filled from records, beside the printed numbers.
+    """A paper's table, filled from records, beside the printed numbers; or that of your own runs.
 
         gclbench.table("dmat/1")
+        gclbench.table("nml/1", rows=["my_method", "grace method.tau=0.4"])
+        gclbench.table("own", dataset="cora")
         gclbench.table("dmat/1", runs=["results"], dataset=["cora", "acm"], metric="acc")
 
     Args:
-        id: as `gclbench table` lists them.
+        id: as `gclbench table` lists them. `own` is all runs that no paper's table shows,
+            `own/clustering` those of a task.
         runs: folders of records (default: `results` and `runs`, those that exist).
         dataset, metric, method: these only; all by default.
+        rows: methods, or methods with settings, that are added to the paper's.
 
     Returns:
         One row per cell, with the columns of `gclbench table ID --format csv` (docs/tables.md):
         table, dataset, metric, column, ours_mean, ours_std, n, paper_mean, paper_std, difference,
-        verdict, p_holm, … Results are fractions; NaN stands where there is nothing.
+        verdict, p_holm, … Results are fractions; NaN stands where there is nothing. An added row
+        has four columns more, such as `difference of my_method`: it minus each other column.
 
     Raises:
+        ValueError: for added rows that are no methods, have no runs, or are there already.
         LookupError: for a table, dataset, metric or method that does not exist, or a folder of
             records that is not there; the text lists those that do.
     """
@@ -199,17 +285,73 @@ def table(
 
     import pandas as pd
 
-    from gclbench.paper.comparison import compare
-    from gclbench.paper.render import as_csv
-    from gclbench.paper.sources import collect
-    from gclbench.paper.tables import find_table
+    from gclbench.paper import filling
+    from gclbench.paper.render import csv_of
 
-    folders = None if runs is None else [str(folder) for folder in _several(runs)]
-    definition = find_table(id)
-    filled = compare(definition, collect(folders)).restrict(
-        _several(dataset), _several(metric), _several(method)
+    filled = filling.fill(
+        id, _collected(runs), _several(rows), _several(dataset), _several(metric), _several(method)
     )
-    return pd.read_csv(io.StringIO(as_csv(filled)), keep_default_na=False, na_values=[""])
+    return pd.read_csv(io.StringIO(csv_of(filled)), keep_default_na=False, na_values=[""])
+
+
+def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: Any) -> pd.DataFrame:
+    """The recorded runs as a table.
+
+        gclbench.runs()
+        gclbench.runs(method="grace", dataset=["cora", "acm"], status="ok")
+        gclbench.runs("/scratch/runs", task="clustering", **{"method.tau": [0.4, 0.5]})
+
+    Args:
+        folders: of records (default: `results` and `runs`, those that exist).
+        filters: key to a value or a list of values: a column of the returned table, such as
+            `method`, `seed`, `status`, or a setting, such as `method.tau`.
+
+    Returns:
+        One row per run with the columns of `run`, and behind them one per setting.
+
+    Raises:
+        LookupError: for a folder that is not there, or a key that no run has; the text says which
+            ones there are.
+    """
+    from gclbench.component.registry import nearest
+
+    table = _frame(_collected(folders).records, settings=True)
+    for key, wanted in filters.items():
+        if key not in table:
+            if table.empty:
+                continue
+            guess = nearest(key, list(table))
+            hint = f" Did you mean '{guess}'?" if guess else ""
+            raise LookupError(f"no run has '{key}'.{hint} Runs have {', '.join(table)}")
+        values = wanted if isinstance(wanted, (list, tuple, set, range)) else [wanted]
+        whole = isinstance(wanted, (list, tuple))
+        table = table[
+            [
+                value in values or (whole and value == [*wanted])
+                for value in table[key].map(
+                    lambda item: [*item] if isinstance(item, tuple) else item
+                )
+            ]
+        ]
+    return table.reset_index(drop=True)
+
+
+def _collected(folders: str | Path | Iterable[str | Path] | None) -> Collection:
+    """The records of folders.
+
+    Raises:
+        MissingStore: a folder is not there.
+    """
+    from gclbench.paper.sources import MissingStore, collect
+
+    names = None if folders is None else [str(folder) for folder in _several(folders)]
+    try:
+        return collect(names)
+    except MissingStore as error:
+        what = str(error).partition(";")[0]
+        raise MissingStore(
+            f"{what}; give folders of records, such as ['results', 'runs']"
+        ) from None
 
 
 def _several(names: Any) -> list[Any]:
@@ -223,16 +365,25 @@ def _experiment(overrides: list[str]) -> Experiment:
     return experiment_of(overrides)
 
 
-def _frame(records: Sequence[Record]) -> pd.DataFrame:
-    """A row per record."""
+def _frame(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:
+    """A row per record, with a column per setting where these are asked for."""
     import pandas as pd
 
+    from gclbench.records import flatten
     from gclbench.records.schema import KINDS
 
+    names = ["seed", *(f"{kind}.name" for kind in KINDS)]
+    own = [
+        {key: value for key, value in flatten(record.spec).items() if key not in names}
+        if settings
+        else {}
+        for record in records
+    ]
     rows: list[dict[str, Any]] = []
-    for record in records:
+    for record, chosen in zip(records, own, strict=True):
         rows.append(
             {
+                **chosen,
                 "id": record.id,
                 **{kind: record.name(kind) for kind in KINDS},
                 "seed": record.seed,
@@ -244,47 +395,6 @@ def _frame(records: Sequence[Record]) -> pd.DataFrame:
             }
         )
     metrics = dict.fromkeys(name for record in records for name in record.metrics)
-    return pd.DataFrame(
-        rows, columns=["id", *KINDS, "seed", "status", *metrics, "seconds", "device", "reason"]
-    )
-
-
-def _overrides(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command takes them: `{"seeds": [3, 7]}` is `seeds=[3,7]`."""
-    return [f"{key}={_text(key, value)}" for key, value in settings.items()]
-
-
-def _text(key: str, value: Any) -> str:
-    """A value in the grammar of overrides.
-
-    Raises:
-        TypeError: for one that no setting has.
-    """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str() | Path():
-            return _quoted(str(value))
-        case numbers.Integral():
-            return str(int(value))
-        case numbers.Real():
-            return repr(float(value))
-        case Mapping():
-            items = (f"{name}:{_text(key, item)}" for name, item in value.items())
-            return f"{{{','.join(items)}}}"
-        case Iterable():
-            return f"[{','.join(_text(key, item) for item in value)}]"
-    raise TypeError(
-        f"{key}={value!r} is a {type(value).__name__}; a setting is a number, a text, true or"
-        " false, None, or a list of these"
-    )
-
-
-def _quoted(text: str) -> str:
-    if UNQUOTED.fullmatch(text):
-        return text
-    # Backslashes stand for themselves, except before a quote, where each is written twice.
-    escaped = re.sub(r"(\\*)('|$)", lambda found: found[1] * 2 + ("\\'" if found[2] else ""), text)
-    return f"'{escaped}'"
+    first = ["id", *KINDS, "seed", "status", *metrics, "seconds", "device", "reason"]
+    last = sorted({key for chosen in own for key in chosen} - {*first})
+    return pd.DataFrame(rows, columns=[*first, *last])

@@ -16,10 +16,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 import gclbench
 from gclbench.cli import main
 from gclbench.component.registry import METHODS
+from gclbench.config.spelling import overrides_of
 from gclbench.config.validation import ConfigErrors
 from gclbench.config.validation import experiment_of as validated
 from gclbench.data.mirror import DataUnavailable
-from gclbench.face import _overrides
 from gclbench.graph import GraphError
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
@@ -162,16 +162,16 @@ def test_wrong_settings_are_told_as_by_the_command(
         *([], [3, 7], [0.2, 0.3], ["a b", "c"], [[1], None], {"qos": "long", "exclude": "node 7"}),
     ],
 )
-def test_a_value_is_the_same_after_the_grammar_of_overrides(value: Any) -> None:
-    (text,) = _overrides({"key": value})
+def test_a_value_is_the_same_after_the_grammar_ofoverrides_of(value: Any) -> None:
+    (text,) = overrides_of({"key": value})
     assert OverridesParser.create().parse_override(text).value() == value
 
 
 def test_values_of_other_libraries_are_numbers_too() -> None:
     given = {"a": np.int64(3), "b": np.float32(0.5), "c": (1, 2), "d": Path("a/b"), "e": range(2)}
-    assert _overrides(given) == ["a=3", "b=0.5", "c=[1,2]", "d=a/b", "e=[0,1]"]
+    assert overrides_of(given) == ["a=3", "b=0.5", "c=[1,2]", "d=a/b", "e=[0,1]"]
     with pytest.raises(TypeError, match=r"method.lr=<object .*> is a object; a setting is"):
-        _overrides({"method.lr": object()})
+        overrides_of({"method.lr": object()})
 
 
 # --- load

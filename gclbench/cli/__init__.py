@@ -15,14 +15,17 @@ VERBS = {
     "show": "a dataset's page, a composed configuration, or a recorded run",
     "data": "fetch, verify or locate raw files",
     "sweep": "the runs of a paper's table",
+    "search": "settings chosen without test labels, at one budget for every method",
     "submit": "hand a sweep over and return at once",
     "status": "what a store of records holds, and how far a sweep is",
     "cancel": "end a sweep that was handed over",
     "table": "a table of a paper, from records, beside the printed numbers",
     "compare": "two methods or settings over the same seeds: difference, interval, verdict",
+    "embed": "the embedding of a recorded run, or of another graph by its model",
     "figure": "a figure of a paper, from records, as SVG or PNG",
     "report": "every table, figure and cell as one HTML file",
     "export": "records as CSV, Parquet or JSON lines, or packed for sharing",
+    "completion": "what the Tab key offers, in bash, zsh and fish",
     "doctor": "what this installation can do, and what is missing",
 }
 
@@ -40,8 +43,8 @@ examples:
   gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
 keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit
-      checkpoint_every tracking launcher, and every setting of what is chosen, as in method.lr,
-      filter.alpha, task.clustering.n_init, launcher.workers
+      checkpoint_every save criterion tracking launcher, and every setting of what is chosen, as in
+      method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:
@@ -83,7 +86,7 @@ def _main(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     try:
         if first in ("-h", "--help", "help"):
-            print(USAGE + "\n".join(f"  {verb:<8}{summary}" for verb, summary in VERBS.items()))
+            print(USAGE + "\n".join(f"  {verb:<11}{summary}" for verb, summary in VERBS.items()))
             return 0
         if first == "--version":
             from gclbench.machine.environment import version

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 if TYPE_CHECKING:
     from gclbench.paper.head_to_head import HeadToHead
@@ -89,13 +89,12 @@ def main(argv: list[str]) -> int:
         return 0
     written = _csv(found) if options.output.suffix == ".csv" else _markdown(found)
     try:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, written.encode("utf-8", "backslashreplace"))
+        made = deliver(options.output, written.encode("utf-8", "backslashreplace"))
     except OSError as error:
         return _wrong(
             f"cannot write {options.output}: {error.strerror or error}; choose another --output"
         )
-    print(f"wrote {options.output}")
+    print(f"wrote {options.output}{made}")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.machine import messages
-from gclbench.records import Record, pack, write_atomically
+from gclbench.records import Record, deliver, pack
 
 if TYPE_CHECKING:
     from gclbench.paper.sources import Collection
@@ -109,12 +109,12 @@ def _table(collection: Collection, output: Path | None, form: str) -> int:
         sys.stdout.write(content.decode())
         return 0
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(output, content)
+        made = deliver(output, content)
     except OSError as error:
         return _wrong(f"cannot write {output}: {error.strerror or error}; choose another --output")
     bad = sum(not record.ok for record in collection.records)
-    print(f"{output}  {len(collection.records)} runs" + (f", {bad} not ok" if bad else ""))
+    troubles = f", {bad} not ok" if bad else ""
+    print(f"{output}  {len(collection.records)} runs{troubles}{made}")
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gclbench.cli.parser import Parser, id_first
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 EXAMPLES = """examples:
   gclbench figure                                  the ids
@@ -16,6 +16,7 @@ EXAMPLES = """examples:
   gclbench figure dmat/5 --runs results /scratch/runs
   gclbench figure ranks/dmat-1                     average ranks of the columns of dmat/1
   gclbench figure nml/4 --command                  what has to be run for it
+  gclbench figure curve 3f2a 77b0                  the loss of runs of your own, by their ids
 """
 
 FORMATS = (".svg", ".png")
@@ -24,6 +25,10 @@ FORMATS = (".svg", ".png")
 def main(argv: list[str]) -> int:
     """Exit code 0 when the figure was drawn, panels without runs included; 2 for a command that is
     wrong."""
+    if argv[:1] == ["curve"]:
+        from gclbench.cli import curve
+
+        return curve.main(argv[1:])
     parser = Parser(
         "figure",
         "Draws a paper's figure from records, without training anything; what was not run says so"
@@ -106,13 +111,12 @@ def main(argv: list[str]) -> int:
             data = figures.svg(figure, collection, options.dataset, captioned=True).encode()
         else:
             data = figures.png(figure, collection, options.dataset, captioned=True)
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(output, data)
+        made = deliver(output, data)
     except (MissingStore, figures.MissingMatplotlib) as error:
         return _wrong(str(error))
     except OSError as error:
         return _wrong(f"cannot write {output}: {error.strerror or error}; choose another --output")
-    print(f"wrote {output}\n\n{figures.caption(figure, collection, options.dataset)}")
+    print(f"wrote {output}{made}\n\n{figures.caption(figure, collection, options.dataset)}")
     return 0
 
 

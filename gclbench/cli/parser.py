@@ -27,6 +27,8 @@ KEYS = (
     "time_limit",
     "memory_limit",
     "checkpoint_every",
+    "save",
+    "criterion",
     "tracking",
     "launcher",
 )
@@ -108,6 +110,12 @@ class Parser(argparse.ArgumentParser):
 
     def _setting_meant(self, word: str, words: Sequence[str]) -> str:
         name, separator, value = word.lstrip("-").replace("-", "_").partition("=")
+        if name == "cfg":
+            settings = [each for each in words if "=" in each and each[0] != "-"] or [
+                "method=NAME",
+                "dataset=NAME",
+            ]
+            return f"there is no option '{word}': `gclbench show {shlex.join(settings)}` shows them"
         if word in ("-m", "--multirun"):
             return "-m is for runs; here every key takes several values, as in method=A,B"
         own = {

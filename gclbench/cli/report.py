@@ -11,6 +11,7 @@ from gclbench.machine import messages
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
   gclbench report --runs results /scratch/runs --output /tmp/report.html
+  gclbench report --with my_method 'grace method.tau=0.4'    as rows of the papers' tables
 
 The file needs no network and no scripts: open it in any browser, send it along, put it on a web
 server.
@@ -40,16 +41,27 @@ def main(argv: list[str]) -> int:
         metavar="FILE",
         help="default: report.html",
     )
+    parser.add_argument(
+        "--with",
+        dest="added",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="METHOD",
+        help="add rows to the papers' tables that have runs of them: methods, or a method with"
+        " settings in quotes, as in 'grace method.tau=0.4'",
+    )
     options = parser.parse_args(argv)
     messages.set_up()
 
+    from gclbench.component.registry import UnknownName
     from gclbench.paper.report import write
     from gclbench.paper.sources import MissingStore, collect
 
     try:
         collection = collect(options.runs)
-        size = write(collection, options.output)
-    except MissingStore as error:
+        size, made = write(collection, options.output, options.added)
+    except (MissingStore, UnknownName, ValueError) as error:
         print(f"gclbench report: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -59,5 +71,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records")
+    print(
+        f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"
+    )
     return 0

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,12 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
         action="store_true",
         help="print the runs and how many are recorded; run nothing",
     )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own configs (docs/sweeps.md)",
+    )
     parser.add_argument("overrides", nargs="*", help="KEY=VALUE")
     return parser.parse_args(argv)
 
@@ -50,10 +57,16 @@ def arguments(parser: Parser, argv: list[str]) -> argparse.Namespace:
 def compose(options: argparse.Namespace, typed: list[str], detached: bool = False) -> int:
     """Composes what `arguments` read, then runs it or hands it over."""
     from gclbench.config import validation as config
+    from gclbench.config.named_settings import with_named_settings
     from gclbench.config.overrides import sweep
+    from gclbench.config.own_configs import with_own_configs
 
     try:
-        commands = sweep(options.overrides) if options.multirun else [options.overrides]
+        commands = [options.overrides]
+        if options.multirun:
+            commands = with_named_settings(sweep(options.overrides))
+        if options.config_dir is not None:
+            commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:
         return wrong(error.errors)
     return launch(commands, typed, options.dry_run, detached, options.multirun)
@@ -77,6 +90,8 @@ def launch(
     from gclbench.config.validation import ConfigErrors
 
     try:
+        if why := _own_file(commands):
+            return wrong([why], code=1)
         experiments = load_all(commands)
     except ConfigErrors as error:
         return wrong(error.errors)
@@ -90,13 +105,17 @@ def launch(
     if spread and first.launcher_name == "local" and not _says_workers(typed):
         first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
-        with _terminated_like_interrupted():
+        with terminated_like_interrupted():
             if dry_run:
                 store = Store(first.runs_dir)
-                return _dry_run(expand(experiments, store), store)
+                plan = expand(experiments, store)
+                _say_seeds(experiments, plan)
+                return _dry_run(plan, store)
             plan, store = prepare(experiments)
+            _say_seeds(experiments, plan)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
+            _say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:
@@ -116,12 +135,33 @@ def _says_workers(typed: list[str]) -> bool:
     return any(word.partition("=")[0] == "launcher.workers" for word in typed)
 
 
+def _own_file(commands: list[list[str]]) -> str:
+    """Why the user's file of a single command is no graph: told before torch is imported.
+
+    Raises:
+        ConfigErrors: when the command cannot be composed.
+    """
+    if len(commands) != 1 or not any(word.startswith("dataset.path=") for word in commands[0]):
+        return ""
+    from gclbench.config.overrides import parse
+    from gclbench.config.values import values_of_command
+    from gclbench.data.file_format import unusable
+
+    errors: list[str] = []
+    values, _ = values_of_command(parse(commands[0], errors), errors)
+    dataset = values["dataset"]
+    if errors or dataset["name"] != "custom":
+        return ""
+    return unusable(Path(str(dataset["path"])).expanduser())
+
+
 def load_all(commands: list[list[str]]) -> list[Experiment]:
     """Every experiment of a sweep, or all errors of all of them at once.
 
     Raises:
         ConfigErrors: also when there is no command at all.
     """
+    from gclbench.config.graph_names import named_apart
     from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
@@ -135,7 +175,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
         errors.append("the sweep has no runs: nothing is chosen")
     if errors:
         raise ConfigErrors(errors)
-    return experiments
+    return named_apart(experiments)
 
 
 def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
@@ -160,6 +200,32 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
+
+
+def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
+    """`seeds=42` is a number of seeds and not seed 42: says so."""
+    seeds = experiments[0].seeds
+    counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
+    if counted and all(each.seeds == seeds for each in experiments):
+        note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+
+
+def _say_repairs(experiments: list[Experiment]) -> None:
+    """What was changed in a user's own graphs to make them graphs, once for each."""
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.records import NAMED_BY_USER
+    from gclbench.run import datasets
+
+    own = {
+        each.settings["dataset"]["name"]: each.components.dataset
+        for each in experiments
+        if NAMED_BY_USER in each.settings["dataset"]
+    }
+    for name, dataset in own.items():
+        with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
+            for repair in datasets.load(dataset).graph.repairs:
+                note(f"{name}: {repair}")
 
 
 def _dry_run(plan: Plan, store: Store) -> int:
@@ -240,7 +306,7 @@ def wrong(errors: list[str], code: int = 2) -> int:
 
 
 @contextlib.contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
+def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

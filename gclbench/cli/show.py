@@ -23,6 +23,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--runs", nargs="+", metavar="DIR", help="stores to look in (default: runs results)"
     )
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="DIR", help="a folder of your own configs"
+    )
     options = parser.parse_args(argv)
     if not options.what:
         parser.error("say first what to show: gclbench show ID, or gclbench show dataset=cora")
@@ -30,7 +33,9 @@ def main(argv: list[str]) -> int:
         dataset_only = all(
             word.partition("=")[0].split(".")[0] == "dataset" for word in options.what
         )
-        return _dataset(options.what) if dataset_only else _config(options.what)
+        if options.config_dir is None and dataset_only:
+            return _dataset(options.what)
+        return _config(options.what, options.config_dir)
     if len(options.what) > 1:
         return _wrong("give one run id, or KEY=VALUE overrides")
     return _run(options.what[0], options.runs)
@@ -41,13 +46,16 @@ def _wrong(text: str) -> int:
     return 2
 
 
-def _config(overrides: list[str]) -> int:
+def _config(overrides: list[str], folder: Path | None) -> int:
     from omegaconf import OmegaConf
 
     from gclbench.cli.run import wrong
+    from gclbench.config.own_configs import with_own_configs
     from gclbench.config.validation import ConfigErrors, experiment_of, resolved
 
     try:
+        if folder is not None:
+            (overrides,) = with_own_configs(folder, [overrides])
         experiment_of(overrides)
         print(OmegaConf.to_yaml(OmegaConf.create(resolved(overrides))), end="")
     except ConfigErrors as error:
@@ -60,10 +68,15 @@ def _dataset(overrides: list[str]) -> int:
     from gclbench.component.registry import DATASETS
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data import catalog
+    from gclbench.data.file_format import EXAMPLE, FORMAT
     from gclbench.data.graph_counts import describe_graph
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
+    from gclbench.records import NAMED_BY_USER
 
+    if "dataset=custom" in overrides and not any("path" in word for word in overrides):
+        print(f"custom: {DATASETS.entries['custom'].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
+        return 0
     try:
         experiment = experiment_of(overrides)
         graph = experiment.components.dataset.load()
@@ -71,8 +84,9 @@ def _dataset(overrides: list[str]) -> int:
         return wrong(error.errors)
     except (DataUnavailable, GraphError) as error:
         return wrong([str(error)], code=1)
-    name = experiment.settings["dataset"]["name"]
-    print(f"{name}: {DATASETS.entries[name].summary}")
+    dataset = experiment.settings["dataset"]
+    name = dataset["name"]
+    print(f"{name}: {DATASETS.entries[dataset.get(NAMED_BY_USER, name)].summary}")
     for key, value in describe_graph(graph).items():
         print(f"  {key:<14}{value:.2f}" if isinstance(value, float) else f"  {key:<14}{value}")
     print(f"  {'content':<14}{graph.content_hash[:16]}")

@@ -51,14 +51,16 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
+    from gclbench.paper.sources import collect
+
     groups: dict[tuple[str, str, str], Counter[str]] = {}
     troubles = []
-    for folder in options.stores:
-        for record in Store(folder).scan():
-            key = (record.name("method"), record.name("dataset"), record.name("task"))
-            groups.setdefault(key, Counter())[record.status] += 1
-            if not record.ok:
-                troubles.append(record)
+    # A run that lies in two stores is one run.
+    for record in collect(options.stores).records:
+        key = (record.name("method"), record.name("dataset"), record.name("task"))
+        groups.setdefault(key, Counter())[record.status] += 1
+        if not record.ok:
+            troubles.append(record)
     for (method, dataset, task), counts in sorted(groups.items()):
         found = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
         print(f"{method:<14}{dataset:<18}{task:<18}{found}")

@@ -1,10 +1,12 @@
-"""`gclbench sweep`: the runs of a paper's table."""
+"""`gclbench sweep`: the runs of a paper's table, or of a file."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
@@ -17,14 +19,21 @@ if TYPE_CHECKING:
 CHOICES = ("paper", "table", "method", "dataset", "column")
 """What chooses of the papers' cells; everything else goes to the runs."""
 
+SUFFIXES = (".yaml", ".yml")
+"""A first word that ends so is a file of runs."""
+
 EXAMPLES = """examples:
   gclbench sweep paper=dmat table=1                         every run of that table, ten seeds
   gclbench sweep paper=dmat table=1 --dry-run               what that is, and what is recorded
   gclbench sweep table=dmat/1 dataset=cora method=dmat_i    these rows and columns only
   gclbench sweep table=dmat/1 'column=untrained encoder'    a column by its heading
+  gclbench sweep table=nml/1 --with my_method               your method on that table's datasets
+  gclbench sweep table=nml/1 --with 'grace method.tau=0.4' dataset=cora
   gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
   gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
+  gclbench sweep runs.yaml seeds=3                          the runs of a file (docs/sweeps.md)
 
+With --with only the rows that it names are run, on the table's datasets, splits and seeds.
 Methods and datasets of the table that gclbench does not have are named and left out.
 """
 
@@ -33,7 +42,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
     parser = Parser(
         "sweep",
-        "Runs what a paper's table holds, at the paper's settings.",
+        "Runs what a paper's table holds, at the paper's settings, or the runs of a file.",
         EXAMPLES,
         settings=True,
     )
@@ -43,13 +52,26 @@ def main(argv: list[str], detached: bool = False) -> int:
         help="print the runs and how many are recorded; run nothing",
     )
     parser.add_argument(
+        "--with",
+        dest="added",
+        action="append",
+        default=[],
+        metavar="METHOD",
+        help="run this row instead of the table's own: a method, or one with settings in quotes;"
+        " may be repeated",
+    )
+    parser.add_argument(
         "words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes"
     )
     options = parser.parse_args(argv)
+    if options.words[0].endswith(SUFFIXES):
+        return _of_file(options.words, argv, options.dry_run, detached)
 
     from gclbench.cli.run import launch, wrong
+    from gclbench.component.registry import UnknownName
     from gclbench.config.overrides import ConfigErrors, sweep
     from gclbench.paper.missing import SEEDS
+    from gclbench.paper.own_column import own_columns, with_columns
     from gclbench.paper.tables import UnknownTable, find_table
 
     asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}
@@ -75,13 +97,18 @@ def main(argv: list[str], detached: bool = False) -> int:
                 f"table {definition.id} has one task, {definition.task}; leave"
                 f" task={asked['task']} out"
             )
+        added = own_columns(options.added)
+        if added:
+            definition = replace(with_columns(definition, added), columns=added)
         cells, absent = _cells(
             definition,
             _chosen(asked, "method"),
             _chosen(asked, "dataset"),
             _chosen(asked, "column"),
         )
-    except (UnknownTable, ValueError) as error:
+    except ConfigErrors as error:
+        return wrong(error.errors)
+    except (UnknownName, UnknownTable, ValueError) as error:
         return wrong([str(error)])
     for text in absent:
         print(f"left out: {text}", file=sys.stderr)
@@ -98,6 +125,19 @@ def main(argv: list[str], detached: bool = False) -> int:
     except ConfigErrors as error:
         return wrong(list(dict.fromkeys(error.errors)))
     return launch(commands, ["sweep", *argv], options.dry_run, detached, spread=True)
+
+
+def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -> int:
+    """The runs of a file; the words after it stand above those of its entries."""
+    from gclbench.cli.run import launch, wrong
+    from gclbench.config.overrides import ConfigErrors
+    from gclbench.config.runs_file import commands_of
+
+    try:
+        commands = commands_of(Path(words[0]), words[1:])
+    except ConfigErrors as error:
+        return wrong(error.errors)
+    return launch(commands, ["sweep", *argv], dry_run, detached)
 
 
 def _table_id(asked: dict[str, str], words: list[str]) -> str:
@@ -180,7 +220,8 @@ def _cells(
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:
     """What runs a cell: the method at its own settings, and what the column asks for besides."""
-    command = [f"method={method}", f"dataset={dataset}", f"task={definition.task}"]
+    words = column.words or (f"method={method}",)
+    command = [*words, f"dataset={dataset}", f"task={definition.task}"]
     flat = _settings(command, definition.task)
     wanted = [
         condition.override(definition.task)

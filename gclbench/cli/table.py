@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.parser import Parser, id_first
 from gclbench.machine import messages
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 if TYPE_CHECKING:
     from gclbench.paper.comparison import Comparison
@@ -26,6 +27,10 @@ EXAMPLES = """examples:
   gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
   gclbench table matrix --dataset cora             base method × strategy for negatives
+  gclbench table own                               your runs that are in no paper's table
+  gclbench table own/clustering --output own.tex
+  gclbench table nml/1 --with my_method            your method as a row of the paper's table
+  gclbench table nml/1 --with my_method 'grace method.tau=0.4' --missing    what fills the rows
 
 How to read a table: docs/tables.md.
 """
@@ -87,6 +92,16 @@ def main(argv: list[str]) -> int:
         help="these methods only, or columns by their headings",
     )
     parser.add_argument(
+        "--with",
+        dest="added",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="METHOD",
+        help="add rows to the paper's: methods, or a method with settings in quotes, as in"
+        " 'grace method.tau=0.4'",
+    )
+    parser.add_argument(
         "--only", choices=("ours", "paper"), default="", help="one of the two numbers only"
     )
     parser.add_argument(
@@ -107,6 +122,8 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     messages.set_up()
 
+    from gclbench.component.registry import UnknownName
+    from gclbench.config.overrides import ConfigErrors
     from gclbench.paper.comparison import NotInTable
     from gclbench.paper.sources import MissingStore
     from gclbench.paper.tables import TABLES, UnknownTable
@@ -120,14 +137,17 @@ def main(argv: list[str]) -> int:
     text = io.StringIO()
     try:
         _show(options, sys.stdout if options.output is None else text)
-    except (UnknownTable, MissingStore, NotInTable, ValueError) as error:
+    except ConfigErrors as error:
+        for wrong in error.errors:
+            print(f"gclbench table: {wrong}", file=sys.stderr)
+        return 2
+    except (UnknownName, UnknownTable, MissingStore, NotInTable, ValueError) as error:
         print(f"gclbench table: {error}", file=sys.stderr)
         return 2
     if options.output is None:
         return 0
     try:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
+        made = deliver(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
         print(
             f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose"
@@ -135,7 +155,7 @@ def main(argv: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    print(f"wrote {options.output}")
+    print(f"wrote {options.output}{made}")
     return 0
 
 
@@ -148,12 +168,13 @@ def _count(text: str) -> int:
 
 
 def _list() -> None:
-    from gclbench.paper import matrix
+    from gclbench.paper import matrix, own_tables
     from gclbench.paper.tables import NOT_BUILT, TABLES
 
     titles = {name: definition.title for name, definition in TABLES.items()}
     titles |= {
         matrix.ID: matrix.TITLE,
+        own_tables.ID: own_tables.TITLE,
         **{name: f"not built: {why}" for name, why in NOT_BUILT.items()},
     }
     width = max(map(len, titles)) + 2
@@ -165,14 +186,13 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     """Writes what was asked for.
 
     Raises:
-        UnknownTable, MissingStore, NotInTable, ValueError: for a command that is wrong.
+        UnknownName, ConfigErrors, UnknownTable, MissingStore, NotInTable, ValueError: for a command
+            that is wrong.
     """
-    from gclbench.paper import matrix
-    from gclbench.paper.comparison import compare
+    from gclbench.paper import filling, matrix, own_tables
     from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
     from gclbench.paper.sources import collect
-    from gclbench.paper.tables import find_table
 
     if options.command and options.missing:
         raise ValueError("--command and --missing are two questions; ask one")
@@ -198,21 +218,33 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
-    if options.id == matrix.ID:
+    if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
         return
-    definition = find_table(options.id)
-    comparison = compare(definition, collect(options.runs)).restrict(
-        options.dataset, options.metric, options.method
+    own = filling.is_own(options.id)
+    if own and options.only == "paper":
+        raise ValueError("own runs stand beside no paper's numbers; leave --only paper out")
+    tables = filling.fill(
+        options.id,
+        collect(options.runs),
+        options.added,
+        options.dataset,
+        options.metric,
+        options.method,
+        planned=options.missing,
+        tested=not (options.missing or options.command),
     )
-    if options.missing:
-        lines = [*missing(comparison, seeds), *commands(comparison.entries)]
+    if options.command:
+        lines = [line for table in tables for line in _commands(table)]
+    elif options.missing:
+        lack = own_tables.missing_runs if own else missing
+        lines = [line for table in tables for line in lack(table, seeds)]
+        lines += dict.fromkeys(line for table in tables for line in commands(table.entries))
         lines = lines or ["# nothing is missing"]
-        file.write("".join(f"{line}\n" for line in lines))
-    elif options.command:
-        file.write("".join(f"{line}\n" for line in _commands(comparison)))
     else:
-        _write(comparison, chosen, options.only, file)
+        _write(tables, chosen, options.only, file)
+        return
+    file.write("".join(f"{line}\n" for line in lines))
 
 
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
@@ -237,7 +269,7 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
         lines = matrix.commands(comparison, seeds, all_cells=options.command)
         file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
         return
-    _write(comparison, chosen, "", file)
+    _write([comparison], chosen, "", file)
 
 
 def _commands(comparison: Comparison) -> list[str]:
@@ -250,21 +282,19 @@ def _commands(comparison: Comparison) -> list[str]:
     ]
 
 
-def _write(comparison: Comparison, format_name: str, only: str, file: TextIO) -> None:
+def _write(comparisons: Sequence[Comparison], format_name: str, only: str, file: TextIO) -> None:
     from gclbench.paper import render
 
     if format_name == "terminal":
         from rich.console import Console
 
         # A pipe has no width; this one fits six metrics.
-        render.terminal(
-            comparison, Console(file=file) if file.isatty() else Console(file=file, width=190), only
-        )
-        return
-    writers = {
-        "markdown": render.markdown,
-        "latex": render.latex,
-        "csv": render.as_csv,
-        "html": render.html,
-    }
-    file.write(writers[format_name](comparison, only))
+        console = Console(file=file) if file.isatty() else Console(file=file, width=190)
+        for comparison in comparisons:
+            render.terminal(comparison, console, only)
+    elif format_name in ("csv", "latex"):
+        together = render.csv_of if format_name == "csv" else render.latex_of
+        file.write(together(comparisons, only))
+    else:
+        writer = render.markdown if format_name == "markdown" else render.html
+        file.write("\n".join(writer(comparison, only) for comparison in comparisons))

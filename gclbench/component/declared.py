@@ -1,8 +1,10 @@
 """What a component's class says: the defaults of its settings, and the statements that follow.
 
-A class of settings may state three things besides, each a `ClassVar`:
+A class of settings may state four things besides, each a `ClassVar`:
 
 - `filter: ClassVar[str] = "gnnbp"` and `negatives: ClassVar[str] = "nml"`: of a method, what it is
+  run with unless the command says otherwise;
+- `task: ClassVar[tuple[str, ...]] = ("graph_classification",)`: of a dataset, the tasks that it is
   run with unless the command says otherwise;
 - `paper: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cora": {"lr": 0.01}}`: settings for a
   dataset.
@@ -26,7 +28,7 @@ from gclbench.component.registry import Registry
 from gclbench.component.settings import defaults, plain
 
 PACKAGE = "gclbench"
-STATEMENTS = ("filter", "negatives", "paper")
+STATEMENTS = ("filter", "negatives", "task", "paper")
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -53,12 +55,14 @@ class Declared:
         defaults: setting to plain default, in the order of declaration; None for one that must be
             given.
         filter, negatives: names of components; None where the class states none.
+        task: names of tasks; empty where the class states none.
         paper: dataset to settings.
     """
 
     defaults: Mapping[str, Any]
     filter: str | None = None
     negatives: str | None = None
+    task: tuple[str, ...] = ()
     paper: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
 
@@ -84,7 +88,7 @@ def of_class(cls: type) -> Declared:
     stated = {
         key: getattr(cls, key)
         for key in STATEMENTS
-        if key not in settings and isinstance(getattr(cls, key, None), (str, Mapping))
+        if key not in settings and isinstance(getattr(cls, key, None), (str, tuple, Mapping))
     }
     return _declared(settings, stated)
 
@@ -130,7 +134,8 @@ def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:
         str(dataset): {str(key): plain(value) for key, value in row.items()}
         for dataset, row in stated.pop("paper", {}).items()
     }
-    return Declared(settings, paper=rows, **stated)
+    tasks = tuple(stated.pop("task", ()))
+    return Declared(settings, task=tasks, paper=rows, **stated)
 
 
 def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:

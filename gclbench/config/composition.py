@@ -11,17 +11,23 @@ A YAML is a flat mapping of settings. It may start from another one of its kind,
 inherits values and table: `defaults: [grace, _self_]`. Hydra (1.3) merges the two.
 
 A method also says what it is run with unless the command says otherwise: `filter: gnnbp`,
-`negatives: nml`, in its YAML or its class (component/declared.py). A key with a dot, such as
+`negatives: nml`, in its YAML or its class (component/declared.py). A dataset's class says so of its
+tasks. A key with a dot, such as
 `mmix.variant: mo`, is a setting of another component and counts only where that one is chosen.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import hashlib
+import importlib.metadata
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from gclbench.component.declared import STATEMENTS, declared
@@ -53,10 +59,11 @@ def composed(names: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
 
 
 def all_names(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of every kind: the command's, then those that its method states, then the usual
-    ones."""
+    """The names of every kind: the command's, then those that its method and its dataset state,
+    then the usual ones."""
     usual = {kind: _command()[kind] for kind in GROUPS}
-    return {**usual, **stated_names(str(names.get("method", usual["method"]))), **names}
+    stated = stated_names(str(names.get("method", usual["method"])))
+    return {**usual, **stated_tasks(str(names.get("dataset", usual["dataset"]))), **stated, **names}
 
 
 def stated_names(method: str) -> dict[str, str]:
@@ -69,6 +76,16 @@ def stated_names(method: str) -> dict[str, str]:
     yaml = yaml_of("method", method)
     either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
     return {kind: str(name) for kind, name in either.items() if name is not None}
+
+
+def stated_tasks(dataset: str) -> dict[str, list[str]]:
+    """The tasks that a dataset states: `{"task": ["graph_classification"]}`; else empty.
+
+    Raises:
+        UnknownName: there is no such dataset.
+    """
+    tasks = declared(GROUPS["dataset"], dataset).task
+    return {"task": list(tasks)} if tasks else {}
 
 
 def nodes(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,7 +172,50 @@ def _read() -> dict[str, Any]:
 @functools.cache
 def _read_once() -> dict[str, Any]:
     """`configs/config.yaml`, and under `components` the YAML of every component, as plain values
-    with their interpolations as they are."""
+    with their interpolations as they are.
+
+    Composing dozens of files takes longer than the rest of a short answer, so the values are kept
+    in the cache folder, under a hash of the files.
+    """
+    from gclbench.machine.environment import cache_folder
+    from gclbench.records import write_atomically
+
+    path = cache_folder() / "configs" / f"{_content()}.json"
+    with contextlib.suppress(OSError, ValueError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(kept, dict):
+            return kept
+    config = _composed_by_hydra()
+    # YAML has values that JSON has not; such a composition is not kept.
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        text = json.dumps(config, allow_nan=False)
+        if json.loads(text) == config:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text.encode())
+    return config
+
+
+def _content() -> str:
+    """A hash of every configuration file and of the libraries that compose them."""
+    found = hashlib.sha256()
+    for name in ("hydra-core", "omegaconf"):
+        found.update(f"{name} {importlib.metadata.version(name)};".encode())
+    for path in sorted(_yaml_files(), key=str):
+        found.update(f"{path.name};".encode() + path.read_bytes() + b";")
+    return found.hexdigest()[:24]
+
+
+def _yaml_files() -> Iterator[Traversable]:
+    folders = [files(CONFIG_MODULE)]
+    while folders:
+        for path in folders.pop().iterdir():
+            if path.is_dir():
+                folders.append(path)
+            elif path.name.endswith(".yaml"):
+                yield path
+
+
+def _composed_by_hydra() -> dict[str, Any]:
     from hydra import compose, initialize_config_module
     from omegaconf import OmegaConf
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 import itertools
+import shlex
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 
 from gclbench.component.registry import GROUPS, KINDS
+from gclbench.config.quoting import quoted
 
-OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking")
+OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking", "save", "criterion")
 """Keys that a sweep has one value of."""
 
 REMOVALS = {
@@ -23,6 +25,11 @@ REMOVALS = {
     "task": "task=[NAME,NAME] names the tasks to run",
 }
 """What to write instead of `~KEY`."""
+
+
+TEXTS = ("dataset.path", "dataset.name", "runs_dir")
+"""Keys whose value is text and may hold any character. What Hydra's grammar cannot read is taken as
+it is; a comma still parts the values of a sweep."""
 
 
 class ConfigErrors(ValueError):
@@ -35,6 +42,11 @@ class ConfigErrors(ValueError):
     def __init__(self, errors: list[str]):
         super().__init__("\n".join(errors))
         self.errors = errors
+
+
+def key_of(word: str) -> str:
+    """`method.lr` of `+method.lr=1`: the key of a word that may not be readable yet."""
+    return word.lstrip("+~").partition("=")[0]
 
 
 def sweep(overrides: list[str]) -> list[list[str]]:
@@ -63,7 +75,9 @@ def sweep(overrides: list[str]) -> list[list[str]]:
                 " write the values out, as in KEY=A,B"
             )
             continue
-        if not choices[-1]:
+        if override.key_or_group == "seeds":
+            errors.append(_seeds_not_swept(override, ",".join(_swept(override))))
+        elif not choices[-1]:
             errors.append(
                 f"'{override.input_line}' stands for no value at all, so there is nothing to run"
             )
@@ -87,7 +101,14 @@ def _parsed(text: str) -> Override:
     Raises:
         HydraException: when it cannot be read.
     """
-    return OverridesParser.create().parse_override(text)
+    try:
+        return OverridesParser.create().parse_override(text)
+    except HydraException:
+        key, equals, value = text.partition("=")
+        if not equals or key not in TEXTS or not all(parts := value.split(",")):
+            raise
+        verbatim = ",".join(part if part[0] in "'\"" else quoted(part) for part in parts)
+        return OverridesParser.create().parse_override(f"{key}={verbatim}")
 
 
 def parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
@@ -102,14 +123,8 @@ def parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -
     for text in overrides:
         try:
             override = _parsed(text)
-        except HydraException as error:
-            first = str(error).partition("\n")[0]
-            hint = (
-                "quote brackets, commas and quotes that belong to a value"
-                if "=" in text
-                else "overrides are KEY=VALUE"
-            )
-            errors.append(f"cannot read '{text}': {first}; {hint} (`gclbench --help` has examples)")
+        except HydraException:
+            errors.append(_unreadable(text))
             continue
         found = _error(override, text, allow_sweeps)
         before = seen.setdefault(override.key_or_group, text) if found is None else text
@@ -123,6 +138,31 @@ def parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -
         else:
             errors.append(found)
     return parsed
+
+
+def _unreadable(text: str) -> str:
+    """What to say of a word that is no override; Hydra's own words speak of its grammar."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        return (
+            f"cannot read '{text}': settings are KEY=VALUE, as in dataset=cora"
+            " (`gclbench --help` has examples)"
+        )
+    if not all(part.strip() for part in value.split(",")):
+        given = ",".join(part for part in value.split(",") if part.strip())
+        return f"'{text}' has a comma without a value beside it; write {key}={given or 'VALUE'}"
+    pairs = (("[", "]"), ("(", ")"), ("{", "}"))
+    for opening, closing in pairs:
+        if value.count(opening) != value.count(closing):
+            return (
+                f"cannot read '{text}': a '{opening}' or '{closing}' has no other one; a list is"
+                f" written {key}=[A,B], and text that holds brackets is quoted twice:"
+                f" {shlex.quote(f'{key}={quoted(value)}')}"
+            )
+    return (
+        f"cannot read '{text}': text with blanks, quotes or signs other than ./@+-_ is quoted"
+        f" twice, for the shell and for gclbench: {shlex.quote(f'{key}={quoted(value)}')}"
+    )
 
 
 def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
@@ -152,12 +192,16 @@ def _not_swept(override: Override) -> str:
     if key.partition(".")[0] in OF_THE_COMMAND:
         return f"'{text}' names several values, and a command has one {key}"
     if key == "seeds":
-        # Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1.
-        return (
-            f"'{text}' names several values;"
-            f" seeds of one command are a list: seeds=[{text.partition('=')[2]}]"
-        )
+        return _seeds_not_swept(override, text.partition("=")[2])
     return (
         f"'{text}' names several values; run a sweep with -m: gclbench -m {text}."
         " A list is written [a,b]."
+    )
+
+
+def _seeds_not_swept(override: Override, values: str) -> str:
+    """Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1."""
+    return (
+        f"'{override.input_line}' names several values;"
+        f" seeds of one command are a list: seeds=[{values}]"
     )

@@ -35,6 +35,11 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
         return (
             f"'{key}' does not exist. Did you mean 'seeds'? seeds=10 runs 0 to 9, seeds=[3] runs 3"
         )
+    if key == "dataset.path":
+        return (
+            f"'{key}' is a setting of your own graph: write dataset=custom dataset.path=FILE.npz"
+            " (`gclbench show dataset=custom` shows what the file holds)"
+        )
     head, _, leaf = key.rpartition(".")
     task = head.removeprefix("task.")
     chosen = sorted({name.split(".")[1] for name in known if name.startswith("task.")})

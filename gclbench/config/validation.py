@@ -20,11 +20,15 @@ from gclbench.component.registry import (
     METHODS,
     NEGATIVES,
     TASKS,
+    Registry,
+    nearest,
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
+from gclbench.records import LARGEST_SEED, NAMED_BY_USER
+from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
 NO_PART_OF_A_RUN = (
@@ -40,10 +44,18 @@ NO_PART_OF_A_RUN = (
     "checkpoint_every",
     "launcher",
     "tracking",
+    "save",
+    "criterion",
 )
 """Keys that the command which repeats a run leaves out."""
 
-RERUN = ("never", "failed", "all")
+MOST_SEEDS = 10_000
+"""Seeds of one command: each is a run of its own, planned before the first one starts."""
+
+RERUN = ("never", "failed", "incomplete", "all")
+
+SAVED = ("embedding", "model")
+"""What a run may leave beside its record."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class Experiment:
         threads: to compute with; None is `threads=auto`. precision: as asked for.
         launcher: an instance; launcher_name: its name.
         tracking: name of a tracker, or None.
+        save: what runs leave beside their records, of `SAVED`. criterion: a number that they record
+            for a search, or None.
         overrides: the command's overrides without `NO_PART_OF_A_RUN`, to repeat it.
         tasks_chosen: whether the command named its tasks (else those that make sense for the method
             are run).
@@ -82,6 +96,8 @@ class Experiment:
     launcher: Any = None
     launcher_name: str = "local"
     tracking: str | None = None
+    save: tuple[str, ...] = ()
+    criterion: str | None = None
 
 
 def experiment_of(overrides: list[str]) -> Experiment:
@@ -125,11 +141,11 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         given = dict(values[kind])
         name = str(given.pop("name"))
         instances[kind] = bind(registry.load(name), given, kind, errors)
-        settings[kind] = _settings(name, instances[kind])
+        settings[kind] = _settings(registry, name, instances[kind])
     settings["tasks"], tasks = {}, {}
     for name, given in values["task"].items():
         tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
-        settings["tasks"][name] = _settings(name, tasks[name])
+        settings["tasks"][name] = _settings(TASKS, name, tasks[name])
     seeds = _seeds(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
@@ -146,6 +162,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
     device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
+    save = _saved(values["save"], errors)
+    criterion = _criterion(values["criterion"], errors)
     threads = _threads(values["threads"], errors)
     if values["precision"] not in PRECISIONS:
         errors.append(f"precision={values['precision']} must be one of {', '.join(PRECISIONS)}")
@@ -171,6 +189,8 @@ def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str])
         launcher=launcher,
         launcher_name=launcher_name,
         tracking=tracking,
+        save=save,
+        criterion=criterion,
         threads=threads,
         precision=str(values["precision"]),
         **limits,
@@ -186,6 +206,28 @@ def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
     return None if value is None else float(value)
 
 
+def _saved(value: Any, errors: list[str]) -> tuple[str, ...]:
+    """`embedding` or `[embedding,model]`, each once."""
+    named = list(dict.fromkeys(value if isinstance(value, list) else [value]))
+    if any(name not in SAVED for name in named):
+        errors.append(
+            f"save={value} must be a list of {', '.join(SAVED)}, for example save=[embedding]"
+        )
+        return ()
+    return tuple(named)
+
+
+def _criterion(value: Any, errors: list[str]) -> str | None:
+    if value is not None and value not in LARGER_IS_BETTER:
+        guess = nearest(str(value), list(LARGER_IS_BETTER))
+        hint = f" Did you mean '{guess}'?" if guess else ""
+        errors.append(
+            f"criterion={value} must be null or one of {', '.join(LARGER_IS_BETTER)}.{hint}"
+        )
+        return None
+    return value
+
+
 def _threads(value: Any, errors: list[str]) -> int | None:
     """The number of threads; None for `auto`."""
     if value == "auto":
@@ -196,15 +238,18 @@ def _threads(value: Any, errors: list[str]) -> int | None:
     return value
 
 
-def _settings(name: str, component: Any) -> dict[str, Any]:
+def _settings(registry: Registry, name: str, component: Any) -> dict[str, Any]:
     """A component's part of a run's identity.
 
     Values are as bound, so that `tau=1` and `tau=1.0` are one run.
     """
     # `recorded_as`: two tasks that differ by one setting share a name in records, so that a run of
-    # one is found as a run of the other.
-    name = getattr(component, "recorded_as", name)
-    return {"name": name} if component is None else {"name": name, **identity_of(component)}
+    # one is found as a run of the other; a user's own graph has the name that the user gave it.
+    recorded = getattr(component, "recorded_as", name)
+    settings = {"name": recorded, **({} if component is None else identity_of(component))}
+    if registry is DATASETS and recorded != name:
+        settings[NAMED_BY_USER] = name
+    return settings
 
 
 def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
@@ -214,6 +259,9 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         for item in (value if isinstance(value, list) else [value])
         if isinstance(item, int) and not isinstance(item, bool)
     ]
+    if whole and max(whole) > LARGEST_SEED:
+        errors.append(f"seeds={value}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
+        return ()
     if isinstance(value, list):
         if not value or len(whole) != len(value) or min(whole) < 0 or len(set(whole)) != len(whole):
             errors.append(
@@ -225,6 +273,12 @@ def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
         errors.append(
             f"seeds={value} must be a number of seeds, at least 1 (seeds=10 runs seeds 0 to 9), or"
             " a list: seeds=[3,7]"
+        )
+        return ()
+    if whole[0] > MOST_SEEDS:
+        errors.append(
+            f"seeds={value} is a number of seeds, 0 to {whole[0] - 1}, and a command takes at most"
+            f" {MOST_SEEDS:,}; the one seed {value} is seeds=[{value}]"
         )
         return ()
     return tuple(range(whole[0]))

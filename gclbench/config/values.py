@@ -14,6 +14,10 @@ from gclbench.config.overrides import ConfigErrors
 from gclbench.config.suggestion import unknown_key
 from gclbench.records import flatten
 
+NAME = "called"
+"""The setting that `dataset.name` stands for, where what is chosen has one: `name` itself is the
+component's."""
+
 
 def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
     """The composed values of the valid overrides, and whether any override is a setting.
@@ -45,6 +49,8 @@ def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[s
     for override in parsed:
         key = override.key_or_group
         kind = key.partition(".")[0]
+        if key == f"{kind}.name" and f"{kind}.{NAME}" in known:
+            key = f"{kind}.{NAME}"
         if key in GROUPS or ("." in key and kind in wrong):
             continue
         if kind in GROUPS and key == f"{kind}.name":

@@ -1,13 +1,17 @@
-"""The contrast of nodes with a summary of the graph.
+"""The contrast of nodes with a summary of the graph, or with whole graphs.
 
-Deep Graph Infomax (Veličković et al. 2019); MVGRL uses it, too.
+Deep Graph Infomax (Veličković et al. 2019), InfoGraph (Sun et al. 2020); MVGRL uses both.
 """
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
+
+from gclbench.contrast.blocks import block_rows, by_blocks
 
 
 def summary(h: Tensor) -> Tensor:
@@ -46,3 +50,31 @@ def true_or_shuffled(true: list[Tensor], shuffled: list[Tensor]) -> Tensor:
     """
     losses = [softplus(-scores) for scores in true] + [softplus(scores) for scores in shuffled]
     return torch.cat(losses).mean()
+
+
+def nodes_against_graphs(
+    nodes: Tensor, graphs: Tensor, graph_of: Tensor, block: int | None = None
+) -> Tensor:
+    """The Jensen–Shannon objective of nodes against whole graphs, to be minimised.
+
+    InfoGraph (Sun et al. 2020), Eq. 5.
+
+    With scores s_ig = ⟨node_i, graph_g⟩: the mean of softplus(−s) over the nodes with their own
+    graph, and that of softplus(s) over the nodes with the other graphs; 2 log 2 less, so that
+    scores of 0 give 0.
+
+    Args:
+        nodes: M×d. graphs: B×d, two or more. graph_of: (M,) numbers below B.
+        block: nodes per tile, chosen by `block_rows` when None.
+    """
+    rows, columns = len(nodes), len(graphs)
+
+    def sums(start: int, stop: int) -> Tensor:
+        own = graph_of[start:stop, None]
+        scores = nodes[start:stop] @ graphs.T
+        others = softplus(scores.scatter(1, own, -torch.inf)).sum(dim=1)
+        return torch.stack([softplus(-scores.gather(1, own)[:, 0]), others], dim=1)
+
+    size = block_rows(rows, columns, per_entry=2) if block is None else block
+    own, others = by_blocks(sums, rows, size).sum(dim=0)
+    return own / rows + others / (rows * (columns - 1)) - 2 * math.log(2)

@@ -47,6 +47,19 @@ def inter_view_nce(u: Tensor, v: Tensor, tau: float, block: int | None = None) -
     return (0.5 * (across.rows[0] + across.columns[0]) - paired(u, v, 1.0 / tau)).mean()
 
 
+def others_nce(u: Tensor, v: Tensor, tau: float, block: int | None = None) -> Tensor:
+    """The loss of GraphCL: the positive is not in the denominator, and there is one direction.
+
+    GraphCL paper (You et al. 2020), Eq. 3: ℓ_i = log Σ_{j≠i} e^{⟨u_i, v_j⟩/τ} − ⟨u_i, v_i⟩/τ,
+    averaged over i.
+
+    Args:
+        u, v: each M×d, unit rows; two or more.
+    """
+    others = panel(u, v, 1.0 / tau, skip_self=True, block=block).rows[0]
+    return (others - paired(u, v, 1.0 / tau)).mean()
+
+
 def labelled_tuple(z: Tensor, labels: Tensor, tau: float, block: int | None = None) -> Tensor:
     """The multi-class tuple loss of DMT, averaged over the batch.
 

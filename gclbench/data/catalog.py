@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from gclbench.component.registry import UnknownName, nearest
 from gclbench.data.dataset_info import DatasetInfo
-from gclbench.data.pages import citation_full, planetoid, sdcn, shchur, wiki_cs, without_files
+from gclbench.data.pages import citation_full, planetoid, sdcn, shchur, tu, wiki_cs, without_files
 
 CATALOG: dict[str, DatasetInfo] = {
     page.name: page
-    for family in (planetoid, sdcn, shchur, citation_full, wiki_cs, without_files)
+    for family in (planetoid, sdcn, shchur, citation_full, wiki_cs, tu, without_files)
     for page in family.PAGES
 }
 
@@ -52,7 +52,9 @@ def describe_info(name: str) -> dict[str, object]:
         "isolated nodes": counts.isolated if counts else None,
         "class sizes": list(counts.class_sizes) if counts else None,
         "printed": [
-            f"{p.table}: {p.nodes} nodes, {p.edges} edges, {p.classes} classes"
+            f"{p.table}: "
+            + (f"{p.graphs} graphs of " if p.graphs else "")
+            + f"{p.nodes} nodes, {p.edges} edges, {p.classes} classes"
             + (f" ({p.remark})" if p.remark else "")
             for p in page.printed
         ],

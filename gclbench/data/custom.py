@@ -15,14 +15,18 @@ gaps renumbered, and isolated nodes kept; each of these is recorded in the graph
 
 from __future__ import annotations
 
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gclbench.component.registry import DATASETS, nearest
+from gclbench.component.settings import Machine
+from gclbench.data.capacity import check_capacity
+from gclbench.data.file_format import unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
@@ -36,29 +40,70 @@ KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)
 class Custom:
     """A user's own graph: dataset.path=FILE.npz with x, edge_index and, optionally, y and masks
 
+    A run on it is identified by the graph's content: neither its path nor its name is part of a
+    run's identity.
+
     Attributes:
         path: the `.npz`; its keys are documented in gclbench/data/custom.py.
+        called: its name in progress lines, tables and records, typed `dataset.name=NAME`; not
+            given, the file's name without `.npz`.
+
+    Raises:
+        ValueError: a name that is no single word, or is that of another dataset.
     """
 
-    path: str
+    path: Annotated[str, Machine()]
+    called: Annotated[str | None, Machine()] = None
+
+    def __post_init__(self) -> None:
+        if self.called is None:
+            return
+        if not re.fullmatch(r"[^\s/\\.][^\s/\\]{0,99}", self.called):
+            raise ValueError(
+                f"name={self.called!r} must be one word without slashes, at most 100 characters,"
+                " such as dataset.name=texas"
+            )
+        if self.called in DATASETS.entries:
+            raise ValueError(
+                f"name={self.called} is the name of another dataset, and its papers' numbers would"
+                f" stand beside yours; choose another one, such as dataset.name=my_{self.called}"
+            )
+
+    @property
+    def recorded_as(self) -> str:
+        """The graph's name: as given, or else the file's; `cora.npz` where the plain word is
+        another dataset's."""
+        if self.called is not None:
+            return self.called
+        stem = re.sub(r"[\s/\\]+", "_", Path(self.path).stem).lstrip(".")[:90] or "graph"
+        return f"{stem}.npz" if stem in DATASETS.entries else stem
+
+    @property
+    def stamp(self) -> tuple[int, int] | None:
+        """When the file was last written, and its size; None without one."""
+        try:
+            found = Path(self.path).expanduser().stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
 
     def load(self) -> Graph:
-        """The graph, named after the file.
+        """The graph.
 
         Raises:
             GraphError: the file is not there, is no `.npz`, or holds no usable graph.
         """
-        return read_custom(Path(self.path).expanduser())
+        return read_custom(Path(self.path).expanduser(), self.recorded_as)
 
 
-def read_custom(path: Path) -> Graph:
-    """The graph of a user's `.npz`.
+def read_custom(path: Path, name: str) -> Graph:
+    """The graph of a user's `.npz`, under a name.
 
     Raises:
         GraphError: as `Custom.load`.
     """
-    if not path.is_file():
-        raise GraphError(f"there is no file {path}; give one with dataset.path=FILE.npz")
+    if why := unusable(path):
+        raise GraphError(why)
     members = _members(path)
     unknown = sorted(set(members) - set(KEYS))
     if unknown:
@@ -77,7 +122,7 @@ def read_custom(path: Path) -> Graph:
         raise GraphError(
             f"{path} has {', '.join(masks)} only; give all of {', '.join(MASKS)} or none"
         )
-    graph = make_graph(x, members["edge_index"], members.get("y"), path.stem, masks=masks)
+    graph = make_graph(x, members["edge_index"], members.get("y"), name, masks=masks)
     counts = describe_graph(graph)
     if counts["isolated"]:
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
@@ -101,11 +146,6 @@ def _members(path: Path) -> dict[str, np.ndarray]:
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, GraphError):
             raise
-        if isinstance(error, ValueError) and not zipfile.is_zipfile(path):
-            # numpy takes any other bytes for a pickle, and says so.
-            raise GraphError(
-                f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
-            ) from error
         advice = (
             "object arrays are not read; save numbers only"
             if "pickle" in str(error)
@@ -125,4 +165,6 @@ def _features(members: dict[str, np.ndarray], path: Path) -> Any:
         return members["x"]
     if len(sparse) < len(SPARSE):
         raise GraphError(f"{path} has {', '.join(sparse)}; a csr matrix needs {', '.join(SPARSE)}")
-    return csr_of(members, "x", path.stem)
+    matrix = csr_of(members, "x", path.stem)
+    check_capacity(matrix.shape[0], matrix.shape[1], path.stem)
+    return matrix

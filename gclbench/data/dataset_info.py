@@ -67,6 +67,15 @@ class GraphCounts:
         """Graphs of a collection, else nodes."""
         return self.nodes if self.graphs is None else self.graphs
 
+    @property
+    def as_printed(self) -> tuple[float, float, int]:
+        """(nodes, edges, classes) as papers print them: of a collection the means over its graphs,
+        with two decimals."""
+        if self.graphs is None:
+            return self.nodes, self.edges, self.classes
+        nodes, edges = (round(number / self.graphs, 2) for number in (self.nodes, self.edges))
+        return nodes, edges, self.classes
+
 
 @dataclass(frozen=True)
 class Printed:
@@ -74,15 +83,18 @@ class Printed:
 
     Attributes:
         table: the table's name in gclbench (`dmat/7`).
+        nodes, edges: of a collection the means over its graphs, with two decimals.
+        graphs: how many a collection has; None for a single graph.
         remark: why it differs from the counts as loaded; empty where it does not.
     """
 
     table: str
-    nodes: int
-    edges: int
+    nodes: float
+    edges: float
     classes: int
     features: int | None = None
     remark: str = ""
+    graphs: int | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count
@@ -35,6 +34,8 @@ class Digits:
 
     def load(self) -> Graph:
         """The graph (1797 nodes, 64 features, 10 classes)."""
+        from sklearn.datasets import load_digits
+
         images, labels = load_digits(return_X_y=True)
         near = nearest_neighbours(images.astype(np.int64), self.neighbours)
         joined = np.zeros((len(images), len(images)), dtype=bool)

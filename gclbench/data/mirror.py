@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from gclbench.data import zip_member
 from gclbench.data.catalog import info
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
@@ -129,6 +130,11 @@ def mirrors() -> list[str]:
     return [word for word in found if word]
 
 
+def folders() -> list[Path]:
+    """The folders of GCLBENCH_MIRROR, in order."""
+    return [Path(mirror).expanduser() for mirror in mirrors() if not _is_address(mirror)]
+
+
 def resolve(page: DatasetInfo) -> list[Located]:
     """Every file of a dataset with where it was found; downloads what is missing.
 
@@ -214,10 +220,9 @@ def _state(file: RawFile) -> FileState:
 
 def _places(file: RawFile) -> Iterator[tuple[Path, bool]]:
     """Where the file may lie on this machine, in order, and whether that is the cache."""
-    folders = [Path(mirror).expanduser() for mirror in mirrors() if not _is_address(mirror)]
-    yield from ((folder / file.path, False) for folder in folders)
+    yield from ((folder / file.path, False) for folder in folders())
     yield cache_folder() / file.path, True
-    yield from ((folder / f"{file.path}.gz", False) for folder in folders)
+    yield from ((folder / f"{file.path}.gz", False) for folder in folders())
 
 
 def _search(file: RawFile, tried: list[str]) -> Located | None:
@@ -273,6 +278,9 @@ def _is_address(mirror: str) -> bool:
 
 def _download(file: RawFile, address: str, original: bool) -> Located:
     log.info("downloading %s", address)
+    if zip_member.is_member(address):
+        with zip_member.opened(address, TIMEOUT_S) as stream:
+            return _store(file, stream, address, trusted=original)
     with urllib.request.urlopen(address, timeout=TIMEOUT_S) as response:
         if address.endswith(".gz"):
             with gzip.open(response) as stream:

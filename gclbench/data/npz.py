@@ -18,6 +18,7 @@ import scipy.sparse
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import OneOf, SameIdAtDefault
 from gclbench.data import catalog, mirror
+from gclbench.data.capacity import check_capacity
 from gclbench.graph import Graph, GraphError, make_graph
 
 AS_STORED = (
@@ -48,6 +49,7 @@ def read_npz(
     try:
         with np.load(path, allow_pickle=False) as members:
             features = csr_of(members, "attr", name).astype(np.float32)
+            check_capacity(features.shape[0], features.shape[1], name)
             adjacency = csr_of(members, "adj", name).tocoo()
             labels = members["labels"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

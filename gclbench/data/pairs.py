@@ -33,3 +33,32 @@ def pair_of(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def draw_distinct(rng: np.random.Generator, population: int, size: int) -> np.ndarray:
     """`size` different numbers out of 0 … population−1, uniform and in random order (int64)."""
     return rng.choice(population, size=size, replace=False).astype(np.int64, copy=False)
+
+
+class NonEdges:
+    """The pairs of different nodes that are no edges of a graph, to draw from.
+
+    Args:
+        edge_index: edges in one direction or both (2×E), without self-loops; parallel ones are one
+            pair. nodes: N.
+
+    Attributes:
+        edges: the numbers of the pairs that are edges, ascending. count: how many pairs are none.
+    """
+
+    def __init__(self, edge_index: np.ndarray, nodes: int):
+        edges = np.asarray(edge_index, dtype=np.int64)
+        self.edges = np.unique(pair_number(edges[0], edges[1]))
+        self.count = number_of_pairs(nodes) - self.edges.size
+
+    def numbers(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """The numbers of `size` different ones, uniform and in random order (int64)."""
+        # The r-th non-edge has number r + (how many edges come before it); edge i has edges[i] − i
+        # non-edges before it.
+        rank = draw_distinct(rng, self.count, size)
+        before = self.edges - np.arange(self.edges.size)
+        return rank + np.searchsorted(before, rank, side="right")
+
+    def draw(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """`size` different ones (2×size), the smaller id first."""
+        return np.stack(pair_of(self.numbers(rng, size)))

@@ -14,6 +14,7 @@ import numpy as np
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count, NonNegative, Positive, Range
+from gclbench.data.capacity import check_capacity
 from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_of
 from gclbench.graph import Graph, make_graph
 
@@ -84,7 +85,13 @@ class SBM:
         return tuple(count / pairs if pairs else 0.0 for count, pairs in wanted.values())  # type: ignore[return-value]
 
     def load(self) -> Graph:
-        """The graph; the same for the same fields."""
+        """The graph; the same for the same fields.
+
+        Raises:
+            GraphError: more nodes than fit into memory.
+        """
+        entries = int(self.nodes * (self.degree + 1))
+        check_capacity(self.nodes, self.features, "sbm", entries, copies=2)
         rng = np.random.default_rng([self.seed, 0x5B])
         order = rng.permutation(self.nodes)
         sizes = self._sizes()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
@@ -39,6 +38,8 @@ def read_sdcn(
 
 
 def _table(path: Path, dtype: type) -> np.ndarray:
+    import pandas as pd
+
     try:
         return pd.read_csv(path, sep=r"\s+", header=None, dtype=dtype, engine="c").to_numpy()
     except ValueError as error:

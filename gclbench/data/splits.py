@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gclbench.data.pairs import draw_distinct, number_of_pairs, pair_number, pair_of
+from gclbench.data.pairs import NonEdges, pair_number, pair_of
 from gclbench.graph import Graph, Unsupported
 
 HELD_OUT = ("val_edges", "test_edges")
@@ -136,6 +136,41 @@ def pygcn(graph: Graph) -> Split:
     return Split("pygcn", {name: np.sort(part) for name, part in parts.items()})
 
 
+def stratified_folds(y: Any, folds: int, rng: np.random.Generator) -> Split:
+    """The labelled items in folds with like shares of every class.
+
+    Each class is shuffled; the items, class by class, are then dealt out in turn. So fold sizes
+    differ by one at most, and so do those of a class.
+
+    Args:
+        y: classes (n), −1 for unlabelled items, which are in no fold.
+        rng: the run's `split` stream.
+
+    Returns:
+        parts `fold_0`, `fold_1`, …: the ids that each fold tests, ascending.
+
+    Raises:
+        Unsupported: fewer than two classes, or a class with fewer items than there are folds.
+    """
+    labels = np.asarray(y)
+    classes, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    if len(classes) < 2:
+        raise Unsupported(
+            f"cross-validation compares classes, and the labels name {len(classes)}; it needs two"
+            " or more"
+        )
+    small = int(sizes.argmin())
+    if sizes[small] < folds:
+        most = f"folds={sizes[small]}" if sizes[small] > 1 else "another dataset"
+        raise Unsupported(
+            f"class {classes[small]} has {sizes[small]} item(s), fewer than the {folds} folds of"
+            f" the cross-validation; take {most}"
+        )
+    order = np.concatenate([rng.permutation(np.flatnonzero(labels == name)) for name in classes])
+    parts = {f"fold_{fold}": np.sort(order[fold::folds]) for fold in range(folds)}
+    return Split(f"stratified_{folds}_folds", parts)
+
+
 def link_split(
     edge_index: Any, num_nodes: int, rng: np.random.Generator, val: float = 0.05, test: float = 0.10
 ) -> Split:
@@ -164,8 +199,8 @@ def link_split(
             "the held-out fractions must be positive and sum to less than 1,"
             f" not val={val:g}, test={test:g}"
         )
-    edges = np.asarray(edge_index, dtype=np.int64)
-    numbers = np.unique(pair_number(edges[0], edges[1]))
+    others = NonEdges(edge_index, num_nodes)
+    numbers, free = others.edges, others.count
     val_count, test_count = round(val * numbers.size), round(test * numbers.size)
     if min(val_count, test_count) < 1:
         raise Unsupported(
@@ -173,17 +208,13 @@ def link_split(
             f" {numbers.size}, too few for one in each part"
         )
     held_out = val_count + test_count
-    free = number_of_pairs(num_nodes) - numbers.size
     if free < held_out:
         raise Unsupported(
             f"link prediction needs {held_out} pairs that are no edges; this graph is so dense that"
             f" it has {free}"
         )
     order = rng.permutation(numbers)
-    # The r-th non-edge has number r + (how many edges come before it); edge i has numbers[i] − i
-    # non-edges before it.
-    rank = draw_distinct(rng, free, held_out)
-    absent = rank + np.searchsorted(numbers - np.arange(numbers.size), rank, side="right")
+    absent = others.numbers(rng, held_out)
     chosen = {
         "val_edges": order[:val_count],
         "test_edges": order[val_count:held_out],

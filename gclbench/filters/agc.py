@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from torch_geometric.data import Data
-
 from gclbench.component.registry import FILTERS
 from gclbench.component.settings import Range
 from gclbench.filters.filtered import Filtered
 from gclbench.filters.laplacian import laplacian_smoothing
+from gclbench.graph.carrier import Data
 
 STRENGTH = 0.5
 """G = (I + S)/2 = I − L/2."""

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
 
 from gclbench.filters.filtered import Filtered
+from gclbench.graph.carrier import Data
 from gclbench.machine.memory_map import SHARE, available_memory, opened
 from gclbench.records.atomic import write_atomically
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import FILTERS
 from gclbench.component.settings import Machine, OneOf, Positive, Range
@@ -20,6 +19,7 @@ from gclbench.filters.kernels.backend import STORAGE
 from gclbench.filters.operator import Operator
 from gclbench.filters.outcome import Outcome
 from gclbench.filters.propagation import exact, pushed
+from gclbench.graph.carrier import Data
 from gclbench.machine import memory_map
 
 log = logging.getLogger(__name__)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import FILTERS
 from gclbench.component.settings import Range
 from gclbench.filters.filtered import Filtered
 from gclbench.filters.symmetric import SymmetricAdjacency, by_columns
+from gclbench.graph.carrier import Data
 
 
 @FILTERS.register("laplacian")

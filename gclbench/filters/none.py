@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from torch_geometric.data import Data
-
 from gclbench.component.registry import FILTERS
 from gclbench.filters.filtered import Filtered
+from gclbench.graph.carrier import Data
 
 
 @FILTERS.register("none")

@@ -9,12 +9,12 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import FILTERS
 from gclbench.component.settings import Count, Range
 from gclbench.filters.filtered import Filtered
 from gclbench.filters.symmetric import SymmetricAdjacency, by_columns
+from gclbench.graph.carrier import Data
 
 
 @FILTERS.register("ssgc")

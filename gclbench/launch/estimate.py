@@ -1,15 +1,21 @@
-"""How long runs will take, by earlier records of the same method on the same dataset."""
+"""How long runs will take, by earlier records of the same method on the same dataset.
+
+A training of another number of epochs is scaled by the seconds of an epoch. Nothing is guessed
+from other methods or datasets.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gclbench.records import Record
 from gclbench.run.unit import Unit
 
-TRAINING = ("split", "hide", "filter", "fit")
+BESIDE = ("split", "hide", "filter")
+"""Phases before the training, which its length does not change."""
 
 
 @dataclass
@@ -17,10 +23,14 @@ class Durations:
     """Seconds of trainings and of evaluations, as recorded.
 
     Attributes:
-        trainings: by (method, dataset). evaluations: by (method, dataset, task).
+        beside: of the phases before the training, by (method, dataset).
+        trainings: of (epochs asked for, seconds), by (method, dataset); None where the method has
+            no epochs.
+        evaluations: by (method, dataset, task).
     """
 
-    trainings: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    beside: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    trainings: dict[tuple[str, str], list[tuple[int | None, float]]] = field(default_factory=dict)
     evaluations: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
 
     @classmethod
@@ -30,8 +40,11 @@ class Durations:
         for record in records:
             if record.ok:
                 pair = (record.name("method"), record.name("dataset"))
+                found.beside.setdefault(pair, []).append(
+                    sum(record.seconds.get(phase, 0.0) for phase in BESIDE)
+                )
                 found.trainings.setdefault(pair, []).append(
-                    sum(record.seconds.get(phase, 0.0) for phase in TRAINING)
+                    (_epochs(record.spec["method"]), record.seconds.get("fit", 0.0))
                 )
                 found.evaluations.setdefault((*pair, record.name("task")), []).append(
                     record.seconds.get("evaluate", 0.0)
@@ -39,13 +52,29 @@ class Durations:
         return found
 
     def seconds(self, unit: Unit) -> float | None:
-        """The mean of one unit, None where nothing like it is recorded."""
+        """Those of one unit; None where its method, or one of its tasks, is not recorded on its
+        dataset, or not at a number of epochs that says what its own cost."""
         pair = (unit.method, unit.dataset)
-        if pair not in self.trainings:
+        training = self._training(pair, unit.epochs)
+        evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
+        if training is None or None in evaluations:
             return None
-        evaluations = (self.evaluations.get((*pair, task), [0.0]) for task in unit.tasks)
-        return statistics.fmean(self.trainings[pair]) + sum(
-            statistics.fmean(values) for values in evaluations
+        found = statistics.fmean(self.beside[pair]) + training
+        return found + sum(statistics.fmean(values) for values in evaluations if values)
+
+    def _training(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+        """Seconds of a training: the mean of those of as many epochs; else the seconds of an epoch
+        in the longest ones, times the epochs."""
+        recorded = self.trainings.get(pair, [])
+        alike = [seconds for count, seconds in recorded if count == epochs]
+        if alike:
+            return statistics.fmean(alike)
+        counts = [count for count, _ in recorded if count]
+        if not epochs or not counts:
+            return None
+        longest = max(counts)
+        return epochs * statistics.fmean(
+            seconds / count for count, seconds in recorded if count == longest
         )
 
     def total(self, units: Sequence[Unit]) -> tuple[float, int]:
@@ -57,15 +86,25 @@ class Durations:
         )
 
     def left(self, units: Sequence[Unit], at_once: int) -> str:
-        """`about 12 min`, for units of which `at_once` run at a time; unknown ones count as the
-        mean of the others."""
+        """`about 12 min`, for units of which `at_once` run at a time; what nothing is known of is
+        not guessed: `about 12 min for 3 units; unknown for 2: …`."""
         seconds, unknown = self.total(units)
         if not units:
             return "nothing"
         if unknown == len(units):
             return "unknown: nothing like these runs is recorded"
-        seconds *= len(units) / (len(units) - unknown)
-        return f"about {spoken(seconds / max(1, min(at_once, len(units))))}"
+        told = f"about {spoken(seconds / max(1, min(at_once, len(units))))}"
+        if not unknown:
+            return told
+        return (
+            f"{told} for {len(units) - unknown} of {len(units)} units; unknown for {unknown}:"
+            " nothing like them is recorded"
+        )
+
+
+def _epochs(method: Mapping[str, Any]) -> int | None:
+    found = method.get("epochs")
+    return found if isinstance(found, int) else None
 
 
 def spoken(seconds: float) -> str:

@@ -101,7 +101,13 @@ def execute(
 
 def recorded(plan: Plan, store: Store) -> str:
     """How many of a plan's runs are recorded already, as a line for the user."""
-    return (
+    text = (
         f"{len(plan.done)} of {len(plan.ids)} runs are recorded in {store.root};"
         " rerun=all repeats them"
     )
+    if plan.incomplete:
+        text += (
+            f"; {plan.incomplete} lack what save= or criterion= asks for, and rerun=incomplete"
+            " trains these again"
+        )
+    return text

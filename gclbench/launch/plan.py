@@ -12,10 +12,14 @@ from gclbench.graph import GraphError
 from gclbench.launch.attempt import fingerprint
 from gclbench.launch.specification import specification
 from gclbench.negatives.refusal import refusal
-from gclbench.records import Record, Store, digest
+from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
+from gclbench.run.saving import lacking
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
+
+REVEALING = ("classification", "graph_classification")
+"""The tasks that reveal labels of training items."""
 
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
@@ -30,6 +34,7 @@ class Plan:
         ids: of every run, in order. done: the records of those that are recorded, by run id,
             without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
+        incomplete: how many of those recorded lack what `save` or `criterion` asks for.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
     """
 
@@ -38,6 +43,7 @@ class Plan:
     done: dict[str, Record] = field(default_factory=dict)
     unavailable: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
+    incomplete: int = 0
 
 
 def content_hash(dataset: Any) -> str:
@@ -94,8 +100,8 @@ def _expand(
         apart = judging.of_one_task(method, task)
         groups.setdefault(name if apart else "shared", []).append(name)
     for seed in experiment.seeds:
-        # The id of RunSpec, without copying the settings for every seed.
-        ids = {name: digest({**values, "seed": seed})[:16] for name, values in plain.items()}
+        # As RunSpec.id, without copying the settings for every seed.
+        ids = {name: id_of({**values, "seed": seed}) for name, values in plain.items()}
         replaces: dict[str, str] = {}
         for name, run_id in ids.items():
             if run_id in known:
@@ -103,11 +109,15 @@ def _expand(
             known.add(run_id)
             plan.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
-            if record is not None and not _repeats(experiment, record):
+            lacks = record is not None and _lacks(experiment, record, store)
+            if record is not None and not _repeats(experiment, record, lacks):
+                plan.incomplete += lacks
                 # Thousands of loss curves would cost more than all the rest, and are not needed
                 # here.
                 plan.done[run_id] = replace(
-                    record, fit={key: value for key, value in record.fit.items() if key != "curve"}
+                    record,
+                    spec=_named(record.spec, experiment.settings["dataset"]),
+                    fit={key: value for key, value in record.fit.items() if key != "curve"},
                 )
             else:
                 replaces[name] = fingerprint(record)
@@ -120,11 +130,11 @@ def _expand(
 
 
 def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
-    """The tasks that are run: a semi-supervised method makes sense only where a task reveals
-    labels, unless the command named others."""
+    """The tasks that are run: a method that learns from labels makes sense only where a task
+    reveals some, unless the command named others."""
     tasks = experiment.components.tasks
     if experiment.components.method.needs_labels and not experiment.tasks_chosen:
-        return {name: task for name, task in tasks.items() if name == "classification"}
+        return {name: task for name, task in tasks.items() if name in REVEALING}
     return dict(tasks)
 
 
@@ -158,14 +168,39 @@ def _unit(
         threads=experiment.threads,
         precision=experiment.precision,
         tracking=experiment.tracking,
+        epochs=experiment.settings["method"].get("epochs"),
+        save=experiment.save,
+        criterion=experiment.criterion,
     )
 
 
-def _repeats(experiment: Experiment, record: Record) -> bool:
-    """Whether a recorded run is to be repeated."""
-    if experiment.rerun == "failed":
+def _named(spec: dict[str, Any], dataset: dict[str, Any]) -> dict[str, Any]:
+    """A recorded spec with a user's own graph under the name that it has in this command."""
+    return {**spec, "dataset": dataset} if NAMED_BY_USER in dataset else spec
+
+
+def _repeats(experiment: Experiment, record: Record, lacks: bool) -> bool:
+    """Whether a recorded run is to be repeated.
+
+    Args:
+        lacks: whether it lacks what the command asks its runs for besides the record.
+    """
+    if experiment.rerun == "incomplete" and lacks:
+        return True
+    if experiment.rerun in ("failed", "incomplete"):
         return repeatable(record, experiment.time_limit, experiment.memory_limit)
     return experiment.rerun == "all"
+
+
+def _lacks(experiment: Experiment, record: Record, store: Store) -> bool:
+    """Whether a run that is ok lacks a file that `save` names, or the value of `criterion`."""
+    if not record.ok:
+        return False
+    folder, method = store.path(record.id).parent, experiment.components.method
+    criterion = experiment.criterion
+    return bool(lacking(folder, experiment.save, method)) or (
+        criterion is not None and criterion not in record.fit.get("criteria", {})
+    )
 
 
 def repeatable(record: Record, time_limit: float | None, memory_limit: float | None) -> bool:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count
 from gclbench.embedding import Embedding
 from gclbench.filters.symmetric import by_columns
+from gclbench.graph.carrier import Data
 from gclbench.methods.clusters import number_of_clusters, partition, spread
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.filters.agc import STRENGTH
 from gclbench.filters.symmetric import SymmetricAdjacency
+from gclbench.graph.carrier import Data
 from gclbench.methods.adaptive_smoothing import AdaptiveSmoothing, Powers
 from gclbench.methods.clusters import leading_directions
 

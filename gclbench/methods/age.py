@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf, Positive, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.clusters import number_of_clusters
 from gclbench.methods.pair_ranking import least_similar, pair_products, ranked
 from gclbench.methods.spectral import davies_bouldin, spectral_clusters

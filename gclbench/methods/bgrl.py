@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, NonNegative, Positive, Range
@@ -16,6 +15,7 @@ from gclbench.contrast.bootstrap import bootstrap
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.drops import check_shapes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
@@ -45,6 +45,7 @@ class Bgrl(Trained):
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "it predicts a node's embedding from its other view and has no negatives at all"
     )

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, NonNegative, OneOf, Positive, Range
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.feature_mlp import FeatureMlp
@@ -44,6 +44,7 @@ class CcaSsg(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "it compares the columns of two views, not pairs of nodes"
 
     epochs: Annotated[int, Range(least=0)] = 50

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.sparse.linalg import ArpackError, svds
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 
 NEGLIGIBLE = 1e-6
 """A singular value below this share of the largest one counts as zero: features are float32."""
@@ -66,6 +63,10 @@ def partition(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
     Args:
         z: N×d with N ≥ k.
     """
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
     model = KMeans(
         n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
     )

@@ -12,12 +12,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, OneOf, Range
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range
+from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, SameIdAtDefault
 from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.convolution import Convolution
+from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.gcn import GCN_ACTIVATIONS
-from gclbench.nn.sparse import Adjacency, Features
+from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
@@ -33,11 +35,16 @@ class Dgi(Trained):
         lr, weight_decay: of Adam.
         hidden: width d of the one GCN layer. activation: after it.
         normalize_features: divide each row of the features by its sum.
+        propagation: what the convolution propagates over: the normalised `adjacency`, or its
+            `diffusion` by personalised PageRank, which makes it a layer on diffused features (DGI†
+            of the M-Mix paper).
+        alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.
     """
 
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = (
         "it compares nodes with one summary of the graph, not with other nodes"
     )
@@ -49,6 +56,13 @@ class Dgi(Trained):
     hidden: Count = 512
     activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "prelu"
     normalize_features: bool = True
+    propagation: Annotated[str, OneOf("adjacency", "diffusion"), SameIdAtDefault()] = "adjacency"
+    alpha: Annotated[float, Range(above=0, most=1), SameIdAtDefault()] = 0.2
+
+    def propagates(self, adjacency: Adjacency) -> SparseMatrix | Diffusion:
+        """What the convolution propagates over, of a graph or a view of it."""
+        normalised = adjacency.normalised()
+        return Diffusion(normalised, self.alpha) if self.propagation == "diffusion" else normalised
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
@@ -62,7 +76,7 @@ class DgiModel(Model):
     def __init__(self, settings: Dgi, graph: Data, rng: Streams):
         super().__init__(settings.epochs, shuffles=rng.torch("shuffles"), noise=rng.torch("noise"))
         self.features = Features(graph.x, settings.normalize_features)
-        self.propagation = Adjacency(graph.edge_index, self.features.nodes).normalised()
+        self.propagation = settings.propagates(Adjacency(graph.edge_index, self.features.nodes))
         with rng.seeded("init"):
             self.encoder = Convolution(self.features.width, settings.hidden, settings.activation)
             self.discriminator = Discriminator(settings.hidden)
@@ -75,9 +89,15 @@ class DgiModel(Model):
         # Shuffling the rows of x W is shuffling those of x.
         shuffled = product.index_select(0, order.to(product.device))
         false = self.encoder.activate(self.propagation @ shuffled)
-        c = summary(true)
-        loss = true_or_shuffled([self.discriminator(true, c)], [self.discriminator(false, c)])
+        score = self.judge(product, true)
+        loss = true_or_shuffled([score(true)], [score(false)])
         return Loss(loss, {"discrimination": loss.detach()})
+
+    def judge(self, product: Tensor, true: Tensor) -> Callable[[Tensor], Tensor]:
+        """What scores nodes (N×d → N), given x W and the true nodes' embeddings (N×d each): against
+        the summary of the graph."""
+        c = summary(true)
+        return lambda h: self.discriminator(h, c)
 
     def embed(self, step: Step) -> Embedding:
         product = self.encoder.product(self.features)

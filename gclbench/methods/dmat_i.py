@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Fraction, OneOf
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
 from gclbench.negatives.strategy import Pair, Strategy
@@ -70,7 +70,12 @@ class DmatIModel(BatchModel):
         super().__init__(settings, graph, labels, rng)
         self.edge_index = graph.edge_index
         width, nodes = settings.architecture[-1], len(graph.x)
-        known = {"tau": settings.tau, "edge_index": graph.edge_index, "nodes": nodes}
+        known = {
+            "tau": settings.tau,
+            "edge_index": graph.edge_index,
+            "features": graph.x,
+            "nodes": nodes,
+        }
         self.known: dict[str, Any] = known  # what every pair of views knows of the graph
         self.strategy = negatives.build(width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from torch_geometric.data import Data
-
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf
 from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, edge_dropping
+from gclbench.graph.carrier import Data
 from gclbench.methods.drops import Drops
 from gclbench.methods.two_view import TwoView
 from gclbench.nn.sparse import DENSE_FROM, normalised_rows

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Contrast, Embedding
+from gclbench.graph.carrier import Data
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 

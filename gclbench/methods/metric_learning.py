@@ -11,13 +11,13 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.batches import Batches
+from gclbench.methods.labelled import labelled_nodes
 from gclbench.methods.trained import EpochBy, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
@@ -49,6 +49,7 @@ class MetricLearning(Trained):
 
     version: ClassVar[str] = "1"
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
+    inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"
 
     epochs: Annotated[int, Range(least=0)] = 300
@@ -92,16 +93,9 @@ class MetricLearning(Trained):
         Raises:
             Unsupported: when it needs labels and sees fewer than two.
         """
-        nodes = torch.arange(len(labels))
         if not self.needs_labels:
-            return nodes
-        nodes = nodes[labels.cpu() >= 0]
-        if len(nodes) < 2:
-            raise Unsupported(
-                f"{type(self).__name__} learns from labelled nodes and sees {len(nodes)}; only"
-                " task=classification reveals labels, those of its training nodes"
-            )
-        return nodes
+            return torch.arange(len(labels))
+        return labelled_nodes(labels, type(self).__name__)
 
 
 class BatchModel(Model):

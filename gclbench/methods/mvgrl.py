@@ -1,88 +1,41 @@
-"""MVGRL: contrastive multi-view learning on graphs (Hassani & Khasahmadi 2020), node level."""
+"""MVGRL: contrastive multi-view learning on graphs (Hassani & Khasahmadi 2020); here of nodes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.local_global import Discriminator
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
+from gclbench.methods.mvgrl_collection import collection_model
+from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.methods.subgraphs import Subgraphs
-from gclbench.methods.trained import EpochBy, Trained
 from gclbench.methods.two_propagations import TwoPropagations
 from gclbench.negatives.strategy import Pair, Strategy, mean_of
 from gclbench.negatives.uniform import Uniform
 from gclbench.nn.convolution import Convolution
-from gclbench.nn.gcn import GCN_ACTIVATIONS
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
 
 @METHODS.register("mvgrl")
 @dataclass(frozen=True)
-class Mvgrl(Trained):
+class Mvgrl(MvgrlSettings):
     """MVGRL: a GCN on the graph, another on its diffusion; nodes against the other's summary.
 
     The diffusion is that of personalised PageRank.
-
-    Attributes:
-        objective: `summary` is the paper's: nodes of each view against the summary of the other
-            one, shuffled features for contrast. `nodes` is InfoNCE between the two views' nodes,
-            against any strategy for negatives (the base of M-Mix).
-        epochs: steps at most. patience: steps without a new lowest training loss that end the
-            training; 0: all epochs.
-        subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. They
-            bound the memory of the loss; propagation still walks all nodes. `patience` then
-            compares losses of different sub-graphs.
-        subgraph_nodes: nodes of each, drawn uniformly; as many as the graph has, or more: the
-            whole graph.
-        lr, weight_decay: of Adam.
-        hidden: width d of either GCN's one layer. activation: after it.
-        alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.
-        tau, intra: temperature, and whether nodes within a view are contrasted too; of
-            `objective=nodes`.
-        normalize_features: divide each row of the features by its sum.
-        epoch_by: the embedding is that of the `last` step (with `patience`, of the lowest loss), or
-            of the one that the task's `validation` part scores best (docs/choices.md).
     """
-
-    version: ClassVar[str] = "1"
-    needs_labels: ClassVar[bool] = False
-    no_negatives: ClassVar[str] = (
-        "its objective compares nodes with one summary of the graph, not with other nodes;"
-        " method.objective=nodes contrasts nodes"
-    )
-
-    objective: Annotated[str, OneOf("summary", "nodes")] = "summary"
-    epochs: Annotated[int, Range(least=0)] = 3000
-    patience: Annotated[int, Range(least=0)] = 20
-    subgraphs: Annotated[int, Range(least=0)] = 0
-    subgraph_nodes: Annotated[int, Range(least=2)] = 2000
-    lr: Positive = 1e-3
-    weight_decay: NonNegative = 0.0
-    hidden: Count = 512
-    activation: Annotated[str, OneOf(*GCN_ACTIVATIONS)] = "prelu"
-    alpha: Annotated[float, Range(above=0, most=1)] = 0.2
-    tau: Temperature = 1.0
-    intra: bool = True
-    normalize_features: bool = False
-    epoch_by: EpochBy = "last"
-
-    @property
-    def takes_negatives(self) -> bool:
-        """Only the contrast of nodes has negatives to weight."""
-        return self.objective == "nodes"
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
     ) -> Model:
+        if "graph_of" in graph:
+            return collection_model(self, graph, rng, negatives or Uniform())
         if self.objective == "summary":
             return SummaryModel(self, graph, rng)
         return NodesModel(self, graph, rng, negatives or Uniform())
@@ -94,10 +47,10 @@ class MvgrlModel(Model):
     Both objectives draw the discriminator, so that their encoders start alike.
     """
 
-    def __init__(self, settings: Mvgrl, graph: Data, rng: Streams):
+    def __init__(self, settings: MvgrlSettings, graph: Data, rng: Streams):
         streams = {name: rng.torch(name) for name in ("shuffles", "noise", "subgraphs")}
         super().__init__(settings.epochs, **streams)
-        self.settings, self.edge_index = settings, graph.edge_index
+        self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
         self.views = TwoPropagations(graph, settings.alpha, settings.normalize_features)
         self.nodes = self.views.features.nodes
         count, size = settings.subgraphs, settings.subgraph_nodes
@@ -137,7 +90,7 @@ class SummaryModel(MvgrlModel):
 class NodesModel(MvgrlModel):
     """InfoNCE between the two views' nodes, against any strategy for negatives."""
 
-    def __init__(self, settings: Mvgrl, graph: Data, rng: Streams, negatives: Strategy):
+    def __init__(self, settings: MvgrlSettings, graph: Data, rng: Streams, negatives: Strategy):
         super().__init__(settings, graph, rng)
         # Nothing reads it. It was drawn so that both objectives start alike.
         del self.discriminator
@@ -160,7 +113,14 @@ class NodesModel(MvgrlModel):
         mixture = self.strategy.mixture(count, self.edge_index.device)
         u, v = self.views.nodes(self.first, self.second, mixture, among)
         pair = Pair(u, (v,), self.settings.tau, step, self.settings.intra, self.edge_index)
-        return replace(pair, batch=among, nodes=self.nodes, batched=self.subgraphs.drawn)
+        return replace(
+            pair,
+            features=self.x,
+            plain=lambda: u + v,
+            batch=among,
+            nodes=self.nodes,
+            batched=self.subgraphs.drawn,
+        )
 
     def evaluated(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)

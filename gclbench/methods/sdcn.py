@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import kl_div
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import (
@@ -22,6 +21,7 @@ from gclbench.component.settings import (
 )
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.methods.batches import Batches
 from gclbench.methods.clusters import number_of_clusters, partition
 from gclbench.negatives.strategy import Strategy

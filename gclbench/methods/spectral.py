@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.metrics import davies_bouldin_score
 from torch import Tensor
 
 from gclbench.methods.clusters import partition
@@ -43,6 +42,8 @@ def spectral_clusters(z: Tensor, k: int, n_init: int, seed: int) -> Tensor:
 def davies_bouldin(z: Tensor, clusters: Tensor) -> float:
     """The Davies–Bouldin index, smaller is better; infinite where there are not at least two
     clusters and fewer than nodes."""
+    from sklearn.metrics import davies_bouldin_score
+
     names = clusters.cpu().numpy()
     found = len(np.unique(names))
     return (

@@ -9,11 +9,11 @@ from typing import Annotated
 import numpy as np
 from torch import Tensor
 from torch.nn.functional import normalize
-from torch_geometric.data import Data
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, OneOf
 from gclbench.filters.symmetric import SymmetricAdjacency
+from gclbench.graph.carrier import Data
 from gclbench.methods.adaptive_smoothing import AdaptiveSmoothing, Powers
 from gclbench.methods.clusters import leading_directions
 

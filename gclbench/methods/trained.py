@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
-from gclbench.component.settings import OneOf, SameIdAtDefault
+from gclbench.component.settings import Machine, OneOf, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import Strategy
 from gclbench.tasks.judging import UNJUDGED
 from gclbench.training.loop import Model, train
@@ -22,6 +22,10 @@ EpochBy = Annotated[str, OneOf("last", "validation"), SameIdAtDefault()]
 """What the number of training steps is chosen by; a setting `epoch_by: EpochBy = "last"` turns the
 choice on."""
 
+CourseEvery = Annotated[int, Range(least=0), Machine()]
+"""Epochs between two embeddings on the way that the task evaluates too, into the record's
+`data.course`; 0 keeps none. They change nothing, so they are no part of a run's identity."""
+
 
 class Trained:
     """Base of methods: a frozen dataclass of settings that builds a `Model` and trains it.
@@ -31,15 +35,21 @@ class Trained:
         epoch_by: what the number of steps is chosen by: `last` embeds the state in which the
             training ends, `validation` the one that the task's validation part scores best
             (`training.choice`).
+        inductive: whether trained weights embed another graph of the same features: its model, made
+            for that graph, needs nothing else of the training (`run.applied`).
+        course: iterations between two embeddings on the way that the task evaluates too, beside
+            the run's metrics; 0: none (`training.course`).
     """
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
+    inductive: ClassVar[bool] = False
 
     epochs: int
     lr: float
     weight_decay: float = 0.0
     patience: int = 0
     epoch_by: str = "last"
+    course: int = 0
 
     @property
     def reads_validation(self) -> bool:
@@ -93,7 +103,7 @@ class Trained:
         """
         score = self.score(graph)
         model = self.model(graph, labels, rng, negatives).to(graph.x.device)
-        return train(model, self.optimiser(model), watch, self.patience, score)
+        return train(model, self.optimiser(model), watch, self.patience, score, self.course)
 
 
 def validation_of(graph: Data) -> Callable[[Embedding], float]:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.contrast.local_global import summary, true_or_shuffled
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import with_features
+from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import RowMixture
 from gclbench.nn.convolution import Convolution
 from gclbench.nn.diffusion import Diffusion

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from gclbench.component.settings import (
     Count,
@@ -21,6 +20,7 @@ from gclbench.component.settings import (
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import kept
 from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.drops import Drops, check_shapes
 from gclbench.methods.trained import Trained
@@ -50,6 +50,7 @@ class TwoView(Trained):
     version: ClassVar[str] = "1"
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
+    inductive: ClassVar[bool] = True
 
     epochs: Annotated[int, Range(least=0)] = 200
     lr: Positive = 5e-4
@@ -87,7 +88,7 @@ class TwoViewModel(Model):
 
     def __init__(self, settings: TwoView, graph: Data, rng: Streams, negatives: Strategy):
         super().__init__(settings.epochs, views=rng.torch("views"), noise=rng.torch("noise"))
-        self.settings, self.edge_index = settings, graph.edge_index
+        self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
         self.features = Features(graph.x, settings.normalize_features)
         self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
         self.drops = settings.drops(graph)
@@ -113,23 +114,40 @@ class TwoViewModel(Model):
     def pair(self, step: Step) -> Pair:
         """Two views of the graph, drawn anew and encoded."""
         mixture = self.strategy.mixture(self.features.nodes, self.edge_index.device)
-        u, v = self.view(self.drops[0], mixture), self.view(self.drops[1], None)
+        (u, first), (v, second) = self.view(self.drops[0], mixture), self.view(self.drops[1], None)
         settings = self.settings
-        return Pair(u, (v,), settings.tau, step, settings.intra, self.edge_index)
+        return Pair(
+            u,
+            (v,),
+            settings.tau,
+            step,
+            settings.intra,
+            self.edge_index,
+            kept_edges=(first, second),
+            features=self.x,
+            plain=self.encoded,
+        )
 
-    def view(self, drop: Drops, mixture: RowMixture | None) -> Tensor:
-        """One view, drawn, encoded and projected, N×d."""
+    def encoded(self) -> Tensor:
+        """The embedding of the graph as it is, N×d."""
+        return self.encoder(self.features, self.adjacency.normalised())
+
+    def view(self, drop: Drops, mixture: RowMixture | None) -> tuple[Tensor, Tensor]:
+        """One view, drawn, encoded and projected, N×d, and which edges it keeps, (E,)."""
         edges = kept(self.edge_index.shape[1], drop.edges, self.state["views"])
         columns = kept(self.features.width, drop.columns, self.state["views"])
         mix = None if mixture is None else mixture.apply
         h = self.encoder(self.features, self.adjacency.normalised(edges), columns, mix)
-        return self.projector(h)
+        return self.projector(h), edges
 
-    def embed(self, step: Step) -> Embedding:
-        pair = self.pair(step)
-        z = self.encoder(self.features, self.adjacency.normalised())
+    def evaluated(self, step: Step) -> Embedding:
+        z = self.encoded()
         # What a strategy does behind the projector is dropped with it.
         z = z if self.settings.projector else self.strategy.embed(z, self.edge_index)
+        return Embedding(z, geometry="cosine")
+
+    def embed(self, step: Step) -> Embedding:
+        pair, z = self.pair(step), self.evaluated(step).z
         return contrasted(
             z, unit_rows(pair.u), unit_rows(pair.v), pair.tau, self.strategy.report(pair)
         )

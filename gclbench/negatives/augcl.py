@@ -29,7 +29,7 @@ from gclbench.negatives.uncertainty import (
     relative_uncertainty,
 )
 from gclbench.negatives.uniform import ones
-from gclbench.training.loop import Loss
+from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 
 SMALLEST_DISTANCE = 1e-3
@@ -117,14 +117,18 @@ class AugclNegatives(Negatives):
 
     def update(self, pair: Pair) -> None:
         """Trains the network when the base phase is over."""
-        if self.network is None or bool(self.trained) or not self._weighting(pair):
+        if self.network is None or not self.wants_all(pair.step):
             return
         self._train(self.network, pair)
         self.trained.fill_(True)
 
+    def wants_all(self, step: Step) -> bool:
+        """When the network is to be trained."""
+        return self.network is not None and not bool(self.trained) and self._weighting(step)
+
     def loss(self, pair: Pair) -> Loss:
         u, v = unit_rows(pair.u), unit_rows(pair.v)
-        if not self._weighting(pair):
+        if not self._weighting(pair.step):
             base = inter_view_nce(u, v, pair.tau, pair.block)
             return Loss(base, {"base contrast": base.detach()}, final=False)
         with torch.no_grad():
@@ -148,14 +152,14 @@ class AugclNegatives(Negatives):
         return Report(self._weight_rows(pair), findings=findings, remarks=remarks)
 
     def _weight_rows(self, pair: Pair) -> WeightRows:
-        if not self._weighting(pair) or (self.network is not None and not bool(self.trained)):
+        if not self._weighting(pair.step) or (self.network is not None and not bool(self.trained)):
             return ones(pair)
         with torch.no_grad():
             return self._scoring(unit_rows(pair.u), unit_rows(pair.v), pair.block)
 
-    def _weighting(self, pair: Pair) -> bool:
+    def _weighting(self, step: Step) -> bool:
         """Whether the base phase is over."""
-        return pair.step.iteration > math.floor(self.settings.base * pair.step.total)
+        return step.iteration > math.floor(self.settings.base * step.total)
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
         """The weights of both directions, from rows at most `refresh` − 1 iterations old."""

@@ -40,6 +40,7 @@ class Mmix:
             itself, which is what the code as first released amounts to (docs/sources.md).
         scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose
             cosine is at least `threshold`.
+        threshold: that of `op`.
         diversity: adds the loss that pushes the two projections of `mp` apart; the others have
             none.
         self_share: C, the node's share in its own mixture in `mo`.
@@ -47,6 +48,7 @@ class Mmix:
     """
 
     version: ClassVar[str] = "1"
+    mixes_nodes: ClassVar[bool] = True
 
     variant: Annotated[str, OneOf(*VARIANTS)] = "mp"
     scope: Annotated[str, OneOf(*SCOPES)] = "wp"
@@ -110,27 +112,43 @@ class MmixNegatives(Negatives):
         Raises:
             Unsupported: for scope `wp` where the pair has no edges.
         """
-        z, v = unit_rows(pair.u), unit_rows(pair.v)
-        q, k = self._projections(z)
-        mixed = unit_rows(self.head(self._shares(z, q, k, pair.edges).mixture(z, pair.block)))
+        v = unit_rows(pair.v)
+        mixed, diversity = self.mixed(pair.u, pair.edges, pair.block)
         if pair.intra:
             contrast = multi_view_nce(mixed, [v], pair.tau, pair.block)
         else:
             contrast = inter_view_nce(mixed, v, pair.tau, pair.block)
         terms = {"contrast": contrast.detach()}
-        if self.settings.variant != "mp" or not self.settings.diversity:
+        if diversity is None:
             return Loss(contrast, terms)
-        diversity = diversity_loss(q, k)
         return Loss(contrast + diversity, {**terms, "diversity": diversity.detach()})
+
+    def mixed(
+        self, u: Tensor, edge_index: Tensor | None, block: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """What the mixtures of the first view's nodes become behind g, unit rows (N×d), and the
+        diversity loss, None where there is none.
+
+        Args:
+            u: N×d, rows of any length. edge_index: 2×E among them; None where there is none to
+                know.
+
+        Raises:
+            Unsupported: for scope `wp` without edges.
+        """
+        z = unit_rows(u)
+        q, k = self._projections(z)
+        mixed = unit_rows(self.head(self._shares(z, q, k, edge_index).mixture(z, block)))
+        learns = self.settings.variant == "mp" and self.settings.diversity
+        return mixed, diversity_loss(q, k) if learns else None
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         """The sum of the mixed and the plain branch's directions, which the loss compares.
 
         Table 6, `Average`.
         """
-        first = unit_rows(z)
-        mixed = self.head(self._shares(first, *self._projections(first), edge_index).mixture(first))
-        return unit_rows(mixed) + unit_rows(z if other is None else other)
+        mixed, _ = self.mixed(z, edge_index)
+        return mixed + unit_rows(z if other is None else other)
 
     def report(self, pair: Pair) -> Report:
         """The shares, and under scope `op` the finding `mmix_mixed`.

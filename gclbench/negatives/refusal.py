@@ -17,7 +17,9 @@ def refusal(method: Any, method_name: str, strategy_name: str) -> str | None:
     if strategy_name == "uniform" or getattr(method, "takes_negatives", False):
         return None
     reason = getattr(method, "no_negatives", "it contrasts no pairs of nodes")
+    of_graphs = getattr(method, "items", ("nodes",)) == ("graphs",)
+    others = "method=graphcl or method=joao" if of_graphs else "method=grace or method=dmat_i"
     return (
         f"method={method_name} has no negatives for negatives={strategy_name} to weight: {reason}; "
-        "try it with method=grace or method=dmat_i"
+        f"try it with {others}"
     )

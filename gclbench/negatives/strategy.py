@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor, nn
 
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.nn.sparse import edges_among
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
@@ -45,6 +46,11 @@ class Pair:
         intra: whether the base method contrasts nodes within a view too. A strategy that the papers
             define on inter-view pairs alone ignores it.
         edge_index: 2×E, of the graph before augmentation; None where there are no edges to know.
+        kept_edges: (E,) bool for each view, u's first: the entries that it keeps; None where all
+            views keep all.
+        features: N×F of all nodes, before augmentation; None where a base has none to show.
+        plain: gives the embedding of the rows without augmentation, M×d' with its gradient, as it
+            is evaluated; None where u is that.
         batch: (M,) the nodes of the rows; None where the rows are all nodes in order.
         nodes: N, where `batch` is given. batched: whether the training walks batches, even where
             this pair has all nodes.
@@ -58,6 +64,9 @@ class Pair:
     step: Step
     intra: bool = True
     edge_index: Tensor | None = None
+    kept_edges: tuple[Tensor, ...] | None = None
+    features: Tensor | None = None
+    plain: Callable[[], Tensor] | None = field(default=None, compare=False, repr=False)
     batch: Tensor | None = None
     nodes: int | None = None
     batched: bool = False
@@ -86,13 +95,28 @@ class Pair:
             self.kept[EDGES] = edges_among(self.edge_index, self.batch, self.nodes)
         return self.kept[EDGES]
 
+    def edges_of(self, view: int) -> Tensor | None:
+        """2×E' entries that a view keeps, by their place in the batch; view 0 is u, 1 is v."""
+        if self.edge_index is None or self.kept_edges is None:
+            return self.edges
+        kept = self.edge_index[:, self.kept_edges[view].to(self.edge_index.device)]
+        if self.batch is None or self.nodes is None:
+            return kept
+        return edges_among(kept, self.batch, self.nodes)
+
+    @property
+    def embedding(self) -> Tensor:
+        """M×d', the rows without augmentation; computed anew where the base has to encode them."""
+        return self.u if self.plain is None else self.plain()
+
     def detached(self) -> Pair:
         """The same pair without gradients."""
         return replace(self, u=self.u.detach(), views=tuple(view.detach() for view in self.views))
 
     def swapped(self) -> Pair:
         """The other direction of one pair of views: v's nodes are the anchors."""
-        return replace(self, u=self.v, views=(self.u,), kept={})
+        kept = None if self.kept_edges is None else (self.kept_edges[1], self.kept_edges[0])
+        return replace(self, u=self.v, views=(self.u,), kept_edges=kept, kept={})
 
     def each(self) -> Iterator[Pair]:
         """The anchor view with each of the others.
@@ -102,7 +126,13 @@ class Pair:
         """
         for place, view in enumerate(self.views):
             edges = {EDGES: self.kept[EDGES]} if EDGES in self.kept else {}
-            yield replace(self, views=(view,), kept=self.kept if place == 0 else edges)
+            masks = self.kept_edges
+            yield replace(
+                self,
+                views=(view,),
+                kept_edges=None if masks is None else (masks[0], masks[place + 1]),
+                kept=self.kept if place == 0 else edges,
+            )
 
 
 @dataclass(frozen=True)
@@ -172,6 +202,13 @@ class Negatives(nn.Module):
         Called before each step of the encoder, with the first of several pairs.
         """
 
+    def wants_all(self, step: Step) -> bool:
+        """Whether `update` is better given a pair of all items, now, than that of a batch.
+
+        A method that walks batches of a collection asks before each.
+        """
+        return False
+
     def report(self, pair: Pair) -> Report:
         """What is known of it at the end of a training, from the last pair of views."""
         return Report()
@@ -179,6 +216,18 @@ class Negatives(nn.Module):
     def mixture(self, nodes: int, device: torch.device) -> RowMixture | None:
         """How the anchor view's inputs are mixed for the coming loss; called once before each."""
         return None
+
+    def mixed(
+        self, u: Tensor, edge_index: Tensor | None, block: int | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """What the first view's nodes become for the contrast, unit rows (N×d), and a loss to be
+        added, None without one. A method that contrasts sums of nodes asks.
+
+        Args:
+            u: N×d, rows of any length. edge_index: 2×E among them; None where there is none to
+                know.
+        """
+        return unit_rows(u), None
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
         """What is evaluated, N×d.

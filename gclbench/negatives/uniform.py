@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.contrast.objectives import inter_view_nce, multi_view_nce
@@ -54,3 +55,19 @@ def ones(pair: Pair) -> WeightRows:
     return lambda start, stop: torch.ones(
         stop - start, len(pair.v), dtype=pair.v.dtype, device=pair.v.device
     )
+
+
+def mean_one(weights: WeightRows) -> WeightRows:
+    """Rows with mean 1 over an anchor's negatives; of a row of zeros each weight is 1."""
+
+    @torch.no_grad()
+    def rows(start: int, stop: int) -> Tensor:
+        weight = weights(start, stop)
+        own = weight.diagonal(offset=start)[:, None]
+        total = weight.sum(dim=1, keepdim=True) - own
+        alone = total <= 0
+        return torch.where(
+            alone, 1.0, weight * (weight.shape[1] - 1) / total.masked_fill(alone, 1.0)
+        )
+
+    return rows

@@ -3,11 +3,14 @@ propagations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
+from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.gcn import GCN_ACTIVATIONS, RandomisedReLU
-from gclbench.nn.sparse import Features
+from gclbench.nn.sparse import Features, SparseMatrix
 
 
 class Convolution(nn.Module):
@@ -35,3 +38,34 @@ class Convolution(nn.Module):
     def activate(self, propagated: Tensor) -> Tensor:
         """act(P x W + b), N×d, from P x W."""
         return self.activation(propagated + self.bias)
+
+
+class Convolutions(nn.ModuleList):
+    """Layers of `Convolution` on one propagation.
+
+    Args:
+        inputs: F. width: d of every layer. layers: their number. activation: a key of
+            `GCN_ACTIVATIONS`.
+    """
+
+    def __init__(self, inputs: int, width: int, layers: int, activation: str):
+        sizes = [inputs, *[width] * (layers - 1)]
+        super().__init__(Convolution(before, width, activation) for before in sizes)
+
+    def use(self, generator: torch.Generator) -> None:
+        """Lets random activations draw from this generator in training."""
+        for layer in self._layers():
+            layer.use(generator)
+
+    def forward(self, x: Tensor, propagation: SparseMatrix | Diffusion) -> list[Tensor]:
+        """Each layer's nodes, M×d, from M×F."""
+        found = []
+        for layer in self._layers():
+            x = layer.activate(propagation @ (x @ layer.weight))
+            found.append(x)
+        return found
+
+    def _layers(self) -> Iterator[Convolution]:
+        for layer in self:
+            assert isinstance(layer, Convolution)
+            yield layer

@@ -91,6 +91,13 @@ class Features:
         return self.sparse @ weight if self.sparse is not None else self.dense @ weight  # type: ignore[operator]
 
 
+def compressed_if_sparse(x: Tensor) -> Tensor:
+    """x (N×F) as compressed rows where most entries are zero, else as it is: for layers that
+    multiply it by a weight before all else."""
+    sparse = Features(x).sparse
+    return x if sparse is None else sparse.matrix
+
+
 def _both_ways(x: Tensor) -> SparseMatrix:
     """The non-zero entries of x as compressed rows and columns."""
     rows, columns = x.nonzero(as_tuple=True)

@@ -88,6 +88,7 @@ class Column:
         tuned: name of the paper whose printed settings per dataset count; without it those in
             `configs/` count, which are the papers' or their official codes'.
         footnote: on the printed values, where they are in the table.
+        words: what runs it, as typed; empty for the method and what `where` asks for.
     """
 
     label: str
@@ -96,6 +97,7 @@ class Column:
     variant: str = ""
     tuned: str = ""
     footnote: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def method_name(self) -> str:
@@ -109,6 +111,11 @@ class Column:
             ),
             "",
         )
+
+    @property
+    def added(self) -> str:
+        """What a user typed to add the column to the table; "" for one of the table's own."""
+        return ""
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec belongs in the column."""

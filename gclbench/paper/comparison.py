@@ -15,6 +15,7 @@ from gclbench.paper.fitted import fitted_by
 from gclbench.paper.gains import with_gains
 from gclbench.paper.measure import Measure
 from gclbench.paper.ranking import ranked
+from gclbench.paper.rivals import Rival, against_rivals
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.verdict import AS_PRINTED, OTHERWISE, judged, not_judged
@@ -26,43 +27,34 @@ NAMED = 2
 """So many settings of a column that are left out are named."""
 
 
-def compare(definition: Definition, collection: Collection) -> Comparison:
+def compare(definition: Definition, collection: Collection, tested: bool = True) -> Comparison:
     """Fills a table.
 
     Settings of one column and dataset that are recorded more than once are never mixed: those at
     the paper's settings are shown where there are some, else all. Each becomes a column of its own
     named by what differs; in a table of bases × strategies they stand side by side in one cell. The
     notes say what is not shown.
+
+    Args:
+        tested: False leaves the tests out, for what asks only which runs there are.
     """
     groups: dict[str, list[Group]] = {}
     for recorded in collection.groups:
         if definition.matches(recorded.flat):
-            groups.setdefault(recorded.name("dataset"), []).append(recorded)
-    blocks: list[tuple[str, list[str], list[Entry]]] = []
-    notes: list[str] = []
-    for dataset in definition.datasets:
-        here = groups.get(dataset, [])
-        labels: dict[str, None] = {}
-        entries: list[Entry] = []
-        for column in definition.columns:
-            for metrics in definition.same_runs():
-                found, said = _cells(definition, dataset, column, metrics, here)
-                entries += found
-                notes += said
-                labels |= dict.fromkeys(entry.column for entry in found)
-        # Of a table of results; that of times, say, leaves controls out on purpose.
-        notes += _outside(dataset, definition, here) if definition.compared else []
-        if definition.source == "catalog" and remark_on(definition.id, dataset):
-            notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
-        blocks.append((dataset, [*labels], _relative(definition, entries)))
+            groups.setdefault(definition.place(recorded), []).append(recorded)
+    blocks, notes = _blocks(definition, groups)
     whole = [entry for _, _, entries in blocks for entry in entries]
-    tests = pairs = gain_tests = 0
+    tests = pairs = gain_tests = rival_tests = 0
+    rivals: list[Rival] = []
     if definition.source != "runs":
         whole = [_fact(entry) for entry in whole]
     elif definition.compared:
-        whole, tests = judged(whole)
-        whole, pairs = ranked(whole)
-        whole, gain_tests = with_gains(definition, whole, groups)
+        if tested:
+            whole, tests = judged(whole)
+            whole, rivals, rival_tests, said = against_rivals(definition, whole)
+            notes += said
+            whole, pairs = ranked(whole)
+        whole, gain_tests = with_gains(definition, whole, groups, tested)
     else:
         whole = [not_judged(entry) for entry in whole]
     finished = iter(whole)
@@ -85,7 +77,64 @@ def compare(definition: Definition, collection: Collection) -> Comparison:
         tuple(dict.fromkeys(notes)),
         pairs,
         gain_tests,
+        tuple(rivals),
+        rival_tests,
     )
+
+
+def shown_records(definition: Definition, groups: Iterable[Group]) -> set[str]:
+    """The ids of the runs that a table shows; what `compare` gives, without its tests."""
+    there: dict[str, list[Group]] = {}
+    for recorded in groups:
+        if definition.matches(recorded.flat):
+            there.setdefault(definition.place(recorded), []).append(recorded)
+    blocks, _ = _blocks(definition, there)
+    return {record.id for _, _, entries in blocks for each in entries for record in each.records}
+
+
+def _blocks(
+    definition: Definition, groups: Mapping[str, Sequence[Group]]
+) -> tuple[list[tuple[str, list[str], list[Entry]]], list[str]]:
+    """(dataset, headings, entries) of every dataset, and notes on what is not shown.
+
+    Args:
+        groups: dataset to the table's recorded settings.
+    """
+    blocks: list[tuple[str, list[str], list[Entry]]] = []
+    notes: list[str] = []
+    for dataset in definition.datasets:
+        here = groups.get(dataset, ())
+        taken = _taken(definition, here)
+        labels: dict[str, None] = {}
+        entries: list[Entry] = []
+        for column in definition.columns:
+            for metrics in definition.same_runs():
+                free = [group for group in here if taken.get(group.key, column) is column]
+                found, said = _cells(definition, dataset, column, metrics, free)
+                if definition.own:
+                    # Hundreds of settings, most of them on one dataset.
+                    found = [entry for entry in found if entry.records]
+                entries += found
+                notes += said
+                labels |= dict.fromkeys(entry.column for entry in found)
+        # Of a table of results; that of times, say, leaves controls out on purpose.
+        tells = definition.compared and not definition.own
+        notes += _outside(dataset, definition, here) if tells else []
+        if definition.source == "catalog" and remark_on(definition.id, dataset):
+            notes.append(f"{dataset}: {remark_on(definition.id, dataset).rstrip('.')}.")
+        blocks.append((dataset, [*labels], _relative(definition, entries)))
+    return blocks, notes
+
+
+def _taken(definition: Definition, groups: Sequence[Group]) -> dict[str, Column]:
+    """The added column that has a setting as asked for: no other column shows it."""
+    return {
+        group.key: column
+        for column in definition.columns
+        if column.added
+        for group in groups
+        if column.matches(group.flat) and not definition.departures(column, group.flat)
+    }
 
 
 def _cells(
@@ -117,7 +166,7 @@ def _cells(
             for metric in metrics
         ]
         if departs:
-            name, whose = label, "the paper's"
+            name, whose = label, "the asked" if column.added else "the paper's"
             if measure.base is not None:
                 name, whose = f"{measure.base.label} with {label} ({measure.task})", "the shipped"
             notes.append(
@@ -177,7 +226,7 @@ def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -
     ]
 
 
-def _outside(dataset: str, definition: Definition, groups: list[Group]) -> list[str]:
+def _outside(dataset: str, definition: Definition, groups: Sequence[Group]) -> list[str]:
     """A note on runs of the table's methods at settings that no column is for, by method, filter
     and strategy."""
     methods = {

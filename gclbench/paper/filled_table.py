@@ -10,6 +10,7 @@ from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import Gain
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
+from gclbench.paper.rivals import Rival
 from gclbench.paper.significance import Outcome
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
@@ -18,6 +19,9 @@ from gclbench.records import Record
 
 DAGGER = "†"
 """At a number of runs that are not at the paper's settings; the notes say which."""
+
+DEGENERATE = "⊘"
+"""At a number of runs of which one collapsed or more: it says little."""
 
 
 class NotInTable(LookupError):
@@ -101,8 +105,18 @@ class Entry:
 
     @property
     def signs(self) -> str:
-        """`†` at runs that are not at the paper's settings, `‡` at fitted ones."""
-        return (DAGGER if not self.faithful else "") + (FITTED if self.fitted else "")
+        """`†` at runs that are not at the paper's settings, `‡` at fitted ones, `⊘` at collapsed
+        ones."""
+        return (
+            (DAGGER if not self.faithful else "")
+            + (FITTED if self.fitted else "")
+            + (DEGENERATE if self.degenerate else "")
+        )
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether a run behind the cell collapsed."""
+        return any(record.degenerate for record in self.records)
 
     def show_ours(self) -> str:
         """`70.57 ± 1.28 (10) ✓`, with the signs."""
@@ -142,6 +156,8 @@ class Comparison:
         tests: number of tests against printed values that Holm's correction was over. pairs: of
             those between our own columns. gain_tests: of those against the controls.
         notes: sentences on settings and records that are not shown.
+        rivals: of columns that a user added, how they stand against the others. rival_tests: number
+            of those tests.
     """
 
     definition: Definition
@@ -153,6 +169,8 @@ class Comparison:
     notes: tuple[str, ...]
     pairs: int = 0
     gain_tests: int = 0
+    rivals: tuple[Rival, ...] = ()
+    rival_tests: int = 0
 
     @property
     def entries(self) -> list[Entry]:
@@ -219,7 +237,13 @@ class Comparison:
             blocks=blocks,
             records=tuple(record for record in self.records if record.id in ids),
             notes=tuple(note for note in self.notes if note.partition(":")[0] in shown),
+            rivals=tuple(rival for rival in self.rivals if _both_shown(rival, blocks)),
         )
+
+
+def _both_shown(rival: Rival, blocks: Sequence[Block]) -> bool:
+    columns = {name for block in blocks if block.dataset == rival.dataset for name in block.columns}
+    return {rival.own, rival.column} <= columns
 
 
 def _with_methods(block: Block, methods: Sequence[str]) -> Block:

@@ -1,10 +1,11 @@
-"""What training adds: every column against five controls, paired over equal seeds.
+"""What training adds: every column against up to five controls, paired over equal seeds.
 
 untrained: the column's own settings with `method.epochs=0`. raw features: k-means, or the task's
 probe, on the features as they are. filter alone: the same on the features after GnnBP at the
 dataset's settings. Both also with rows of length 1, as embeddings trained on cosines are read: on
 some datasets that alone doubles a control. Recent work finds that untrained encoders rival
-contrastive learning.
+contrastive learning. The features of nodes are no embedding of graphs, so on collections the first
+control is the only one; histograms and statistics of graphs are columns of their tables.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gclbench.paper import run_words
-from gclbench.paper.aggregate import Group
+from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import Definition
@@ -31,9 +32,12 @@ CONTROLS = (UNTRAINED, RAW_FEATURES, UNIT_ROWS, FILTER_ALONE, FILTERED_UNIT_ROWS
 
 FEATURES = "kmeans"
 """The method whose embedding is the features."""
-NO_ENCODER = ("deepwalk",)
+NO_ENCODER = ("deepwalk", "graph2vec")
 """Methods with epochs, but without an encoder that would say something untrained."""
 FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dmat")
+
+OF_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
+"""Tasks whose items are graphs."""
 
 SCALING = "task.normalize"
 OF_A_RUN = ("dataset", "filter", "method", "negatives", "task")
@@ -56,15 +60,14 @@ class Gain:
 
     def show(self, factor: float) -> str:
         """`+5.12 (10) ▲`, or why there is nothing."""
-        if self.settled.difference is None or self.settled.verdict == NOT_RUN:
-            return self.settled.verdict
-        gain = f"{factor * self.settled.difference:+.2f}".replace("-", "−")
-        said = self.settled.mark or ("" if self.settled.outcome else self.settled.verdict)
-        return f"{gain} ({self.settled.n}) {said}".rstrip()
+        return self.settled.show(factor)
 
 
 def with_gains(
-    definition: Definition, entries: Sequence[Entry], groups: Mapping[str, Sequence[Group]]
+    definition: Definition,
+    entries: Sequence[Entry],
+    groups: Mapping[str, Sequence[Group]],
+    tested: bool = True,
 ) -> tuple[list[Entry], int]:
     """The entries with their gains, and the number of tests, over which Holm's correction is.
 
@@ -72,6 +75,7 @@ def with_gains(
 
     Args:
         groups: dataset to the table's recorded settings.
+        tested: False leaves the verdicts out; which controls lack runs is said all the same.
     """
     found: list[tuple[int, str, Group | None, tuple[str, ...]]] = []
     controls: dict[str, list[tuple[str, Group | None, tuple[str, ...]]]] = {}
@@ -84,10 +88,14 @@ def with_gains(
             controls[first.id] = list(_controls(flatten(first.spec), groups[entry.dataset]))
         found += [(place, *control) for control in controls[first.id]]
     cells = [definition.measure(entries[place].metric).cell(group) for place, _, group, _ in found]
-    settlements, tests = settled(
-        [(entries[place].ours, cell) for (place, *_), cell in zip(found, cells, strict=True)],
-        [entries[place].shown.is_fraction for place, *_ in found],
-        [entries[place].shown.lower_is_better for place, *_ in found],
+    settlements, tests = (
+        _unsettled(cells)
+        if not tested
+        else settled(
+            [(entries[place].ours, cell) for (place, *_), cell in zip(found, cells, strict=True)],
+            [entries[place].shown.is_fraction for place, *_ in found],
+            [entries[place].shown.lower_is_better for place, *_ in found],
+        )
     )
     gains: dict[int, list[Gain]] = {}
     for (place, control, group, words), settlement in zip(found, settlements, strict=True):
@@ -97,6 +105,10 @@ def with_gains(
     return [
         replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
     ], tests
+
+
+def _unsettled(cells: Sequence[Cell]) -> tuple[list[Settled], int]:
+    return [Settled(NOT_RUN, 0)] * len(cells), 0
 
 
 def commands(entries: Iterable[Entry]) -> list[str]:
@@ -123,6 +135,8 @@ def _controls(
     """The controls of flattened settings: name, recorded runs, and what runs them."""
     if flat.get("method.epochs") and flat["method.name"] not in NO_ENCODER:
         yield _control(UNTRAINED, {**flat, "method.epochs": 0}, groups)
+    if flat["task.name"] in OF_GRAPHS:
+        return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
     features = {**where, "method.name": FEATURES, "negatives.name": "uniform"}
     raw, smooth = {**features, "filter.name": "none"}, {**features, "filter.name": "gnnbp"}

@@ -11,28 +11,25 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from gclbench.component.declared import declared
-from gclbench.component.registry import DATASETS, KINDS, METHODS, TASKS
-from gclbench.config.overrides import ConfigErrors, parse
-from gclbench.config.validation import resolved
+from gclbench.component.registry import TASKS
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.asked_settings import departing, no_runs, settings_of, words_of
 from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
-from gclbench.records import flatten
 
-OF_A_SIDE = ("method", "filter", "negatives")
+ELSEWHERE = (
+    "A and B are method=, filter=, negatives= and their settings; --dataset, --task and --metric"
+    " choose what is compared"
+)
 SEEDS = 10
 """Of commands for sides that have no runs."""
-NAMED = 8
-"""So many recorded settings are named."""
 
 Meeting = dict[str, Group]
 """Where a side has runs: dataset, task and their settings, as text, to the runs."""
@@ -88,13 +85,13 @@ def head_to_head(
         UnknownName, ConfigErrors: for words that are no side or task.
         NothingToCompare: the sides are the same, or have no runs or seeds in common.
     """
-    words = tuple(_words(text) for text in sides)
+    words = tuple(words_of(text, ELSEWHERE) for text in sides)
     for name in tasks:
         if not any(_is_task(group, [name]) for group in collection.groups):
             TASKS.check(name)
     names = [*datasets] or sorted({group.name("dataset") for group in collection.groups})
     names = names or ["cora"]
-    same = {name for name in names if _settings(words[0], name) == _settings(words[1], name)}
+    same = {name for name in names if settings_of(words[0], name) == settings_of(words[1], name)}
     if same >= {*names}:
         raise NothingToCompare(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
@@ -152,64 +149,12 @@ def head_to_head(
     return HeadToHead(sides, lines, tests, tuple(remarks))
 
 
-def _words(text: str) -> tuple[str, ...]:
-    """The overrides of a side.
-
-    Raises:
-        UnknownName, ConfigErrors: for words that are none.
-    """
-    words = shlex.split(text)
-    if len(words) == 1 and "=" not in words[0]:
-        METHODS.check(words[0])
-        return (f"method={words[0]}",)
-    errors: list[str] = []
-    keys = [override.key_or_group for override in parse(words, errors)]
-    errors += [
-        f"'{key}' is no part of '{text}': A and B are method=, filter=, negatives= and their"
-        " settings; --dataset, --task and --metric choose what is compared"
-        for key in keys
-        if key.partition(".")[0] in {*KINDS, "seeds", "device", "runs_dir"} - {*OF_A_SIDE}
-    ]
-    if not errors and "method" not in keys:
-        errors.append(f"'{text}' names no method; begin with one: 'method=dmat_i {text}'")
-    if errors:
-        raise ConfigErrors(errors)
-    resolved(words)
-    return tuple(words)
-
-
-@cache
-def _settings(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
-    """What a side sets on a dataset, flattened."""
-    known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
-    values = resolved([*words, *known])
-    return flatten({kind: values[kind] for kind in OF_A_SIDE})
-
-
-def _departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> list[str]:
-    """How flattened settings differ from a side's: `method.epochs=3`; empty for runs of it."""
-    wanted = _settings(words, str(flat["dataset.name"]))
-    theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in OF_A_SIDE}
-    usual = {
-        f"{kind}.{key}": value
-        for kind in OF_A_SIDE
-        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
-        for key, value in declared(KINDS[kind], name).defaults.items()
-    }
-    return [
-        f"{key}={typed(theirs.get(key, usual.get(key)))}"
-        for key in dict.fromkeys((*wanted, *theirs))
-        if key in theirs or key in usual
-        if typed(theirs.get(key, usual.get(key))) != typed(wanted.get(key, usual.get(key)))
-    ]
-
-
 def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:
     """The runs of a side; of several recorded settings that are the same here (older versions of
     the code), those with the most runs."""
     found: dict[str, list[Group]] = {}
     for group in groups:
-        if not _departing(words, group.flat):
+        if not departing(words, group.flat):
             found.setdefault(_place(group.flat), []).append(group)
     chosen = {place: most(several) for place, several in found.items()}
     return {place: group for place, group in chosen.items() if group is not None}
@@ -308,20 +253,10 @@ def _no_runs(
     tasks: Sequence[str],
 ) -> str:
     """That a side has no runs, which settings of its method are recorded, and what runs it."""
-    method = _settings(words, "cora")["method.name"]
-    recorded: dict[str, dict[str, None]] = {}
-    for group in groups:
-        if group.name("method") == method:
-            what = ", ".join(_departing(words, group.flat))
-            recorded.setdefault(what, {})[group.name("dataset")] = None
-    kinds = sorted(recorded, key=lambda what: (what.count(","), what))
-    listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
-    more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
     where = f" on {', '.join(datasets)}" if datasets else ""
     where += f" ({', '.join(tasks)})" if tasks else ""
-    what = f" Recorded of {method} are: {'; '.join(listed)}{more}." if listed else ""
     chosen = [f"dataset={','.join(datasets) or 'cora'}"]
     if tasks:
         chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
     run = ["-m"] * (len(datasets) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
-    return f"'{text}' has no runs{where}.{what} `gclbench {shlex.join(run)}` makes them"
+    return no_runs(words, text, where, groups, run)

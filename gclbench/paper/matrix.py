@@ -1,15 +1,17 @@
 """Base method × strategy for negatives: a table with strategies as columns.
 
-No paper prints it. It has a grid per dataset and measure, with a row per base method.
+No paper prints it. It has a grid per dataset and measure, with a row per base method. One half is
+about nodes, the other one about collections of graphs.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gclbench.component.registry import NEGATIVES
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, NEGATIVES
 from gclbench.paper.columns import GNNBP, RAW, TRAINED, Column, is_
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
@@ -73,14 +75,90 @@ MEASURES = (
     ),
 )
 
-REMARKS = (
+GRAPH_BASES = (
+    Column("graphcl", (is_("method.name", "graphcl"), is_("method.objective", "others"), RAW)),
+    # Plain negatives with the positive in the denominator and both directions, as every other
+    # strategy has them: what a strategy is to be compared with.
+    Column(
+        "graphcl (InfoNCE)",
+        (is_("method.name", "graphcl"), is_("method.objective", "all"), RAW),
+    ),
+    Column("joao", (is_("method.name", "joao"), RAW, TRAINED)),
+    Column("joaov2", (is_("method.name", "joaov2"), RAW, TRAINED)),
+    Column(
+        "mvgrl (nodes and graphs)",
+        (
+            is_("method.name", "mvgrl"),
+            is_("method.objective", "nodes"),
+            is_("method.levels", "both", default="both"),
+            RAW,
+        ),
+    ),
+    Column(
+        "mvgrl (summary)",
+        (is_("method.name", "mvgrl"), is_("method.objective", "summary"), RAW, TRAINED),
+    ),
+    Column("infograph", (is_("method.name", "infograph"), RAW, TRAINED)),
+)
+
+GRAPH_MEASURES = (
+    Measure(
+        "accuracy", task="graph_classification", heading="accuracy of a linear SVM (10 folds), %"
+    ),
+    Measure("nmi", task="graph_clustering", heading="NMI of k-means, %"),
+    Measure("seconds", fit_seconds, task="graph_classification", heading=MEASURES[2].heading),
+    Measure("memory", peak_memory, task="graph_classification", heading=MEASURES[3].heading),
+)
+
+
+SETTINGS_REMARK = (
     "Where runs at a base method's shipped settings are recorded, those at others are not shown;"
-    " several settings of a strategy stand side by side.",
-    f"{NODES_200}: GRACE's number of steps on Cora, no early stop (docs/choices.md).",
-    "unsupported: the method contrasts no pairs of nodes that a strategy could weight; the record"
-    " says why.",
+    " several settings of a strategy stand side by side."
+)
+MACHINE_REMARK = (
     "Seconds and memory are of the machine in the records;"
-    " compare them within a row or column only.",
+    " compare them within a row or column only."
+)
+
+
+@dataclass(frozen=True)
+class Half:
+    """What the matrix shows of datasets of one kind.
+
+    Attributes:
+        bases: its rows. measures: its grids. tasks: what its commands run. remarks: below it.
+    """
+
+    bases: tuple[Column, ...]
+    measures: tuple[Measure, ...]
+    tasks: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+OF_NODES = Half(
+    BASES,
+    MEASURES,
+    ("classification", "clustering"),
+    (
+        SETTINGS_REMARK,
+        f"{NODES_200}: GRACE's number of steps on Cora, no early stop (docs/choices.md).",
+        "unsupported: the method contrasts no pairs of nodes that a strategy could weight; the"
+        " record says why.",
+        MACHINE_REMARK,
+    ),
+)
+OF_GRAPHS = Half(
+    GRAPH_BASES,
+    GRAPH_MEASURES,
+    ("graph_classification", "graph_clustering"),
+    (
+        SETTINGS_REMARK,
+        "graphcl leaves the positive out of the denominator with plain negatives, as printed;"
+        " graphcl (InfoNCE) has it there, as every other strategy has (docs/choices.md).",
+        "unsupported: the method contrasts no graphs that a strategy could weight, or the strategy"
+        " reads edges between them; the record says why.",
+        MACHINE_REMARK,
+    ),
 )
 
 
@@ -89,12 +167,37 @@ def strategies() -> list[str]:
     return sorted(NEGATIVES.names(), key=lambda name: (name != "uniform", name))
 
 
+def half_of(dataset: str) -> Half:
+    """The half of the matrix that shows a dataset; that of nodes for an unknown name."""
+    known = dataset in DATASETS.entries
+    graphs = known and "graph_classification" in declared(DATASETS, dataset).task
+    return OF_GRAPHS if graphs else OF_NODES
+
+
+def halves(datasets: Sequence[str]) -> list[list[str]]:
+    """The datasets of nodes and the collections of graphs, apart; none of them empty."""
+    parts = [[name for name in datasets if half_of(name) is half] for half in (OF_NODES, OF_GRAPHS)]
+    return [part for part in parts if part]
+
+
 def table(datasets: Sequence[str] = DATASETS_SHOWN) -> Definition:
-    """The matrix of some datasets."""
+    """The matrix of some datasets of one kind.
+
+    Raises:
+        ValueError: for datasets of nodes together with collections of graphs.
+    """
+    apart = halves(datasets)
+    if len(apart) > 1:
+        lists = " or ".join(" ".join(f"--dataset {name}" for name in part) for part in apart)
+        raise ValueError(
+            "table matrix has other rows for nodes than for collections of graphs; ask for one"
+            f" kind at a time: {lists}"
+        )
+    half = half_of(datasets[0]) if datasets else OF_NODES
     rows = {
         f"{measure.metric}/{base.label}": replace(measure, base=base)
-        for measure in MEASURES
-        for base in BASES
+        for measure in half.measures
+        for base in half.bases
     }
     return Definition(
         paper=ID,
@@ -106,7 +209,7 @@ def table(datasets: Sequence[str] = DATASETS_SHOWN) -> Definition:
         columns=tuple(Column(name, (is_("negatives.name", name),)) for name in strategies()),
         measures=rows,
         compared=False,
-        remarks=REMARKS,
+        remarks=half.remarks,
     )
 
 
@@ -143,7 +246,8 @@ def commands(comparison: Comparison, seeds: int, all_cells: bool) -> list[str]:
 
 def _command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds: int) -> str:
     """What runs a base method with strategies on datasets."""
-    column = next(item for item in BASES if item.label == base)
+    half = half_of(datasets[0])
+    column = next(item for item in half.bases if item.label == base)
     settings = [
         f"{item.key}={item.values[0]}"
         for item in column.where
@@ -153,7 +257,7 @@ def _command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds
     words += [
         f"negatives={','.join(negatives)}",
         f"dataset={','.join(datasets)}",
-        "task=[classification,clustering]",
+        f"task=[{','.join(half.tasks)}]",
         f"seeds={seeds}",
     ]
     return " ".join(map(shlex.quote, ["gclbench", "-m", *words]))

@@ -65,10 +65,16 @@ AGREEMENT = _metrics(
 SCORES = _metrics(
     "accuracy micro_f1 auc ap top_1_accuracy triplet_accuracy pair_auc", "percent", "higher"
 )
+EDITED = _metrics(
+    " ".join(f"triplet_accuracy_n{n} pair_auc_n{n}" for n in (10, 15, 20, 50)),
+    "percent",
+    "higher",
+)
+WHOLE = _metrics("svm_accuracy", "percent", "higher")
 CUTS = _metrics("conductance conductance_pooled", "percent", "lower")
 WEIGHTS = _metrics("false_negative_recall false_negative_precision weight_auc", "percent", "higher")
 SHARES = _metrics(
-    "same_class_share mix_self mix_same_class hardness_mean", "percent", "neither"
+    "accuracy_fold_std same_class_share mix_self mix_same_class hardness_mean", "percent", "neither"
 ) + [Quantity(f"hardness_{number:02d}", "percent") for number in range(1, 21)]
 NUMBERS = _metrics(
     "mix_entropy tau0_q1 tau0_median tau0_q3 q1 median q3 silhouette inertia ratio p_value"
@@ -80,13 +86,16 @@ COSTS = [Quantity("seconds", "seconds", "lower"), Quantity("memory", "GiB", "low
 
 METRICS: dict[str, Quantity] = {
     metric.name: metric
-    for metric in (*AGREEMENT, *SCORES, *CUTS, *WEIGHTS, *SHARES, *NUMBERS, *COSTS)
+    for metric in (*AGREEMENT, *SCORES, *EDITED, *WHOLE, *CUTS, *WEIGHTS, *SHARES, *NUMBERS, *COSTS)
 }
 
 OF_TASK: dict[str, tuple[str, ...]] = {
     "clustering": (*(metric.name for metric in AGREEMENT + CUTS),),
     "classification": ("accuracy", "micro_f1", "macro_f1"),
     "link_prediction": ("auc", "ap"),
+    "graph_classification": ("accuracy", "macro_f1", "svm_accuracy"),
+    "graph_clustering": ("acc", "nmi", "ari", "macro_f1", "fmi"),
+    "similarity": (*(metric.name for metric in EDITED),),
     "contrast": (
         "same_class_share",
         "false_negative_recall",

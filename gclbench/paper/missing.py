@@ -36,9 +36,18 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
             wanted.setdefault(lacking, set()).add((dataset, heading))
     lines = []
     for lacking in sorted(wanted, key=lambda item: (-len(item), item)):
-        for datasets, headings in _rectangles(wanted[lacking], definition):
-            lines.append(_command(definition, datasets, headings, lacking, seeds))
+        for cells in _apart(wanted[lacking], definition):
+            for datasets, headings in _rectangles(cells, definition):
+                lines.append(_command(definition, datasets, headings, lacking, seeds))
     return lines
+
+
+def _apart(cells: Cells, definition: Definition) -> list[Cells]:
+    """The cells of the table's own columns, and those of added ones: they are run in sweeps of
+    their own."""
+    added = {column.label for column in definition.columns if column.added}
+    own = {cell for cell in cells if cell[1] in added}
+    return [part for part in (cells - own, own) if part]
 
 
 def buildable(definition: Definition, dataset: str, column: Column) -> bool:
@@ -106,17 +115,24 @@ def _command(
     there = [name for name in definition.datasets if name in DATASETS.entries]
     if list(datasets) != there:
         words.append(f"dataset={','.join(datasets)}")
-    words += _of_columns(definition, headings)
+    added = [column.added for column in definition.columns if column.label in {*headings}]
+    if not any(added):
+        words += _of_columns(definition, headings)
     if list(lacking) == list(range(seeds)):
         words += [f"seeds={seeds}"] if seeds != SEEDS else []
     else:
         words.append(f"seeds=[{','.join(map(str, lacking))}]")
+    words += [word for text in added if text for word in ("--with", text)]
     return "gclbench sweep " + " ".join(map(shlex.quote, words))
 
 
 def _of_columns(definition: Definition, headings: Iterable[str]) -> list[str]:
     """`method=…` where that says which columns, else `column=…`; nothing where all are meant."""
-    built = [column for column in definition.columns if column.method_name in METHODS.entries]
+    built = [
+        column
+        for column in definition.columns
+        if column.method_name in METHODS.entries and not column.added
+    ]
     chosen = [column for column in built if column.label in set(headings)]
     if chosen == built:
         return []

@@ -46,6 +46,18 @@ class Settled:
         seeds = self.needed if self.verdict == UNDETERMINED and self.needed else ""
         return f"{MARKS.get(self.verdict, '')}{seeds}"
 
+    def show(self, factor: float) -> str:
+        """`+5.12 (10) ▲`, or why there is nothing.
+
+        Args:
+            factor: what the difference is multiplied by: 100 for fractions in percent.
+        """
+        if self.difference is None or self.verdict == NOT_RUN:
+            return self.verdict
+        gap = f"{factor * self.difference:+.2f}".replace("-", "−")
+        said = self.mark or ("" if self.outcome else self.verdict)
+        return f"{gap} ({self.n}) {said}".rstrip()
+
 
 def settled(
     pairs: Sequence[tuple[Cell, Cell]], fractions: Sequence[bool], lower: Sequence[bool]

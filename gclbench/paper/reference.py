@@ -212,9 +212,10 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     task = words.get(row["task"], slug(row["task"]))
     base, _, size = row["dataset"].partition(" n=")
     dataset = paper.datasets.get(slug(base), slug(base))
-    method, variant = _method(row["method"], paper)
+    method, variant = row_name(row["method"], paper)
     names = paper.metrics.get(row["metric"], {})
     metric = names.get(dataset) or names.get("") or slug(row["metric"])
+    metric += f"_n{size}" if size else ""
     note = row.get("note", "")
     scale = _scale(metric, note)
     factor = 0.01 if scale == "percent" else 1.0
@@ -225,7 +226,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
         task=task,
         dataset=dataset,
         method=method,
-        variant=variant or (f"n={size}" if size else ""),
+        variant=variant,
         metric=metric,
         protocol=split if task.startswith("classification") else None,
         mean=_number(row["mean"], factor),
@@ -244,7 +245,8 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _method(name: str, paper: Paper) -> tuple[str, str]:
+def row_name(name: str, paper: Paper) -> tuple[str, str]:
+    """Our name and variant of a printed row."""
     if name in paper.methods:
         return paper.methods[name]
     base, opened, variant = name.partition(" (")

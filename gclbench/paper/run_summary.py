@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
-from gclbench.paper.filled_table import Entry
+from gclbench.paper.filled_table import DEGENERATE, Entry
 from gclbench.paper.fitted import FITTED, fitted_by
+from gclbench.paper.floors import Floors
 from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
@@ -88,7 +89,8 @@ class RunSummary:
 def row(entry: Entry) -> tuple[str, ...]:
     """Texts under `HEADINGS`; the difference is in points, or in the number's own unit where that
     is no fraction."""
-    texts = (entry.dataset, entry.column, entry.task, entry.metric, entry.ours.show(entry.factor))
+    ours = entry.ours.show(entry.factor) + (f" {DEGENERATE}" if entry.degenerate else "")
+    texts = (entry.dataset, entry.column, entry.task, entry.metric, ours)
     if entry.printed is None:
         return (*texts, "", "", "")
     difference = entry.show_difference().replace("−", "-")
@@ -114,14 +116,18 @@ def _grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) ->
 def closing_table(records: Iterable[Record]) -> RunSummary:
     """The table that ends a command: a row per dataset, method, task and metric of any records.
 
+    Tasks, datasets, methods and their settings stand in the order in which the records name them.
     Runs at different settings are never averaged: their method is named with what differs.
     """
+    records = list(records)
     entries: list[Entry] = []
     troubles: list[str] = []
     one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
     remarked: dict[tuple[str, str], set[int]] = {}
+    collapsed: dict[tuple[str, str], list[int]] = {}
+    floors = Floors()
     notes: list[str] = []
-    for label, group in _labelled(group_records(records)):
+    for label, group in _labelled(_as_given(records)):
         task, dataset = group.name("task"), group.name("dataset")
         recorded = group.metrics()
         departures: list[str] = []
@@ -131,8 +137,15 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
                 value, departs = printed_beside(group.settings, metric)
                 departures = departs or departures
                 values.append(value)
-                entries.append(Entry(dataset, metric, label, group.cell(metric), value, task=task))
+                cell = group.cell(metric)
+                entries.append(
+                    Entry(dataset, metric, label, cell, value, task=task, records=group.records)
+                )
+        if values:
+            floors.add(label, group)
         troubles += _troubles(f"{label} · {dataset} · {task}", group)
+        for text, seed in _collapses(group):
+            collapsed.setdefault((f"{label} · {dataset} · {task}", text), []).append(seed)
         if cosines := _one_way(group):
             # Tasks that share an embedding have the same figures, and one line.
             one_way.setdefault((f"{label} · {dataset}", cosines), []).append(task)
@@ -154,6 +167,13 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
             f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}: {text}"
         )
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
+    troubles += [
+        f"degenerate ×{len(seeds)} {DEGENERATE}: {name} · seed{'s' * (len(seeds) > 1)}"
+        f" {', '.join(map(str, seeds))}: {text}"
+        for (name, text), seeds in collapsed.items()
+    ]
+    entries = floors.beside(entries)
+    notes += floors.below()
     return RunSummary(tuple(entries), tuple(troubles), tuple(dict.fromkeys(notes)))
 
 
@@ -169,6 +189,24 @@ def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -
         table.show(Console(file=target))
     else:
         target.write(table.plain())
+
+
+def _as_given(records: list[Record]) -> list[Group]:
+    """The groups of records by task, dataset and method, each in order of the records."""
+    kinds = ("task", "dataset", "method")
+    ranks: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
+    places: dict[str, int] = {}
+    for place, record in enumerate(records):
+        places.setdefault(record.id, place)
+        for kind in kinds:
+            ranks[kind].setdefault(record.name(kind), place)
+    return sorted(
+        group_records(records),
+        key=lambda group: (
+            *(ranks[kind][group.name(kind)] for kind in kinds),
+            min(places[record.id] for record in group.records),
+        ),
+    )
 
 
 def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
@@ -218,6 +256,11 @@ def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
         if record.ok and record.fit.get("iterations")
     }
     return tuple(sorted((seed, cosine) for seed, cosine in cosines.items() if cosine > ONE_WAY))
+
+
+def _collapses(group: Group) -> Iterator[tuple[str, int]]:
+    """How runs collapsed that came to their end, and the seed."""
+    yield from ((text, record.seed) for record in group.records for text in record.degenerate)
 
 
 def _remarks(group: Group) -> Iterator[tuple[str, int]]:

@@ -11,7 +11,7 @@ import functools
 import gc
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,9 @@ POINT = 0.01
 ALIKE = 5
 """So many runs with one value are taken for a method without randomness. Accuracies are quantised:
 two or three may coincide by chance."""
+
+TRIED_AT_ONCE = 12
+"""Numbers of runs whose power is found together."""
 
 MOST_SEEDS = 1000
 """No larger number of seeds is computed."""
@@ -223,11 +226,40 @@ def seeds_needed(outcome: Outcome, tests: int) -> int | None:
     if not (outcome.spread or outcome.error):
         return 2
     runs, gap = np.arange(2, MOST_SEEDS + 1), abs(outcome.difference)
-    found = _power(outcome, gap, runs, LEVEL / max(tests, 1) / 2)
-    # Both one-sided tests must reject, which they do at least as often as this.
-    shown = [_power(outcome, outcome.margin + side * gap, runs, LEVEL) for side in (-1, 1)]
-    enough = (found >= POWER) | (shown[0] + shown[1] - 1 >= POWER)
-    return int(runs[enough][0]) if enough.any() else None
+    level = LEVEL / max(tests, 1) / 2
+
+    def found(runs: Any) -> Any:
+        return _power(outcome, gap, runs, level)
+
+    def shown(runs: Any) -> Any:
+        # Both one-sided tests must reject, which they do at least as often as this.
+        sides = [_power(outcome, outcome.margin + side * gap, runs, LEVEL) for side in (-1, 1)]
+        return sides[0] + sides[1] - 1
+
+    # A difference beyond the margin is never shown to be equivalent.
+    powers = [found, shown] if gap < outcome.margin else [found]
+    if outcome.error:
+        enough = np.any([power(runs) >= POWER for power in powers], axis=0)
+        return int(runs[enough][0]) if enough.any() else None
+    least = [first for power in powers if (first := _first(power, runs)) is not None]
+    return min(least) if least else None
+
+
+def _first(power: Callable[[Any], Any], runs: Any) -> int | None:
+    """The first number of runs with POWER, None where no number has; the power grows with them.
+
+    Only some of them are tried: the noncentral t-distribution takes a second for ten thousand.
+    """
+    import numpy as np
+
+    low, high = 0, len(runs) - 1
+    if not power(runs[high:])[0] >= POWER:
+        return None
+    while low < high:
+        tried = np.unique(np.linspace(low, high, TRIED_AT_ONCE).astype(int))
+        place = int((power(runs[tried]) >= POWER).argmax())
+        low, high = (tried[place - 1] + 1 if place else tried[0]), tried[place]
+    return int(runs[high])
 
 
 def _power(outcome: Outcome, shift: float, runs: Any, level: float) -> Any:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
 from gclbench.paper.discovery import papers
 from gclbench.paper.measure import Measure
-from gclbench.paper.reference import PrintedValue, printed
+from gclbench.paper.reference import PrintedValue, printed, row_name
 from gclbench.records import flatten
 
 
@@ -22,10 +23,15 @@ class Definition:
 
     Attributes:
         paper, number: of the printed table; together its id. title: one line.
+        part: which part of a printed table it is, where its parts are of several tasks; "" for the
+            whole.
         task: whose records. where: conditions that every record meets, such as the protocol.
         on: dataset to further conditions that its records meet: its split, its form of the graph.
         printed_task: what the printed values are filed under, when that is not `task`.
         datasets, metrics, columns: in printed order. remarks: sentences under the table.
+        not_built: printed rows that are not built here, by their printed name, to the reason as the
+            end of a sentence: `{"MoNet (sup.)": "its mixture has no settings in print"}`. The notes
+            give it with the printed numbers.
         measures: how a row is read and shown, where it is not simply the metric of that name.
         source: `runs`; `settings` for what runs were made with; `catalog` for counts of datasets,
             which need no run (and `task` is "").
@@ -42,16 +48,24 @@ class Definition:
     columns: tuple[Column, ...]
     where: tuple[Condition, ...] = ()
     remarks: tuple[str, ...] = ()
+    not_built: Mapping[str, str] = field(default_factory=dict)
     on: Mapping[str, tuple[Condition, ...]] = field(default_factory=dict)
     printed_task: str = ""
     measures: Mapping[str, Measure] = field(default_factory=dict)
     source: str = "runs"
     compared: bool = True
+    part: str = ""
 
     @property
     def id(self) -> str:
-        """`dmat/1`; the paper alone where there is no number."""
-        return f"{self.paper}/{self.number}" if self.number else self.paper
+        """`dmat/1`, `mmix/9-graphs`; the paper alone where there is no number."""
+        part = f"-{self.part}" if self.part else ""
+        return f"{self.paper}/{self.number}{part}" if self.number else self.paper
+
+    @property
+    def own(self) -> bool:
+        """Whether it is of runs that no paper's table has."""
+        return False
 
     @property
     def crossed(self) -> bool:
@@ -80,6 +94,10 @@ class Definition:
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""
         return self.measures.get(metric) or Measure(metric)
+
+    def place(self, group: Group) -> str:
+        """Which of the table's datasets recorded runs are of."""
+        return group.name("dataset")
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec's task and protocol are the table's."""
@@ -111,8 +129,11 @@ class Definition:
         method = column.method_name
         if method not in METHODS.entries or dataset not in DATASETS.entries:
             return ""
-        words = [f"table={self.id}", f"dataset={dataset}", f"method={method}"]
-        if sum(other.method_name == method for other in self.columns) > 1:
+        words = [f"table={self.id}", f"dataset={dataset}"]
+        if column.added:
+            return f"gclbench sweep {' '.join(words)} --with {shlex.quote(column.added)}"
+        words.append(f"method={method}")
+        if sum(other.method_name == method and not other.added for other in self.columns) > 1:
             words.append(shlex.quote(f"column={column.label}"))
         return "gclbench sweep " + " ".join(words)
 
@@ -121,16 +142,7 @@ class Definition:
         if column.method is None:
             return None
         measure = self.measure(metric)
-        filed = measure.printed_as or metric
-        values = printed(
-            dataset,
-            column.method,
-            self.printed_task or self.task,
-            filed,
-            paper=self.paper,
-            table=self.number,
-        )
-        value = next((value for value in values if value.variant == column.variant), None)
+        value = self._printed(dataset, column.method, column.variant, metric)
         if value is None and self.source == "catalog":
             return printed_count(self.id, dataset, metric)
         if value is None or not measure.relative_to:
@@ -138,3 +150,19 @@ class Definition:
         other = next(item for item in self.columns if item.label == measure.relative_to)
         base = self.printed(dataset, other, measure.printed_as)
         return value.relative_to(base)
+
+    def printed_row(self, name: str, dataset: str, metric: str) -> PrintedValue | None:
+        """What the paper prints in a row of that printed name, with or without a column of ours."""
+        method, variant = row_name(name, papers()[self.paper])
+        return self._printed(dataset, method, variant, metric)
+
+    def _printed(self, dataset: str, method: str, variant: str, metric: str) -> PrintedValue | None:
+        values = printed(
+            dataset,
+            method,
+            self.printed_task or self.task,
+            self.measure(metric).printed_as or metric,
+            paper=self.paper,
+            table=self.number,
+        )
+        return next((value for value in values if value.variant == variant), None)

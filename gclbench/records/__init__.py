@@ -12,13 +12,16 @@ record or none, and any number of writers, on NFS too, never disturb each other.
 """
 
 from gclbench.records.atomic import write_atomically
+from gclbench.records.output import deliver
 from gclbench.records.packed import pack
-from gclbench.records.record import Record, RunSpec, digest, flatten
-from gclbench.records.schema import SCHEMA, STATUSES
+from gclbench.records.record import NAMED_BY_USER, Record, RunSpec, digest, flatten, id_of
+from gclbench.records.schema import LARGEST_SEED, SCHEMA, STATUSES
 from gclbench.records.store import Store, StoreError, differ, unwritable
 from gclbench.records.store_warnings import StoreWarnings
 
 __all__ = [
+    "LARGEST_SEED",
+    "NAMED_BY_USER",
     "SCHEMA",
     "STATUSES",
     "StoreWarnings",
@@ -27,8 +30,10 @@ __all__ = [
     "Store",
     "StoreError",
     "differ",
+    "deliver",
     "digest",
     "flatten",
+    "id_of",
     "pack",
     "unwritable",
     "write_atomically",

@@ -13,7 +13,7 @@ from gclbench.records.store_warnings import UNREADABLE, StoreWarnings
 RECORD = "record.json"
 PACKED = ".jsonl"
 
-OF_OTHERS = frozenset({"mlruns"})
+OF_OTHERS = frozenset({"mlruns", "wandb"})
 """Folders of other tools that may lie in a store; no record is in them."""
 
 

@@ -11,6 +11,10 @@ from typing import Any
 
 from gclbench.records.schema import SCHEMA, parsed
 
+NAMED_BY_USER = "from"
+"""Key of a dataset's settings, beside a name that the user gave: the component. It is a word of
+Python, so it is no setting's name."""
+
 
 @dataclass(frozen=True)
 class RunSpec:
@@ -18,7 +22,7 @@ class RunSpec:
 
     Attributes:
         dataset, filter, method, negatives, task: `{"name": …, setting: value, …}` of each
-            component.
+            component. A user's own graph has a key `from` beside its name, `custom`.
         seed: the run's seed.
         versions: of the task (`protocol`), method and filter; of the strategy for negatives, too,
             unless it is `uniform`.
@@ -37,7 +41,19 @@ class RunSpec:
     @property
     def id(self) -> str:
         """16 hexadecimal digits of the sha256 of the canonical JSON of all fields."""
-        return digest(asdict(self))[:16]
+        return id_of(asdict(self))
+
+
+def id_of(spec: Mapping[str, Any]) -> str:
+    """The id of a run with this spec, as plain values.
+
+    The name of a user's own graph is no part of it: the content of the graph is.
+    """
+    dataset = spec["dataset"]
+    if NAMED_BY_USER in dataset:
+        own = {key: value for key, value in dataset.items() if key != "name"}
+        spec = {**spec, "dataset": own}
+    return digest(spec)[:16]
 
 
 def digest(value: Any) -> str:
@@ -72,10 +88,15 @@ class Record:
             - `steps_kept`: the steps that early stopping went back to. `pretrained_epochs`: the
               epochs that sdcn's pre-training went back to.
             - `remarks`: sentences on these.
+            - `criteria`: what a search chooses by, name to value; null where the training has none.
         repairs: what was repaired in the graph when it was loaded.
         limits: those the run was held to: `time` in seconds, `memory` in GiB.
         data: what a task keeps for a figure besides its metrics, such as the coordinates of a map;
             of most tasks empty, and then not written.
+        degenerate: one sentence per way in which the run's result collapsed, such as a clustering
+            with one cluster. floor: by metric, what is reached without the embedding: by the
+            majority class, or by clusters dealt at random. Both are written only where there is
+            something.
         command: the command that repeats the run. created: UTC time, ISO 8601.
     """
 
@@ -96,6 +117,8 @@ class Record:
     repairs: list[str] = field(default_factory=list)
     limits: dict[str, float] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
+    degenerate: list[str] = field(default_factory=list)
+    floor: dict[str, float] = field(default_factory=dict)
     command: str = ""
     created: str = ""
     schema: int = SCHEMA
@@ -114,7 +137,7 @@ class Record:
 
     def to_json(self) -> str:
         """One line of JSON, keys in the order of declaration, non-finite numbers as strings."""
-        written = {key: value for key, value in asdict(self).items() if value or key != "data"}
+        written = {key: value for key, value in asdict(self).items() if value or key not in SELDOM}
         return json.dumps(finite(written), ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -127,6 +150,9 @@ class Record:
         data = parsed(text)
         return cls(**{key: value for key, value in data.items() if key in _FIELDS})
 
+
+SELDOM = ("data", "degenerate", "floor")
+"""Fields that are not written where they are empty."""
 
 _FIELDS = frozenset(item.name for item in fields(Record))
 

@@ -30,11 +30,11 @@ float."""
 LARGEST_SEED = 2**63 - 1
 
 TEXTS = ("reason", "traceback", "device", "command", "created")
-OF_TEXTS = ("shared", "repairs")
+OF_TEXTS = ("shared", "repairs", "degenerate")
 """Lists of text."""
 NAMED_TEXTS = ("environment", "split")
 """Name to text."""
-NAMED_NUMBERS = ("seconds", "memory", "limits")
+NAMED_NUMBERS = ("seconds", "memory", "limits", "floor")
 """Name to finite number."""
 OBJECTS = ("filter_report", "fit", "data")
 """Name to anything."""

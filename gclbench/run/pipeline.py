@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from gclbench.component.components import Components
 from gclbench.component.settings import defaults, values_of
@@ -16,14 +16,21 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, with_features, without_labels
+from gclbench.graph.carrier import Data
 from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
+from gclbench.run import datasets
 from gclbench.run.clock import Clock
+from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
+from gclbench.tasks.criteria import value_of
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
+
+LOOKED_AT = 1 << 20
+"""Entries of a tensor that are looked at, to see whether a method wrote into it."""
 
 
 class Pipeline:
@@ -38,6 +45,7 @@ class Pipeline:
         graph: the dataset as loaded.
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
+        collapsed: why its embedding tells the items not apart, as sentences.
     """
 
     def __init__(
@@ -56,6 +64,8 @@ class Pipeline:
         self.clock = Clock(loaded.seconds)
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
+        self.collapsed: tuple[str, ...] = ()
+        self._visible = loaded.graph
         self._components = components
         self._spec = spec
         self._device = device
@@ -73,8 +83,9 @@ class Pipeline:
         with self.clock.phase("split"):
             return task.split(self.graph, self.rng)
 
-    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor]:
-        """The graph that a training may see, and the labels (N,), −1 where they are unknown.
+    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
+        """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
+        method that learns from labels and a task with folds a list of them, one for each fold.
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
@@ -86,11 +97,13 @@ class Pipeline:
             reason = reason or judging.refusal(method, task)
             if reason is not None:
                 raise Unsupported(reason)
-            visible = task.hide(self.graph, split)
+            self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
-                return visible, task.labels(self.graph, split)
+                of_folds = getattr(task, "fold_labels", None)
+                reveal = task.labels if of_folds is None else of_folds
+                return visible, reveal(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.
             return visible, torch.full((self.graph.items,), -1, dtype=torch.long)
 
@@ -112,19 +125,38 @@ class Pipeline:
         self.filter_report = {**filtered.report, "cached": hit}
         return without_labels(with_features(visible, filtered.x)).to(self._device)
 
+    def fits(self, seen: Data, labels: Tensor | list[Tensor]) -> Embedding | list[Embedding]:
+        """The method's embedding; of several labels an embedding each, of trainings that start
+        alike. The record then has the curve and the findings of the last."""
+        if isinstance(labels, Tensor):
+            return self.fit(seen, labels)
+        found = []
+        for one in labels:
+            self.watch.curve.clear()
+            found.append(self.fit(seen, one))
+        return found
+
     def fit(self, seen: Data, labels: Tensor) -> Embedding:
         """The method's embedding.
 
         Raises:
-            TypeError: when the method returns something else.
+            TypeError: when the method returns something else, or changed the graph.
             Diverged: when the embedding is not finite.
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
+        before = _marks(seen)
         with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
+        if written := [key for key, mark in _marks(seen).items() if mark != before[key]]:
+            # Later runs of this process load the dataset anew instead of the changed one.
+            datasets.load.cache_clear()
+            raise TypeError(
+                f"{type(method).__qualname__}.fit wrote into graph.{' and graph.'.join(written)},"
+                " which other runs share; work on a copy, such as x = graph.x.clone()"
+            )
         if not isinstance(found, Embedding):
             raise TypeError(
                 f"{type(method).__qualname__}.fit must return Embedding(z),"
@@ -132,6 +164,12 @@ class Pipeline:
             )
         if not bool(torch.isfinite(found.z).all()):
             raise Diverged("the embedding holds NaN or infinite values")
+        if self._spec.filter["name"] != "none":
+            # Another graph's features would reach it unfiltered.
+            found = replace(found, encode=None)
+        if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
+            raise Diverged("the class scores hold NaN or infinite values")
+        self.collapsed = collapse_of(found)
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
@@ -139,14 +177,50 @@ class Pipeline:
         return found
 
     def evaluate(
-        self, task: Any, embedding: Embedding, split: Split | None
+        self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
     ) -> tuple[dict[str, float], dict[str, Any]]:
-        """(metrics, what the task keeps for a figure) of an embedding."""
+        """(metrics, what the task keeps for a figure) of what `fits` returned."""
         with self.clock.phase("evaluate"):
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            course = [
+                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+                for iterations, passed in _on_the_way(embedding)
+            ]
+        return metrics, {**data, "course": course} if course else data
+
+    def criterion(
+        self, name: str, task: Any, embedding: Embedding, split: Split | None
+    ) -> float | None:
+        """The value of what a search chooses by (`tasks.criteria`); None where it has none."""
+        with self.clock.phase("evaluate"):
+            loss = self.watch.last_loss
+            return value_of(name, task, self._visible, split, embedding, loss, self.rng)
+
+
+def _marks(graph: Data) -> dict[str, tuple[int, float]]:
+    """By name of a tensor that runs share, what changes when somebody writes into it: torch's
+    count of writes, and the sum of some rows, for those who write past torch."""
+    found = {}
+    for key in ("x", "edge_index"):
+        tensor = graph[key]
+        rows = tensor if key == "x" else tensor.T
+        some = rows[:: max(1, rows.numel() // LOOKED_AT)]
+        version = 0 if tensor.is_inference() else tensor._version
+        found[key] = version, float(some.sum(dtype=torch.float64))
+    return found
+
+
+def _on_the_way(
+    embedding: Embedding | list[Embedding],
+) -> Iterator[tuple[int, Embedding | list[Embedding]]]:
+    """The course of what `fits` returned: iterations, and an embedding or one for each fold."""
+    if isinstance(embedding, Embedding):
+        yield from embedding.on_the_way()
+        return
+    for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
+        yield passed[0][0], [each for _, each in passed]
 
 
 def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from gclbench.data.splits import Split
+from gclbench.embedding import Embedding
 from gclbench.machine import environment
 from gclbench.records import Record, RunSpec, Store, StoreError
+from gclbench.run import saving
 from gclbench.run.ending import INTERRUPTED, OK, Ending
 from gclbench.run.pipeline import Pipeline
 from gclbench.run.unit import Unit
@@ -25,12 +27,19 @@ class Result:
         data: what the task keeps for a figure.
         split: what the task held out.
         ending: how the run ended.
+        degenerate, floor: as in a record.
+        criteria: what a search chooses by, name to value, None where the training has none.
+        embedding: what was evaluated.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
     split: Split | None = None
     ending: Ending = OK
+    degenerate: list[str] = field(default_factory=list)
+    floor: dict[str, float] = field(default_factory=dict)
+    criteria: dict[str, float | None] = field(default_factory=dict)
+    embedding: Embedding | None = None
 
 
 class Recorder:
@@ -51,13 +60,19 @@ class Recorder:
         self._store = store
 
     def write(self, task: str, result: Result) -> None:
-        """Records a run.
+        """Records a run, and before that writes what it leaves beside its record.
 
         Raises:
-            StoreError: when the record cannot be written.
+            StoreError: when the record or one of these files cannot be written.
         """
-        self.records.append(self._record(task, result))
-        self._store.write(self.records[-1])
+        record = self._record(task, result)
+        if record.ok:
+            folder = self._store.path(record.id).parent
+            kinds = saving.kinds_of(folder, self._unit.save)
+            if kinds and result.embedding is not None:
+                saving.save(folder, kinds, result.embedding, self._pipeline.watch.weights)
+        self.records.append(record)
+        self._store.write(record)
 
     def interrupt(self) -> None:
         """Records the runs that have no record as interrupted, if the store can be written."""
@@ -72,6 +87,7 @@ class Recorder:
             result.ending,
             result.split,
         )
+        criteria = {"criteria": result.criteria} if result.criteria else {}
         return Record(
             id=spec.id,
             spec=asdict(spec),
@@ -90,10 +106,12 @@ class Recorder:
             },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
-            fit={**pipeline.watch.summary(), **pipeline.fit_report},
+            fit={**pipeline.watch.summary(), **pipeline.fit_report, **criteria},
             repairs=list(pipeline.graph.repairs),
             limits=self._unit.limits,
             data=result.data,
+            degenerate=result.degenerate,
+            floor=result.floor,
             command=self._unit.command(task),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )

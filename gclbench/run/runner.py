@@ -18,6 +18,7 @@ from gclbench.run.datasets import Loaded
 from gclbench.run.ending import OK, Ending
 from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
+from gclbench.run.saving import kinds_of
 from gclbench.run.unit import Unit
 from gclbench.tasks.items import check_items
 from gclbench.tasks.judging import of_one_task
@@ -50,27 +51,40 @@ def run(
         StoreError: when a record cannot be written.
     """
     checkpoint = _checkpoint(unit, specs, components, store)
-    watch = Watch(report, unit.time_limit, checkpoint, stop)
+    folders = [store.path(spec.id).parent for spec in specs.values()]
+    kept = any("model" in kinds_of(folder, unit.save) for folder in folders)
+    watch = Watch(report, unit.time_limit, checkpoint, stop, keeps_weights=kept)
     pipeline = Pipeline(
         components, next(iter(specs.values())), loaded, watch, unit.device, unit.precision
     )
     recorder = Recorder(unit, specs, pipeline, store)
-    embedding: Embedding | None = None
+    embedding: Embedding | list[Embedding] | None = None
     failure: Ending | None = None
     for name, spec in specs.items():
         task, result = components.tasks[name], Result(ending=failure or OK)
         try:
             if failure is None:
                 with limited(unit.time_limit, unit.memory_limit):
-                    check_items(name, task, loaded.graph)
+                    check_items(name, task, unit.method, components.method, loaded.graph)
                     result.split = pipeline.split(task)
                     if embedding is None:
                         visible, labels = pipeline.hide(task, result.split)
                         seen = pipeline.filter(task, visible)
-                        embedding = pipeline.fit(seen, labels)
+                        embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
-                    result.metrics, result.data = pipeline.evaluate(task, embedding, result.split)
+                    found, result.data = pipeline.evaluate(task, embedding, result.split)
+                    result.metrics = dict(found)
+                    # A task of another package may return a plain dictionary.
+                    result.degenerate = [*pipeline.collapsed, *getattr(found, "degenerate", ())]
+                    result.floor = getattr(found, "floor", {})
+                    # A training per fold has no one embedding to keep or to choose by.
+                    if isinstance(embedding, Embedding):
+                        result.embedding = embedding
+                        if unit.criterion is not None:
+                            result.criteria[unit.criterion] = pipeline.criterion(
+                                unit.criterion, task, embedding, result.split
+                            )
         except KeyboardInterrupt:
             recorder.interrupt()
             raise

@@ -31,6 +31,10 @@ class Unit:
         threads: to compute with; None is what `machine.threads` says of the graph.
         precision: of the training's products, as asked for: `auto`, `float32` or `fast`.
         tracking: name of the tracker that shows the runs, or None.
+        epochs: of its training, None where the method has no such setting; for the estimate of
+            its time.
+        save: what the runs leave beside their records (`run.saving`).
+        criterion: a number that they record for a search (`tasks.criteria`), or None.
     """
 
     method: str
@@ -48,6 +52,9 @@ class Unit:
     threads: int | None = None
     precision: str = "auto"
     tracking: str | None = None
+    epochs: int | None = None
+    save: tuple[str, ...] = ()
+    criterion: str | None = None
 
     @property
     def title(self) -> str:

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
-from sklearn.metrics import accuracy_score, f1_score
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import Count, OneOf, Positive
@@ -18,6 +18,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.linear_probe import LinearProbe, fit_linear_probe
+from gclbench.tasks.scores import Scores
 from gclbench.training.streams import Streams
 
 # 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
@@ -32,7 +33,8 @@ class Classification:
 
     C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10; of equal ones the smallest. The
     model that is tested was fitted on the training nodes with that C, and is not fitted again with
-    the validation nodes. Test labels are read once, for the final scores.
+    the validation nodes. Test labels are read once, for the final scores. A method that is itself a
+    classifier (gcn, label_propagation) is measured by its own class scores, without a probe.
 
     Attributes:
         protocol: "random_10_10_80" draws a split per seed; "public" takes the dataset's own masks;
@@ -94,8 +96,9 @@ class Classification:
         return visible
 
     def validation(self, graph: Graph, split: Split) -> Callable[[Embedding], float]:
-        """`val_accuracy` of an embedding, as `evaluate` would find it. It holds the labels of the
-        training and validation nodes only.
+        """`val_accuracy` of an embedding, as `evaluate` would find it; of one with class scores,
+        minus their mean cross-entropy on the validation nodes, which is finer. It holds the labels
+        of the training and validation nodes only.
 
         Args:
             graph: as `hide` gives it.
@@ -104,40 +107,62 @@ class Classification:
         labels, bare = graph.y.numpy(), without_labels(graph)
         y_train, y_val = labels[train], labels[val]
 
-        def accuracy(embedding: Embedding) -> float:
+        def score(embedding: Embedding) -> float:
+            if embedding.scores is not None:
+                own = class_scores(embedding.scores, bare)[val]
+                return -float(cross_entropy(own, torch.from_numpy(y_val)))
             z = embedding_rows(embedding, bare, self.normalize)
             x_train, x_val = self._scaled(z[train], z[val])
             return self._probe(x_train, y_train, x_val, y_val).val_accuracy
 
-        return accuracy
+        return score
 
-    def evaluate(
-        self, embedding: Embedding, graph: Graph, split: Split, rng: Streams
-    ) -> dict[str, float]:
-        """Scores of the probe on the test nodes.
+    def evaluate(self, embedding: Embedding, graph: Graph, split: Split, rng: Streams) -> Scores:
+        """Scores of the probe, or of the method's own class scores, on the test nodes.
 
         Returns:
             accuracy, micro_f1 (equal to it, as every node has one label) and macro_f1 (over the
             classes that are true or predicted for some test node) on the test nodes; val_accuracy;
-            C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter.
+            C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter. In
+            place of the last two own_scores (1) where the method's own class scores are read.
+            They are degenerate where one class is predicted for all of several classes; their
+            floor is the majority class of the training nodes.
 
         Raises:
-            ValueError: the embedding has the wrong number of rows or is not finite.
+            ValueError: the embedding has the wrong number of rows, or class scores the wrong number
+                of columns, or one is not finite.
         """
         z = embedding_rows(embedding, graph, self.normalize)
         labels = graph.y.numpy()
         train, val, test = (split.parts[part] for part in PARTS)
-        x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
-        probe = self._probe(x_train, labels[train], x_val, labels[val])
-        truth, predicted = labels[test], probe.predict(x_test)
-        return {
-            "accuracy": float(accuracy_score(truth, predicted)),
-            "micro_f1": float(f1_score(truth, predicted, average="micro")),
-            "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0.0)),
-            "val_accuracy": probe.val_accuracy,
-            "C": probe.C,
-            "unconverged": float(probe.unconverged),
-        }
+        if embedding.scores is not None:
+            own = class_scores(embedding.scores, graph).argmax(dim=1).numpy()
+            predicted = own[test]
+            chosen = {
+                "val_accuracy": float((own[val] == labels[val]).mean()),
+                "own_scores": 1.0,
+            }
+        else:
+            x_train, x_val, x_test = self._scaled(z[train], z[val], z[test])
+            probe = self._probe(x_train, labels[train], x_val, labels[val])
+            predicted = probe.predict(x_test)
+            chosen = {
+                "val_accuracy": probe.val_accuracy,
+                "C": probe.C,
+                "unconverged": float(probe.unconverged),
+            }
+        truth = labels[test]
+        classes, sizes = np.unique(labels[train], return_counts=True)
+        constant = bool((predicted == predicted[0]).all())
+        return Scores(
+            {**_agreement(truth, predicted), **chosen},
+            degenerate=(
+                (f"every test node is predicted to be of class {predicted[0]}",)
+                if constant and len(np.unique(truth)) > 1
+                else ()
+            ),
+            floor=_agreement(truth, np.full(len(truth), classes[sizes.argmax()])),
+        )
 
     def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
         """The rows of the parts; by the training rows' mean and deviation where asked."""
@@ -156,6 +181,33 @@ class Classification:
         return fit_linear_probe(
             x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance
         )
+
+
+def class_scores(scores: Tensor, graph: Graph) -> Tensor:
+    """The class scores of a method (n×K) on the CPU, float32.
+
+    Raises:
+        ValueError: they are not a column for each of the graph's K classes, or not finite.
+    """
+    found = scores.detach().to(device="cpu", dtype=torch.float32)
+    if found.shape[1] != graph.classes:
+        raise ValueError(
+            f"the class scores have {found.shape[1]} columns, and '{graph.name}' has"
+            f" {graph.classes} classes; a method's Embedding(z, scores=…) takes a column for each"
+        )
+    if not bool(torch.isfinite(found).all()):
+        raise ValueError("the class scores hold NaN or infinite values")
+    return found
+
+
+def _agreement(truth: np.ndarray, predicted: np.ndarray) -> dict[str, float]:
+    from sklearn.metrics import accuracy_score, f1_score
+
+    return {
+        "accuracy": float(accuracy_score(truth, predicted)),
+        "micro_f1": float(f1_score(truth, predicted, average="micro")),
+        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0.0)),
+    }
 
 
 @TASKS.register("classification_public")

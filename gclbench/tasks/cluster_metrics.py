@@ -8,14 +8,6 @@ no self-loops, as `gclbench.graph.make_graph` builds it; parallel edges count ea
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import (
-    adjusted_rand_score,
-    f1_score,
-    fowlkes_mallows_score,
-    normalized_mutual_info_score,
-)
-from sklearn.metrics.cluster import contingency_matrix
 
 # Names no class: what a cluster is matched to when there are more clusters than classes.
 UNMATCHED = -1
@@ -39,6 +31,9 @@ def matched_labels(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: for arrays that are empty or of different length, or a negative class.
     """
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics.cluster import contingency_matrix
+
     labels, clusters = _paired(labels, clusters)
     if labels.min() < 0:
         raise ValueError(
@@ -63,6 +58,8 @@ def clustering_macro_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
 
     A class without a cluster scores 0 and counts in the mean.
     """
+    from sklearn.metrics import f1_score
+
     matched = matched_labels(labels, clusters)
     return float(
         f1_score(labels, matched, labels=np.unique(labels), average="macro", zero_division=0.0)
@@ -71,6 +68,8 @@ def clustering_macro_f1(labels: np.ndarray, clusters: np.ndarray) -> float:
 
 def normalized_mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
     """NMI = I(labels; clusters) / ((H(labels) + H(clusters)) / 2), the arithmetic normalisation."""
+    from sklearn.metrics import normalized_mutual_info_score
+
     labels, clusters = _paired(labels, clusters)
     return float(normalized_mutual_info_score(labels, clusters, average_method="arithmetic"))
 
@@ -78,12 +77,16 @@ def normalized_mutual_information(labels: np.ndarray, clusters: np.ndarray) -> f
 def adjusted_rand_index(labels: np.ndarray, clusters: np.ndarray) -> float:
     """ARI: the Rand index, corrected for chance (Hubert & Arabie 1985); 1 for equal partitions,
     about 0 by chance."""
+    from sklearn.metrics import adjusted_rand_score
+
     labels, clusters = _paired(labels, clusters)
     return float(adjusted_rand_score(labels, clusters))
 
 
 def fowlkes_mallows_index(labels: np.ndarray, clusters: np.ndarray) -> float:
     """FMI = TP / √((TP+FP)(TP+FN)) over all pairs of nodes (Fowlkes & Mallows 1983)."""
+    from sklearn.metrics import fowlkes_mallows_score
+
     labels, clusters = _paired(labels, clusters)
     return float(fowlkes_mallows_score(labels, clusters))
 

@@ -8,9 +8,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import Count, OneOf, Range
@@ -28,12 +25,16 @@ from gclbench.tasks.cluster_metrics import (
     pooled_conductance,
 )
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
 
 SPARSE_BELOW = 0.05
 """Share of non-zero entries below which k-means works on compressed rows: 20 times faster on
 Coauthor CS, whose share is 0.009."""
+
+DEALS = 5
+"""Random clusterings behind the floor."""
 
 
 @TASKS.register("clustering")
@@ -66,12 +67,12 @@ class Clustering(WholeGraph):
         Raises:
             Unsupported: the number of clusters is unknown, or larger than the number of nodes.
         """
-        self._number_of_clusters(graph)
+        number_of_clusters(graph, self.clusters, "clustering")
         return None
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
-    ) -> dict[str, float]:
+    ) -> Scores:
         """Metrics of the method's own clusters, or else of one k-means clustering, seeded by the
         stream `kmeans`.
 
@@ -82,13 +83,14 @@ class Clustering(WholeGraph):
             its place; clusters_found, the number of non-empty clusters. For an embedding with a
             history also acc_oracle, nmi_oracle, … of the iteration with the largest ACC, and
             oracle_iteration, its number. Labels choose that iteration, so these are not comparable
-            with the others.
+            with the others. They are degenerate with a single cluster; their floor are clusters
+            dealt at random, as many and each as likely as another, in the mean of `DEALS` draws.
 
         Raises:
             Unsupported: as `split`.
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
-        k = self._number_of_clusters(graph)
+        k = number_of_clusters(graph, self.clusters, "clustering")
         z = embedding_rows(embedding, graph, self.normalize)
         own = embedding.clusters if self.clusters is None else None
         inertia: float | None = None
@@ -99,7 +101,7 @@ class Clustering(WholeGraph):
         labels = _labels(graph)
         known = labels >= 0
         comparable = len(np.unique(labels[known])) > 1
-        metrics = _agreement(labels[known], clusters[known]) if comparable else {}
+        metrics = agreement(labels[known], clusters[known]) if comparable else {}
         if graph.edge_index.shape[1]:
             edge_index = graph.edge_index.numpy()
             metrics["modularity"] = modularity(edge_index, clusters)
@@ -111,25 +113,38 @@ class Clustering(WholeGraph):
             metrics.update(
                 _oracle(labels[known], embedding.history.cpu().numpy().astype(np.int64)[:, known])
             )
-        return metrics
+        return Scores(
+            metrics,
+            degenerate=("one cluster holds every node",) if metrics["clusters_found"] == 1 else (),
+            floor=_chance(labels[known], k, rng.numpy("chance")) if comparable else {},
+        )
 
-    def _number_of_clusters(self, graph: Graph) -> int:
-        k = self.clusters
-        if k is None:
-            labels = _labels(graph)
-            k = len(np.unique(labels[labels >= 0]))
-            if k < 2:
-                found = "has no labels" if k == 0 else "has one class only"
-                raise Unsupported(
-                    f"clustering takes its number of clusters from the classes, and '{graph.name}'"
-                    f" {found}; give it with task.clustering.clusters=K"
-                )
-        if k > graph.items:
+
+def number_of_clusters(graph: Graph, asked: int | None, task: str) -> int:
+    """The number asked for, or that of the classes.
+
+    Args:
+        task: its name.
+
+    Raises:
+        Unsupported: it is unknown, or larger than the number of items.
+    """
+    k = asked
+    if k is None:
+        labels = _labels(graph)
+        k = len(np.unique(labels[labels >= 0]))
+        if k < 2:
+            found = "has no labels" if k == 0 else "has one class only"
             raise Unsupported(
-                f"clustering was asked for {k} clusters, and '{graph.name}' has {graph.items}"
-                " nodes; give at most that many with task.clustering.clusters=K"
+                f"{task} takes its number of clusters from the classes, and '{graph.name}'"
+                f" {found}; give it with task.{task}.clusters=K"
             )
-        return k
+    if k > graph.items:
+        raise Unsupported(
+            f"{task} was asked for {k} clusters, and '{graph.name}' has {graph.items}"
+            f" {graph.item_kind}; give at most that many with task.{task}.clusters=K"
+        )
+    return k
 
 
 def _labels(graph: Graph) -> np.ndarray:
@@ -139,7 +154,8 @@ def _labels(graph: Graph) -> np.ndarray:
     return graph.y.numpy()
 
 
-def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
+def agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
+    """ACC, NMI, ARI, macro-F1 and FMI of clusters (n) and classes (n)."""
     return {
         "acc": clustering_accuracy(truth, found),
         "nmi": normalized_mutual_information(truth, found),
@@ -149,17 +165,25 @@ def _agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
     }
 
 
+def _chance(truth: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
+    """Agreement of clusters dealt at random."""
+    draws = [agreement(truth, rng.integers(k, size=len(truth))) for _ in range(DEALS)]
+    return {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
+
+
 def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
     """Agreement in the iteration with the largest ACC, the first of them."""
     best = int(np.argmax([clustering_accuracy(truth, found) for found in history]))
-    agreement = {
-        f"{name}_oracle": value for name, value in _agreement(truth, history[best]).items()
-    }
-    return {**agreement, "oracle_iteration": best + 1.0}
+    of_best = {f"{name}_oracle": value for name, value in agreement(truth, history[best]).items()}
+    return {**of_best, "oracle_iteration": best + 1.0}
 
 
 def fit_kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
     model = KMeans(
         n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
     )

@@ -1,4 +1,4 @@
-"""Which kind of items a task is about."""
+"""Which kind of items a task is about, and which kinds a method embeds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ def items_of(task: Any) -> str:
     return getattr(task, "items", "nodes")
 
 
+def embedded_by(method: Any) -> tuple[str, ...]:
+    """The kinds of items that a method embeds, `nodes`, `graphs` or both; `nodes` where it does not
+    say."""
+    return tuple(getattr(method, "items", ("nodes",)))
+
+
 def refusal(name: str, task: Any, graph: Graph) -> str | None:
     """Why a task makes no sense on a graph's items, as a sentence; None where it does.
 
@@ -21,23 +27,41 @@ def refusal(name: str, task: Any, graph: Graph) -> str | None:
     wanted, found = items_of(task), graph.item_kind
     if wanted == found:
         return None
-    dataset = (
-        f"'{graph.name}' is a collection of {graph.items} graphs"
-        if found == "graphs"
-        else f"'{graph.name}' is a single graph of {graph.items} nodes"
-    )
     return (
-        f"task={name} evaluates embeddings of {wanted}, and {dataset}, so a method embeds its"
+        f"task={name} evaluates embeddings of {wanted}, and {_what(graph)}, so a method embeds its"
         f" {found}; choose a task for {found} or a dataset of {wanted}"
     )
 
 
-def check_items(name: str, task: Any, graph: Graph) -> None:
-    """Refuses a task that makes no sense on a graph's items.
+def method_refusal(name: str, method: Any, graph: Graph) -> str | None:
+    """Why a method makes no sense on a graph's items, as a sentence; None where it does.
+
+    Args:
+        name: the method's name.
+    """
+    embedded, found = embedded_by(method), graph.item_kind
+    if found in embedded:
+        return None
+    advice = {
+        "graphs": "method=graph_statistics embeds graphs, and task=graph_classification compares"
+        " them",
+        "nodes": "method=grace embeds nodes, and dataset=mutag is a collection of graphs",
+    }[found]
+    return f"method={name} embeds {' and '.join(embedded)}, and {_what(graph)}; {advice}"
+
+
+def check_items(task_name: str, task: Any, method_name: str, method: Any, graph: Graph) -> None:
+    """Refuses a task, or a method, that makes no sense on a graph's items.
 
     Raises:
-        Unsupported: with the sentence of `refusal`.
+        Unsupported: with the sentence of `refusal` or `method_refusal`.
     """
-    reason = refusal(name, task, graph)
+    reason = refusal(task_name, task, graph) or method_refusal(method_name, method, graph)
     if reason is not None:
         raise Unsupported(reason)
+
+
+def _what(graph: Graph) -> str:
+    if graph.item_kind == "graphs":
+        return f"'{graph.name}' is a collection of {graph.items} graphs"
+    return f"'{graph.name}' is a single graph of {graph.items} nodes"

@@ -31,8 +31,13 @@ def of_one_task(method: Any, task: Any) -> bool:
 
 
 def refusal(method: Any, task: Any) -> str | None:
-    """Why a task does not suit a method that chooses by validation, as a sentence; else None."""
-    return UNJUDGED if reads_validation(method) and not hasattr(task, "validation") else None
+    """Why a task does not suit a method that chooses by validation, as a sentence; else None.
+
+    A method may say so in its own words, `unjudged`.
+    """
+    if not reads_validation(method) or hasattr(task, "validation"):
+        return None
+    return getattr(method, "unjudged", UNJUDGED)
 
 
 def judged(visible: Graph, task: Any, split: Split | None) -> Graph:

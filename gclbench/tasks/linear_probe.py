@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ def fit_linear_probe(
         ValueError: no training or validation rows, fewer than two training classes, or an empty
             grid.
     """
+    from sklearn.linear_model import LogisticRegression
+
     classes = np.unique(y_train)
     if len(classes) < 2:
         raise ValueError(
@@ -99,8 +100,10 @@ def fit_linear_probe(
     return LinearProbe(classes, weights, bias, chosen, best, unconverged)
 
 
-def _fit(model: LogisticRegression, x: np.ndarray, y: np.ndarray) -> bool:
+def _fit(model: Any, x: np.ndarray, y: np.ndarray) -> bool:
     """Fits in place; True when the solver stopped early. Other warnings go on to the caller."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(x, y)

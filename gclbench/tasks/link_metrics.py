@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 # Bounds the gathered rows of one block: 2 × 16384 × d numbers.
 PAIRS_PER_BLOCK = 16384
@@ -40,6 +39,8 @@ def link_auc(edges: np.ndarray, non_edges: np.ndarray) -> float:
     Raises:
         ValueError: one of the two is empty.
     """
+    from sklearn.metrics import roc_auc_score
+
     truth, scores = _ranked(edges, non_edges)
     return float(roc_auc_score(truth, scores))
 
@@ -47,6 +48,8 @@ def link_auc(edges: np.ndarray, non_edges: np.ndarray) -> float:
 def link_average_precision(edges: np.ndarray, non_edges: np.ndarray) -> float:
     """AP = Σ_n (R_n − R_{n−1}) P_n over the distinct score thresholds; arguments and errors as in
     `link_auc`."""
+    from sklearn.metrics import average_precision_score
+
     truth, scores = _ranked(edges, non_edges)
     return float(average_precision_score(truth, scores))
 

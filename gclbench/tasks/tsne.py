@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.manifold import TSNE
-from sklearn.metrics import silhouette_score
-from threadpoolctl import threadpool_limits
 
 from gclbench.component.registry import TASKS
 from gclbench.component.settings import OneOf, Range
@@ -99,6 +96,9 @@ class TsneMap(WholeGraph):
             Unsupported: every row is the same, so that there is nothing to map.
             ValueError: as `evaluate`.
         """
+        from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
+
         rows, classes = self._sample(embedding, graph, rng)
         if not np.ptp(rows, axis=0).any():
             raise Unsupported(
@@ -138,6 +138,9 @@ def _silhouette(rows: np.ndarray, classes: np.ndarray) -> float | None:
 
     That is so with one class, and with as many classes as nodes.
     """
+    from sklearn.metrics import silhouette_score
+    from threadpoolctl import threadpool_limits
+
     known = classes >= 0
     kinds = len(np.unique(classes[known]))
     if not 2 <= kinds < known.sum():

@@ -1,4 +1,4 @@
-"""Runs shown in a tracker, such as TensorBoard or MLflow, besides their records.
+"""Runs shown in a tracker, such as TensorBoard, MLflow or Weights & Biases, besides their records.
 
 Off by default: `tracking=NAME`.
 
@@ -85,6 +85,7 @@ class Tracker(abc.ABC):
 TRACKERS = {
     "tensorboard": "gclbench.tracking.tensorboard:TensorBoard",
     "mlflow": "gclbench.tracking.mlflow:MLflow",
+    "wandb": "gclbench.tracking.wandb:Wandb",
 }
 """`tracking=NAME` to where the tracker is."""
 

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import nn
 
 from gclbench.embedding import Embedding
-from gclbench.training.checkpoint import (
-    global_generators,
-    restore,
-    restore_global_generators,
-    snapshot,
-)
-from gclbench.training.watch import Diverged
+from gclbench.training.look import Look
 
 
 class Choice:
     """Looks at a training now and then, and keeps the state with the largest validation score.
 
     It looks at the untrained state, after 1, 2, 3, 4, 5, 7, 9, 12, … iterations (each a quarter
-    later than the one before, rounded up), and at the end. Of equal scores the earliest is kept. A
-    look changes nothing in the training: modules, random generators and batches are put back. Its
-    own state can be kept in a checkpoint.
+    later than the one before, rounded up), and at the end. Of equal scores the earliest is kept.
+    Its own state can be kept in a checkpoint.
 
     Args:
-        module: what is kept. state: what else an embedding may change, by name.
-        embed: the embedding as it is now, after so many iterations. score: of an embedding; larger
-            is better.
+        module: what is kept. look: at the training that it is in.
+        score: of an embedding; larger is better.
     """
 
-    def __init__(
-        self,
-        module: nn.Module,
-        state: Mapping[str, Any],
-        embed: Callable[[int], Embedding],
-        score: Callable[[Embedding], float],
-    ):
-        self._module, self._objects = module, {"model": module, **state}
-        self._embed, self._score = embed, score
+    def __init__(self, module: nn.Module, look: Look, score: Callable[[Embedding], float]):
+        self._module, self._look, self._score = module, look, score
         self._curve: list[tuple[int, float]] = []
         self._kept: dict[str, Any] = {}
 
@@ -58,16 +42,8 @@ class Choice:
             before = self._curve[-1][0]
             if iterations < before + (1 if last else max(1, math.ceil(before / 4))):
                 return
-        state, generators = snapshot(self._objects, copy=True), global_generators()
-        self._module.eval()
-        with torch.no_grad():
-            embedding = self._embed(iterations)
-        if not bool(torch.isfinite(embedding.z).all()):
-            raise Diverged(f"the embedding after {iterations} iterations is not finite")
+        embedding, state = self._look(iterations)
         score = float(self._score(embedding))
-        self._module.train()
-        restore(self._objects, state)
-        restore_global_generators(generators)
         if all(score > earlier for _, earlier in self._curve):
             self._kept = state["model"]
         self._curve.append((iterations, score))

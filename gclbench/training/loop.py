@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from gclbench.embedding import Embedding
 from gclbench.machine import precision
 from gclbench.training.choice import Choice
+from gclbench.training.course import Course
+from gclbench.training.look import Look
 from gclbench.training.patience import Patience
 from gclbench.training.watch import Watch
 
@@ -99,6 +101,7 @@ def train(
     watch: Watch,
     patience: int = 0,
     score: Callable[[Embedding], float] | None = None,
+    course: int = 0,
 ) -> Embedding:
     """Trains a model and returns its embedding.
 
@@ -107,6 +110,8 @@ def train(
             to the state of the lowest loss; 0 never ends it.
         score: of an embedding, larger is better. With it the training goes back to the state of the
             best score that `Choice` has seen, whatever ended it.
+        course: iterations between two embeddings that are kept beside the returned one (`Course`);
+            0 keeps none.
 
     Raises:
         Diverged, TimeLimit, Preempted: as `Watch` does.
@@ -119,14 +124,18 @@ def train(
     def evaluated(iterations: int) -> Embedding:
         return model.evaluated(Step(max(1, iterations), total))
 
-    choice = None if score is None else Choice(model, model.state, evaluated, score)
-    own = {"optimiser": optimiser, "patience": waiting, "choice": choice}
+    look = Look(model, model.state, evaluated)
+    choice = None if score is None else Choice(model, look, score)
+    passed = Course(course, look) if course else None
+    own = {"optimiser": optimiser, "patience": waiting, "choice": choice, "course": passed}
     state = {"model": model, **own, **model.state}
     done = total
     for iteration in watch.iterations(total, **state):
         step = Step(iteration, total)
         if choice is not None:
             choice.look(iteration - 1)
+        if passed is not None:
+            passed.pass_by(iteration - 1)
         for group in optimiser.param_groups:
             group["lr"] = rate * model.rate(step)
         noted: Tensor | float = 0.0
@@ -149,6 +158,8 @@ def train(
             watch.leave()
             continue
         model.after(step)
+    if passed is not None:
+        passed.pass_by(done, last=True)
     kept: Patience | Choice = waiting
     reached = watch.reached
     if choice is not None:
@@ -159,5 +170,8 @@ def train(
     model.eval()
     with torch.no_grad():
         embedding = model.embed(Step(max(1, reached), total))
+    watch.trained(model, max(1, reached), total)
     findings = {**kept.findings(), **embedding.findings}
-    return replace(embedding, findings=findings, remarks=[*kept.remarks(), *embedding.remarks])
+    remarks = [*kept.remarks(), *embedding.remarks]
+    course_of = () if passed is None else passed.embeddings
+    return replace(embedding, findings=findings, remarks=remarks, course=course_of)

@@ -57,3 +57,24 @@ class Streams:
             yield
         finally:
             torch.random.set_rng_state(state)
+
+
+@contextlib.contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Within the block, torch's global generator of the device goes on from this one, and this one
+    from it afterwards: for layers that take no generator (dropout of torch_geometric)."""
+    import torch
+
+    device = generator.device
+    own = (
+        torch.random.default_generator
+        if device.type == "cpu"
+        else torch.cuda.default_generators[device.index or 0]
+    )
+    state = own.get_state()
+    own.set_state(generator.get_state())
+    try:
+        yield
+    finally:
+        generator.set_state(own.get_state())
+        own.set_state(state)

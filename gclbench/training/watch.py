@@ -17,6 +17,7 @@ from gclbench.training.checkpoint import (
     restore_global_generators,
     snapshot,
 )
+from gclbench.training.weights import Weights
 
 CURVE_POINTS = 100
 """Losses kept for the record at most, evenly spaced over the training, and the last one."""
@@ -64,6 +65,7 @@ class Watch:
         checkpoint: what the training goes on from and writes to, or None.
         stop: once set, the training writes a checkpoint at its next iteration and ends with
             `Preempted`.
+        keeps_weights: whether `weights` holds what the last training ended with.
     """
 
     def __init__(
@@ -72,7 +74,10 @@ class Watch:
         time_limit: float | None = None,
         checkpoint: Checkpoint | None = None,
         stop: threading.Event | None = None,
+        keeps_weights: bool = False,
     ):
+        self._keeps_weights = keeps_weights
+        self.weights: Weights | None = None
         self._report = report
         self._started = time.monotonic()
         self._limit = time_limit
@@ -214,6 +219,11 @@ class Watch:
                 f"stopped after {self._limit:g} s at iteration {iteration} of {total};"
                 " time_limit=SECONDS sets it"
             )
+
+    def trained(self, model: Any, iteration: int, total: int) -> None:
+        """Told of a model in the state that a training ends with, that of an iteration."""
+        if self._keeps_weights:
+            self.weights = Weights.of(model, iteration, total)
 
     def summary(self) -> dict[str, Any]:
         """Plain values for the record: iterations, final loss, loss curve as [iteration, loss]

@@ -93,7 +93,7 @@ def test_what_a_strategy_finds_is_recorded_and_told(
     (record,) = records()
     said = "ProGCL found no two components in the similarities: its negatives stayed uniform"
     assert record.fit["progcl_degenerate"] == 1 and record.fit["remarks"] == [said]
-    assert f"progcl · custom · seed 0: {said}\n" in capsys.readouterr().out
+    assert f"progcl · alike · seed 0: {said}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_sweep_runs_every_combination(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_the_sweep_flag_may_stand_anywhere() -> None:
-    assert main([*SMALL, "method=kmeans", "-m", "task=clustering", "seeds=1,2"]) == 0
+    assert main([*SMALL, "method=kmeans", "-m", "task=clustering", "filter=none,gnnbp"]) == 0
     assert len(records()) == 2
 
 
@@ -158,7 +158,7 @@ def test_a_users_own_graph(here: Path, capsys: pytest.CaptureFixture[str]) -> No
         "link_prediction": "ok",
     }
     assert (
-        "unsupported ×1: kmeans · custom · classification · seed 0: classification needs labels"
+        "unsupported ×1: kmeans · my_graph · classification · seed 0: classification needs labels"
         in capsys.readouterr().out
     )
 

@@ -312,3 +312,15 @@ def test_doctor_finds_what_is_missing(
         "(not writable; set GCLBENCH_DATA)" in out
         and "(there is no such folder; check GCLBENCH_MIRROR)" in out
     )
+
+
+@pytest.mark.parametrize("command", [["report"], ["table", "dmat/1"]])
+def test_a_full_device_is_an_error_and_stays_a_device(
+    here: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "runs").mkdir()
+    assert main([*command, "--runs", "runs", "--output", "/dev/full"]) == 2
+    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
+    assert Path("/dev/full").is_char_device()
+    assert main([*command, "--runs", "runs", "--output", "/dev/null"]) == 0
+    assert Path("/dev/null").is_char_device()

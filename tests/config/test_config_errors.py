@@ -54,14 +54,14 @@ def errors_of(*command: str) -> list[str]:
             "mthod.lr=1",
             (
                 "'mthod.lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every,"
-                " dataset, device, "
+                " criterion, dataset, device, "
             ),
         ),
         (
             "lr=2",
             (
-                "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every, dataset,"
-                " device, "
+                "'lr' does not exist. Did you mean 'method.lr'? Known: checkpoint_every,"
+                " criterion, dataset, device, "
             ),
         ),
         ("n_init=2", "'n_init' does not exist. Did you mean 'task.clustering.n_init'? Known: "),
@@ -72,8 +72,8 @@ def errors_of(*command: str) -> list[str]:
         (
             "methd=dmt",
             (
-                "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every, dataset,"
-                " device, filter, launcher, memory_limit, method, "
+                "'methd' does not exist. Did you mean 'method'? Known: checkpoint_every,"
+                " criterion, dataset, device, filter, launcher, memory_limit, method, "
             ),
         ),
         ("datset=cora", "'datset' does not exist. Did you mean 'dataset'? Known: "),
@@ -122,7 +122,7 @@ def errors_of(*command: str) -> list[str]:
             "'launcher.workers=1,2' names several values, and a command has one launcher.workers",
         ),
         ("method.zzz=3", "'method.zzz' does not exist. Known: method.activation, "),
-        ("+foo=1", "'foo' does not exist. Known: checkpoint_every, dataset, device, "),
+        ("+foo=1", "'foo' does not exist. Known: checkpoint_every, criterion, dataset, "),
         ("+method.foo=1", "'method.foo' does not exist. Known: method.activation, "),
         (
             "filter=none filter.alpha=0.3",
@@ -174,7 +174,7 @@ def errors_of(*command: str) -> list[str]:
         ("method.lr", "cannot read 'method.lr': "),
         (
             "method.lr=[",
-            "cannot read 'method.lr=[': no viable alternative at input '['; quote brackets, ",
+            "cannot read 'method.lr=[': a '[' or ']' has no other one; a list is written ",
         ),
         ("=3", "'=3' names no key; overrides are KEY=VALUE"),
         ("+method=dmt", "'+method=dmt': '+' and '@' are not used here; write method=dmt"),
@@ -279,9 +279,16 @@ def test_a_sweep_over_lists_and_ranges() -> None:
         ["method.architecture=[8]"],
         ["method.architecture=[8,4]"],
     ]
-    assert sweep(["seeds=range(1,3)"]) == [["seeds=1"], ["seeds=2"]]
+    assert sweep(["method.epochs=range(1,3)"]) == [["method.epochs=1"], ["method.epochs=2"]]
     assert sweep(["++method.lr=1,2"]) == [["++method.lr=1"], ["++method.lr=2"]]
     assert sweep([]) == [[]]
+
+
+@pytest.mark.parametrize("text", ["seeds=1,2", "seeds=range(1,3)"])
+def test_seeds_are_no_sweep(text: str) -> None:
+    """Swept, each number would be a count: seeds 0 and 1 instead of 1 and 2."""
+    with pytest.raises(ConfigErrors, match=r"seeds of one command are a list: seeds=\[1,2\]$"):
+        sweep([text])
 
 
 def test_a_sweep_over_names_by_pattern() -> None:

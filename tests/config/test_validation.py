@@ -23,11 +23,12 @@ TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
-    """A command; the dataset `custom` needs a path."""
+    """A command; the dataset `custom` needs a path, `tu` a name."""
     return [
         f"method={method}",
         f"dataset={dataset}",
         *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
 
@@ -47,7 +48,8 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
         tasks = ",".join(TASKS.names())
         experiment = experiment_of(overrides(method, dataset, f"task=[{tasks}]"))
         assert experiment.settings["method"]["name"] == method
-        assert experiment.settings["dataset"]["name"] == dataset
+        recorded = experiment.settings["dataset"]
+        assert recorded == {"name": "graph", "from": "custom"} or recorded["name"] == dataset
         assert isinstance(experiment.components.method, METHODS.load(method))
         assert set(experiment.components.tasks) == set(TASKS.names())
 
@@ -227,7 +229,9 @@ def test_time_limit_is_a_positive_number(value: str) -> None:
 
 def test_time_limit_and_rerun() -> None:
     assert experiment_of(["time_limit=2.5"]).time_limit == 2.5
-    assert errors_of("rerun=always") == ["rerun=always must be one of never, failed, all"]
+    assert errors_of("rerun=always") == [
+        "rerun=always must be one of never, failed, incomplete, all"
+    ]
 
 
 @pytest.mark.parametrize("value", ["", "null"])
@@ -299,4 +303,9 @@ def test_a_component_that_cannot_be_imported_is_an_error_not_a_traceback(outside
 def test_config_errors_are_one_line_each() -> None:
     error = ConfigErrors(["a", "b"])
     assert str(error) == "a\nb" and error.errors == ["a", "b"]
-    assert isinstance(error, ValueError) and config.RERUN == ("never", "failed", "all")
+    assert isinstance(error, ValueError) and config.RERUN == (
+        "never",
+        "failed",
+        "incomplete",
+        "all",
+    )

@@ -8,7 +8,12 @@ import pytest
 import torch
 from torch import nn
 
-from gclbench.contrast.local_global import Discriminator, summary, true_or_shuffled
+from gclbench.contrast.local_global import (
+    Discriminator,
+    nodes_against_graphs,
+    summary,
+    true_or_shuffled,
+)
 
 
 def random(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -68,3 +73,36 @@ def test_gradients():
         return true_or_shuffled([score(h, c)], [score(h.flip(0), summary(h))])
 
     assert torch.autograd.gradcheck(loss, [x.requires_grad_() for x in inputs])
+
+
+GRAPH_OF = torch.tensor([0, 0, 1, 2, 2, 2])
+
+
+def test_nodes_against_graphs_is_the_double_loop():
+    nodes, graphs = random(6, 4), random(3, 4, seed=1)
+    own, others = 0.0, 0.0
+    for i in range(6):
+        for g in range(3):
+            score = float(nodes[i] @ graphs[g])
+            if g == int(GRAPH_OF[i]):
+                own += math.log(2) - math.log1p(math.exp(-score))
+            else:
+                others += math.log1p(math.exp(-score)) + score - math.log(2)
+    expected = others / (6 * 2) - own / 6
+    found = nodes_against_graphs(nodes, graphs, GRAPH_OF)
+    assert float(found) == pytest.approx(expected, rel=1e-12)
+
+
+def test_nodes_against_graphs_is_the_same_by_blocks_with_its_gradient():
+    nodes, graphs = random(6, 4).requires_grad_(), random(3, 4, seed=1).requires_grad_()
+    whole = torch.autograd.grad(nodes_against_graphs(nodes, graphs, GRAPH_OF), (nodes, graphs))
+    blocks = nodes_against_graphs(nodes, graphs, GRAPH_OF, block=4)
+    for one, other in zip(whole, torch.autograd.grad(blocks, (nodes, graphs)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_nodes_against_graphs_bears_large_scores():
+    nodes, graphs = 1e3 * random(6, 4).float(), 1e3 * random(3, 4, seed=1).float()
+    loss = nodes_against_graphs(nodes.requires_grad_(), graphs, GRAPH_OF)
+    (gradient,) = torch.autograd.grad(loss, nodes)
+    assert torch.isfinite(loss) and torch.isfinite(gradient).all()

@@ -16,6 +16,7 @@ from gclbench.contrast.objectives import (
     labelled_tuple,
     labelled_two_view,
     multi_view_nce,
+    others_nce,
     same_label,
 )
 
@@ -100,6 +101,17 @@ def test_multi_view_nce_is_equation_7_averaged_over_views(tau, block):
     anchor, views = unit(6, 0), [unit(6, seed) for seed in (1, 2, 3)]
     wanted = sum(label_free_loss(anchor, view, tau) for view in views) / 3
     assert multi_view_nce(anchor, views, tau, block).item() == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("tau", [0.2, 1.0])
+@pytest.mark.parametrize("block", [None, 2])
+def test_others_nce_leaves_the_positive_out_of_the_denominator(tau, block):
+    u, v = unit(5, 0).double(), unit(5, 1).double()
+    expected = 0.0
+    for i in range(5):
+        scores = [dot(u[i].tolist(), v[j].tolist()) / tau for j in range(5)]
+        expected += logarithm_of_sum(scores[:i] + scores[i + 1 :]) - scores[i]
+    assert float(others_nce(u, v, tau, block)) == pytest.approx(expected / 5, rel=1e-9)
 
 
 def test_float32_is_as_good_as_its_rounding():

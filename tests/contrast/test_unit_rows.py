@@ -22,7 +22,7 @@ def test_gradient_equals_finite_differences() -> None:
     assert torch.autograd.gradcheck(unit_rows, (z,))
 
 
-@pytest.mark.parametrize("length", [0.0, NO_DIRECTION / 2])
+@pytest.mark.parametrize("length", [0.0, 2 * NO_DIRECTION])
 def test_a_row_without_direction_is_zero_and_gets_no_gradient(length: float) -> None:
     z = torch.tensor([[length, 0.0], [3.0, 4.0]], requires_grad=True)
     unit = unit_rows(z)
@@ -31,6 +31,13 @@ def test_a_row_without_direction_is_zero_and_gets_no_gradient(length: float) -> 
     assert z.grad is not None
     assert z.grad[0].tolist() == [0.0, 0.0]
     assert bool(z.grad[1].any())
+
+
+def test_small_rows_keep_their_direction_where_all_are_small() -> None:
+    z = torch.tensor([[3.0, 4.0], [4.0, 3.0], [0.0, 0.0]])
+    torch.testing.assert_close(unit_rows(1e-9 * z), unit_rows(z))
+    torch.testing.assert_close(unit_rows(1e9 * z), unit_rows(z))
+    assert not bool(unit_rows(0 * z).any()) and unit_rows(z[:0]).shape == (0, 2)
 
 
 def test_a_row_too_long_for_its_type_is_not_a_row_of_zeros() -> None:

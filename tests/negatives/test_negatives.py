@@ -41,6 +41,7 @@ def pair(iteration: int = TOTAL, seed: int = 0, **changes: Any) -> Pair:
             "tau": 0.5,
             "step": Step(iteration, TOTAL),
             "edge_index": ring(),
+            "features": rows(99).abs(),
             **changes,
         }
     )

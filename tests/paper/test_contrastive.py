@@ -359,8 +359,8 @@ def test_matrix_as_a_table_and_as_csv(record, tmp_path, monkeypatch, capsys) -> 
     assert table.main(["matrix", "--missing", "--seeds", "1", "--dataset", "cora"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(
-        "gclbench -m method=grace negatives=augcl,imix,mmix,nml,progcl_mix,progcl_weight"
-        " dataset=cora"
+        "gclbench -m method=grace negatives=augcl,grace_plus,grape,homogcl,imix,mmix,nml,phases,"
+        "progcl_mix,progcl_weight dataset=cora"
     )
     assert lines[2].startswith(
         "gclbench -m method=mvgrl method.objective=nodes method.epochs=200 method.patience=0"

@@ -26,7 +26,7 @@ def here(record, tmp_path: Path, monkeypatch) -> Path:
 def test_without_an_id_the_tables_are_listed(capsys) -> None:
     assert table.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [*TABLES, "matrix", *NOT_BUILT]
+    assert [line.split()[0] for line in lines] == [*TABLES, "matrix", "own", *NOT_BUILT]
     assert all("not built: " in line for line in lines[-len(NOT_BUILT) :])
     assert {"dmat/1", "mmix/2", "nml/1", "contrast/10_10_80"} <= set(TABLES)
 

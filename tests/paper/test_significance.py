@@ -260,3 +260,23 @@ def test_few_other_runs_have_few_degrees_of_freedom() -> None:
     assert of(0.0, 1e-6, error=0.01, others=5).detectable == pytest.approx(
         0.01 * math.sqrt(5) * TTestPower().solve_power(nobs=5, alpha=LEVEL, power=POWER), rel=1e-4
     )
+
+
+def test_the_seeds_that_are_needed_are_found_as_if_every_number_were_tried() -> None:
+    """Only some numbers of runs are tried: the answer is that of the definition all the same."""
+    rng = np.random.default_rng(0)
+    runs = np.arange(2, MOST_SEEDS + 1)
+    answers = set()
+    for gap, margin, spread in rng.uniform([-0.03, 0.0, 0.002], [0.03, 0.03, 0.05], (12, 3)):
+        outcome, tests = of(gap, spread, margin=margin), int(rng.integers(1, 50))
+
+        def power(shift: float, level: float, scale: float = spread) -> np.ndarray:
+            critical = stats.t.isf(level, runs - 1)
+            return stats.nct.sf(critical, runs - 1, shift * np.sqrt(runs) / scale)
+
+        shown = power(margin - abs(gap), LEVEL) + power(margin + abs(gap), LEVEL) - 1
+        enough = (power(abs(gap), LEVEL / tests / 2) >= POWER) | (shown >= POWER)
+        wanted = int(runs[enough][0]) if enough.any() else None
+        assert seeds_needed(outcome, tests) == wanted
+        answers.add(wanted)
+    assert len(answers) > 6

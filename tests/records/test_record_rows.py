@@ -209,7 +209,7 @@ def test_twice_is_the_same_bytes(here: Path, suffix: str, capsys: Any) -> None:
             "pyarrow", reason="pyarrow is not installed: pip install 'gclbench[parquet]'"
         )
     assert export.main(["--output", f"out/a.{suffix}"]) == 0
-    assert capsys.readouterr().out == f"out/a.{suffix}  4 runs, 1 not ok\n"
+    assert capsys.readouterr().out == f"out/a.{suffix}  4 runs, 1 not ok, made the folder out\n"
     export.main(["--to", "packed"])
     assert export.main(["--runs", "packed", "--output", "b", "--format", suffix]) == 0
     assert Path(f"out/a.{suffix}").read_bytes() == Path("b").read_bytes(), "and from packed records"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from small_runs import SMALL, Unruly, run, write_graph
+from torch_geometric.data import Data
 
 from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
@@ -176,3 +177,24 @@ def test_a_record_that_cannot_be_written_ends_the_sweep(monkeypatch: pytest.Monk
     monkeypatch.setattr(Store, "write", refuse)
     with pytest.raises(StoreError, match="the disk is full"):
         run("method=unruly")
+
+
+@pytest.mark.parametrize("past_torch", [False, True])
+def test_a_method_that_writes_into_the_graph_is_the_one_that_fails(
+    past_torch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clean = run("method=kmeans", "task=clustering", "filter=none")["clustering"]
+
+    def fit(self: Unruly, graph: Data, *arguments: Any) -> Embedding:
+        if past_torch:
+            graph.x.numpy()[:] += 1
+        else:
+            graph.x.div_(3)
+        return Embedding(graph.x.clone())
+
+    monkeypatch.setattr(Unruly, "fit", fit)
+    culprit = run("method=unruly", "task=clustering", "filter=none")["clustering"]
+    assert culprit.status == "failed"
+    assert "Unruly.fit wrote into graph.x, which other runs share; work on a copy" in culprit.reason
+    again = run("method=kmeans", "task=clustering", "filter=none", "rerun=all")["clustering"]
+    assert again.ok and again.metrics == clean.metrics and again.id == clean.id

@@ -18,10 +18,12 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.laplacian import Laplacian
 from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.methods.dgi import Dgi
+from gclbench.methods.graph_statistics import GraphStatistics
 from gclbench.records import Record, Store
 from gclbench.tasks.classification import Classification
 from gclbench.tasks.clustering import Clustering
-from gclbench.tasks.items import check_items, items_of, refusal
+from gclbench.tasks.items import check_items, embedded_by, items_of, method_refusal, refusal
 from gclbench.training.streams import Streams
 
 GRAPHS = 60
@@ -58,6 +60,7 @@ class SpreadPooling:
     """Each graph's mean and spread of the features; keeps what it was given."""
 
     version: ClassVar[str] = "1"
+    items: ClassVar[tuple[str, ...]] = ("nodes", "graphs")
     needs_labels: ClassVar[bool] = True
     seen: ClassVar[list[tuple[Graph, Tensor]]] = []
 
@@ -156,9 +159,30 @@ def test_a_task_that_does_not_say_is_about_nodes() -> None:
     single = make_graph(np.ones((3, 1)), np.empty((2, 0), int), None, "g")
     assert refusal("silent", Silent(), single) is None
     assert refusal("probe", GraphProbe(), collection) is None
-    check_items("silent", Silent(), single)
+    check_items("silent", Silent(), "silent", Silent(), single)
     with pytest.raises(Unsupported, match="task=silent evaluates embeddings of nodes, and"):
-        check_items("silent", Silent(), collection)
+        check_items("silent", Silent(), "silent", Silent(), collection)
+
+
+def test_a_method_of_nodes_refuses_a_collection_and_one_of_graphs_a_single_graph() -> None:
+    collection = RingsAndStars().load()
+    single = make_graph(np.ones((3, 1)), np.empty((2, 0), int), None, "g")
+    assert (embedded_by(Dgi()), embedded_by(GraphStatistics())) == (("nodes",), ("graphs",))
+    assert method_refusal("dgi", Dgi(), single) is None
+    assert method_refusal("spread", SpreadPooling(), single) is None
+    assert method_refusal("spread", SpreadPooling(), collection) is None
+    with pytest.raises(Unsupported) as caught:
+        check_items("graph_probe", GraphProbe(), "dgi", Dgi(), collection)
+    assert caught.value.reason == (
+        "method=dgi embeds nodes, and 'rings_and_stars' is a collection of 60 graphs;"
+        " method=graph_statistics embeds graphs, and task=graph_classification compares them"
+    )
+    with pytest.raises(Unsupported) as caught:
+        check_items("clustering", Clustering(), "statistics", GraphStatistics(), single)
+    assert caught.value.reason == (
+        "method=statistics embeds graphs, and 'g' is a single graph of 3 nodes; method=grace embeds"
+        " nodes, and dataset=mutag is a collection of graphs"
+    )
 
 
 def test_splits_divide_the_graphs_of_a_collection() -> None:

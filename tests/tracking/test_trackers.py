@@ -1,4 +1,4 @@
-"""TensorBoard's and MLflow's files, read back."""
+"""The files of TensorBoard, MLflow and Weights & Biases, read back."""
 
 from __future__ import annotations
 
@@ -87,3 +87,53 @@ def test_mlflow_shows_what_the_record_says(tmp_path: Path, monkeypatch: pytest.M
     curve = [line.split() for line in (run / "metrics" / "loss").read_text().splitlines()]
     assert [[int(step), float(loss)] for _, loss, step in curve] == 2 * record.fit["curve"]
     assert float((run / "metrics" / "acc").read_text().split()[1]) == record.metrics["acc"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    find_spec("wandb") is None, reason="wandb is not installed: pip install 'gclbench[wandb]'"
+)
+def test_wandb_offline_shows_what_the_record_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCLBENCH_OFFLINE", "1")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    gclbench(tmp_path, "tracking=wandb")
+    (record,) = Store(tmp_path / "runs").scan()
+    (file,) = (tmp_path / "runs" / "wandb").glob("offline-run-*/run-*.wandb")
+    assert file.name == f"run-{record.id}.wandb"
+    code = """
+import json, sys
+from wandb.proto import wandb_internal_pb2
+from wandb.sdk.internal.datastore import DataStore
+store = DataStore(); store.open_for_scan(sys.argv[1])
+found = {"loss": [], "config": {}, "summary": {}}
+while (data := store.scan_data()) is not None:
+    item = wandb_internal_pb2.Record(); item.ParseFromString(data)
+    kind = item.WhichOneof("record_type")
+    if kind == "run":
+        found["name"] = item.run.display_name
+        found["config"].update({one.key: one.value_json for one in item.run.config.update})
+    if kind == "history":
+        values = {(one.key or ".".join(one.nested_key)): json.loads(one.value_json)
+                  for one in item.history.item}
+        if "loss" in values:
+            found["loss"].append([values["_step"], values["loss"]])
+    if kind == "summary":
+        found["summary"].update({(one.key or ".".join(one.nested_key)): json.loads(one.value_json)
+                                 for one in item.summary.update})
+    if kind == "exit":
+        found["exit"] = item.exit.exit_code
+print(json.dumps(found))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["name"] == "dmat_i-uniform-digits-clustering-0" and found["exit"] == 0
+    assert found["config"]["method.epochs"] == "12"
+    assert found["loss"] == [[step, pytest.approx(loss)] for step, loss in record.fit["curve"]]
+    assert found["summary"]["acc"] == pytest.approx(record.metrics["acc"])
+    assert found["summary"]["gclbench.status"] == "ok"
+    assert list(Store(tmp_path / "runs").scan()) == [record], "the store is as readable as before"

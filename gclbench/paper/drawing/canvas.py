@@ -59,6 +59,8 @@ CAPTION_LINE = 0.125
 CHARACTERS_PER_INCH = 18.5
 TITLE_LINE = 0.15
 TITLE_CHARACTERS_PER_INCH = 14
+DENSE, MARKED = 40, 8
+"""Points of a line from which on about so many of them are marked."""
 MANY = 3
 """Panels in a row at most."""
 
@@ -239,6 +241,8 @@ def _lines(axes: Axes, lines: Sequence[Series]) -> None:
             "marker": MARKERS[number % len(MARKERS)],
             "linestyle": STYLES[number % len(STYLES)],
         }
+        if len(series.x) > DENSE:
+            look["markevery"] = len(series.x) // MARKED
         if series.spread:
             axes.errorbar(
                 series.x,

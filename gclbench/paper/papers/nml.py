@@ -8,12 +8,14 @@ from gclbench.paper.columns import is_
 from gclbench.paper.contrastive_columns import (
     CITATION,
     GRACE,
+    LOCAL_SETTINGS,
     NML,
     NML_ABLATIONS,
     NML_DATASETS,
     NML_ROWS,
     ONE_PROTOCOL,
     OTHERS,
+    PHASES_READING,
 )
 from gclbench.paper.drawing.maps import map_commands, side_by_side
 from gclbench.paper.drawing.panels import FigureContent, PlotPanel
@@ -52,6 +54,8 @@ TABLES = (
                 "`nml_gcl` has the official code's separable metric;"
                 " `pairwise` is the network as printed."
             ),
+            PHASES_READING,
+            LOCAL_SETTINGS,
         ),
     ),
     Definition(
@@ -63,7 +67,7 @@ TABLES = (
         metrics=("fmi", "ari"),
         columns=(*NML_ROWS, *NML_ABLATIONS, *OTHERS),
         where=(is_("task.clusters", None),),
-        remarks=("The paper prints no spreads.",),
+        remarks=("The paper prints no spreads.", PHASES_READING, LOCAL_SETTINGS),
     ),
 )
 

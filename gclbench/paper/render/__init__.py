@@ -5,12 +5,24 @@ The same records give the same bytes.
 
 from __future__ import annotations
 
-from gclbench.paper.render.csv_lines import as_csv
+from gclbench.paper.render.csv_lines import as_csv, csv_of
 from gclbench.paper.render.html_fragment import html
-from gclbench.paper.render.latex_document import latex
-from gclbench.paper.render.layout import grids
+from gclbench.paper.render.latex_document import latex, latex_of
+from gclbench.paper.render.layout import TextGrid, grids, rival_grids
 from gclbench.paper.render.legend import footer
 from gclbench.paper.render.markdown_page import markdown
 from gclbench.paper.render.terminal_grid import terminal
 
-__all__ = ["as_csv", "footer", "grids", "html", "latex", "markdown", "terminal"]
+__all__ = [
+    "TextGrid",
+    "as_csv",
+    "csv_of",
+    "footer",
+    "grids",
+    "html",
+    "latex",
+    "latex_of",
+    "markdown",
+    "rival_grids",
+    "terminal",
+]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.gains import CONTROLS
+from gclbench.paper.rivals import Rival
 
 GAINS = tuple(
     f"{what}{control.replace(' ', '_')}"
@@ -85,6 +87,12 @@ CROSSED = (
 """Of a table of bases × strategies: a line per recorded setting, to six digits."""
 
 
+def csv_of(comparisons: Sequence[Comparison], only: str = "") -> str:
+    """Tables without added columns one after the other, under one line of headings."""
+    texts = [as_csv(comparison, only) for comparison in comparisons]
+    return "".join([*texts[:1], *(text.partition("\n")[2] for text in texts[1:])])
+
+
 def as_csv(comparison: Comparison, only: str = "") -> str:
     """One line per cell; results are fractions, `ours` and `paper` are as shown.
 
@@ -93,8 +101,16 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
     """
     if comparison.definition.crossed:
         return _crossed(comparison)
+    fields_of = {
+        own: _fields_of(own) for own in dict.fromkeys(each.own for each in comparison.rivals)
+    }
+    rivals: dict[tuple[str, str, str], list[Rival]] = {}
+    for each in comparison.rivals:
+        rivals.setdefault((each.dataset, each.metric, each.column), []).append(each)
     left_out = OF_THE_PAPER if only == "ours" else OF_OURS if only == "paper" else ()
     fields = [name for name in FIELDS if name not in left_out]
+    if only != "paper":
+        fields += [name for names in fields_of.values() for name in names]
     file = io.StringIO()
     writer = csv.DictWriter(file, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -133,8 +149,17 @@ def as_csv(comparison: Comparison, only: str = "") -> str:
             name, found = gain.control.replace(" ", "_"), gain.settled
             values[f"gain_over_{name}"] = _number(found.difference)
             values |= {f"gain_seeds_{name}": found.n, f"gain_verdict_{name}": found.verdict}
+        for each in rivals.get((entry.dataset, entry.metric, entry.column), ()):
+            found = each.settled
+            told = (_number(found.difference), found.n, _p_value(found.p_value), found.verdict)
+            values |= zip(fields_of[each.own], told, strict=True)
         writer.writerow(values)
     return file.getvalue()
+
+
+def _fields_of(own: str) -> tuple[str, ...]:
+    """In the line of another column: the added one minus it, over which seeds, and the verdict."""
+    return tuple(f"{what} of {own}" for what in ("difference", "seeds", "p_holm", "verdict"))
 
 
 def _crossed(comparison: Comparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import Row, gain_grid, grids, printed_with_difference
+from gclbench.paper.render.layout import Row, grids, printed_with_difference, text_grids
 from gclbench.paper.render.legend import footer
 
 
@@ -33,13 +33,12 @@ def html(comparison: Comparison, only: str = "") -> str:
             "</tbody>",
             "</table>",
         ]
-    gains = gain_grid(comparison) if only != "paper" else None
-    if gains is not None:
-        lines += ["<table>", f"<caption>{escape(gains.title)}</caption>", "<thead><tr>"]
-        lines += [f'<th scope="col">{escape(heading)}</th>' for heading in gains.columns]
+    for texts in text_grids(comparison, only):
+        lines += ["<table>", f"<caption>{escape(texts.title)}</caption>", "<thead><tr>"]
+        lines += [f'<th scope="col">{escape(heading)}</th>' for heading in texts.columns]
         lines += ["</tr></thead>", "<tbody>"]
         lines += [
-            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in gains.rows
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in texts.rows
         ]
         lines += ["</tbody>", "</table>"]
     lines += [

@@ -3,8 +3,10 @@ texlive-latex-recommended."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import Grid, gain_grid, grids, printed_with_difference
+from gclbench.paper.render.layout import Grid, grids, printed_with_difference, text_grids
 from gclbench.paper.render.legend import footer
 
 HEAD = r"""\documentclass[10pt]{article}
@@ -50,6 +52,7 @@ SPECIAL = {
     "▼": r"$\blacktriangledown$",
     "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}",
+    "⊘": r"$\oslash$",
     "τ": r"$\tau$",
     "α": r"$\alpha$",
     "≤": r"$\leq$",
@@ -66,6 +69,16 @@ def latex(comparison: Comparison, only: str = "") -> str:
     Args:
         only: `ours` or `paper`; "" for both, the paper's and the difference below ours.
     """
+    return latex_of([comparison], only)
+
+
+def latex_of(comparisons: Iterable[Comparison], only: str = "") -> str:
+    """One document of several tables."""
+    sections = (_section(comparison, only) for comparison in comparisons)
+    return HEAD + "\\clearpage\\normalsize\n".join(sections) + TAIL
+
+
+def _section(comparison: Comparison, only: str) -> str:
     definition = comparison.definition
     lines = [rf"\section*{{{_escaped(f'{definition.id}: {definition.title}')}}}"]
     for grid in grids(comparison):
@@ -73,18 +86,17 @@ def latex(comparison: Comparison, only: str = "") -> str:
         lines += ["", f"% tabular of {_comment(name)}"]
         lines += [rf"\subsection*{{{_escaped(grid.title)}}}"] if grid.title else []
         lines += [FITTED, *_tabular(grid, only), "}", f"% end of {_comment(name)}", r"\par\medskip"]
-    gains = gain_grid(comparison) if only != "paper" else None
-    if gains is not None:
-        lines += ["", rf"\subsection*{{{_escaped(gains.title)}}}"]
-        for start in range(0, len(gains.rows), LINES):
-            columns = "ll" + "r" * (len(gains.columns) - 2)
+    for texts in text_grids(comparison, only):
+        lines += ["", rf"\subsection*{{{_escaped(texts.title)}}}"]
+        for start in range(0, len(texts.rows), LINES):
+            columns = "l" * texts.heads + "r" * (len(texts.columns) - texts.heads)
             lines += [FITTED, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-            lines += [_line([*map(_escaped, gains.columns)]), r"\midrule"]
-            lines += [_line([*map(_escaped, row)]) for row in gains.rows[start : start + LINES]]
+            lines += [_line([*map(_escaped, texts.columns)]), r"\midrule"]
+            lines += [_line([*map(_escaped, row)]) for row in texts.rows[start : start + LINES]]
             lines += [r"\bottomrule", r"\end{tabular}%", "}", r"\par\medskip"]
     lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
     lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
-    return HEAD + "\n".join([*lines, r"\end{itemize}"]) + "\n" + TAIL
+    return "\n".join([*lines, r"\end{itemize}"]) + "\n"
 
 
 def _tabular(grid: Grid, only: str) -> list[str]:

@@ -13,11 +13,16 @@ NARROW_COLUMNS = 5
 
 @dataclass(frozen=True)
 class TextGrid:
-    """A grid of texts: headings, and rows of as many."""
+    """A grid of texts: headings, and rows of as many.
+
+    Attributes:
+        heads: so many columns, the first ones, are names.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    heads: int = 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def grids(comparison: Comparison) -> list[Grid]:
         return [grid for block in blocks for grid in _crossed(comparison, block)]
     widest = max((len(block.columns) for block in blocks), default=0)
     alike = len({block.columns for block in blocks}) <= 1
-    if widest == 1 and alike and len(metrics) > 1:
+    if widest == 1 and alike and len(metrics) > 1 and not comparison.definition.own:
         rows = [
             Row(
                 (block.dataset,),
@@ -102,7 +107,38 @@ def gain_grid(comparison: Comparison) -> TextGrid | None:
             shown = (gains.get(control, "") for control in CONTROLS)
             rows.append((entry.dataset, f"{entry.column}{entry.signs}", *shown))
     title = f"Gain over controls: {comparison.metrics[0]}" if comparison.metrics else ""
-    return TextGrid(title, ("dataset", "column", *CONTROLS), tuple(rows)) if rows else None
+    return TextGrid(title, ("dataset", "column", *CONTROLS), tuple(rows), 2) if rows else None
+
+
+def text_grids(comparison: Comparison, only: str = "") -> list[TextGrid]:
+    """What stands below the cells: the gains, and what added columns are against the others."""
+    if only == "paper":
+        return []
+    gains = gain_grid(comparison)
+    return [*([gains] if gains is not None else []), *rival_grids(comparison)]
+
+
+def rival_grids(comparison: Comparison) -> list[TextGrid]:
+    """For each added column its differences to the others in the first metric shown: a row per
+    column, and a column per dataset."""
+    metric = comparison.metrics[0] if comparison.metrics else ""
+    factor = comparison.definition.measure(metric).shown.factor
+    shown = {
+        (rival.own, rival.column, rival.dataset): rival.show(factor)
+        for rival in comparison.rivals
+        if rival.metric == metric
+    }
+    found = []
+    for own in dict.fromkeys(own for own, _, _ in shown):
+        others = dict.fromkeys(column for each, column, _ in shown if each == own)
+        datasets = dict.fromkeys(dataset for each, _, dataset in shown if each == own)
+        rows = [
+            (column, *(shown.get((own, column, dataset), "") for dataset in datasets))
+            for column in others
+        ]
+        title = f"{own} minus the other columns: {metric}"
+        found.append(TextGrid(title, ("column", *datasets), tuple(rows)))
+    return found
 
 
 def _crossed(comparison: Comparison, block: Block) -> list[Grid]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gclbench.paper.filled_table import DAGGER, Comparison
+from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
 from gclbench.paper.machine_differences import sentence
@@ -24,7 +24,12 @@ def footer(comparison: Comparison, only: str = "") -> list[str]:
     """Sentences under a table: units, legend, tests, which records; of the printed numbers alone
     with `only="paper"`."""
     if only == "paper":
-        return [PRINTED_SIGNS, *comparison.definition.remarks, *_footnotes(comparison)]
+        return [
+            PRINTED_SIGNS,
+            *comparison.definition.remarks,
+            *_not_built(comparison),
+            *_footnotes(comparison),
+        ]
     return [*_legend(comparison), *_rest(comparison)]
 
 
@@ -35,6 +40,21 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         for column in comparison.definition.columns
         if column.footnote and column.label in shown
     )
+
+
+def _not_built(comparison: Comparison) -> Iterator[str]:
+    """A sentence on each printed row without a column: why, and its numbers."""
+    definition = comparison.definition
+    several = len(comparison.metrics) > 1
+    for name, why in definition.not_built.items():
+        numbers = [
+            f"{block.dataset}{f' {metric}' * several} {value.show()}"
+            for block in comparison.blocks
+            for metric in comparison.metrics
+            if (value := definition.printed_row(name, block.dataset, metric)) is not None
+        ]
+        printed = f" (printed: {', '.join(numbers)})" if numbers else ""
+        yield f"{name} is not built{printed}: {why}."
 
 
 def _legend(comparison: Comparison) -> Iterator[str]:
@@ -52,14 +72,15 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         if any(not entry.faithful for entry in comparison.entries):
             yield f"{DAGGER} not at the shipped settings; the notes below say what differs."
         yield from _fitted(comparison)
+        yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
+    paper = " paper: as printed (in parentheses: ours minus the paper's)."
     yield (
         "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
-        f" by status){', in percent' if percent else ''}. paper: as printed (in parentheses: ours"
-        " minus the paper's)."
+        f" by status){', in percent' if percent else ''}.{'' if definition.own else paper}"
     )
-    if definition.compared:
+    if definition.compared and not definition.own:
         yield (
             f"{MARKS[EQUIVALENT]} equivalent: two one-sided tests reject a difference of one point"
             f" or of the printed std, whichever is larger; {MARKS[ABOVE]} significantly better;"
@@ -74,11 +95,14 @@ def _legend(comparison: Comparison) -> Iterator[str]:
             f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
             " rank 2 (docs/tables.md, Tests)."
         )
+    yield from _rivals(comparison)
     yield from _gains(comparison)
     if any(not entry.faithful for entry in comparison.entries):
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
-    yield PRINTED_SIGNS
+    yield from _collapsed(comparison)
+    if not definition.own:
+        yield PRINTED_SIGNS
 
 
 def _test(comparison: Comparison) -> str:
@@ -123,6 +147,21 @@ def _gains(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _rivals(comparison: Comparison) -> Iterator[str]:
+    """How added columns are held against the others."""
+    if not comparison.rivals:
+        return
+    names = ", ".join(dict.fromkeys(rival.own for rival in comparison.rivals))
+    yield (
+        f"{names} minus the other columns: over the runs that both have of a seed (their number),"
+        " on the same graph, split and version of the protocol."
+        f" {MARKS[ABOVE]} significantly better, {MARKS[BELOW]} significantly worse (paired t-tests,"
+        f" Holm-corrected over the {comparison.rival_tests} differences of the whole table),"
+        f" {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]} undetermined,"
+        " with the number of seeds that would decide it. The CSV has every metric."
+    )
+
+
 def _fitted(comparison: Comparison) -> Iterator[str]:
     """The choices behind the fitted cells."""
     names = dict.fromkeys(name for entry in comparison.entries for name in entry.fitted)
@@ -133,9 +172,18 @@ def _fitted(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _collapsed(comparison: Comparison) -> Iterator[str]:
+    """What the sign of degenerate cells means, and how their runs collapsed."""
+    found = (record for entry in comparison.entries for record in entry.records)
+    names = dict.fromkeys(text for record in found for text in record.degenerate)
+    if names:
+        yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
+
+
 def _rest(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     yield from definition.remarks
+    yield from _not_built(comparison)
     yield from _footnotes(comparison)
     yield from comparison.notes
     if definition.source == "catalog":

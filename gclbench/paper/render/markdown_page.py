@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import gain_grid, grids, printed_with_difference
+from gclbench.paper.render.layout import grids, printed_with_difference, text_grids
 from gclbench.paper.render.legend import footer
 
 SPECIAL = re.compile(r"([\\|*<>`])")
@@ -29,11 +29,10 @@ def markdown(comparison: Comparison, only: str = "") -> str:
             for row in grid.rows
         ]
         lines.append("")
-    gains = gain_grid(comparison) if only != "paper" else None
-    if gains is not None:
-        lines += [f"## {gains.title}", "", _line([*gains.columns])]
-        lines.append(_line(["---"] * len(gains.columns)))
-        lines += [_line([*map(_escaped, row)]) for row in gains.rows]
+    for texts in text_grids(comparison, only):
+        lines += [f"## {texts.title}", "", _line([*map(_escaped, texts.columns)])]
+        lines.append(_line(["---"] * len(texts.columns)))
+        lines += [_line([*map(_escaped, row)]) for row in texts.rows]
         lines.append("")
     lines += [f"- {sentence.replace('*', chr(92) + '*')}" for sentence in footer(comparison, only)]
     return "\n".join(lines) + "\n"

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.render.layout import Grid, gain_grid, grids, printed_with_difference
+from gclbench.paper.render.layout import Grid, grids, printed_with_difference, text_grids
 from gclbench.paper.render.legend import footer
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT
 
@@ -33,12 +33,11 @@ def terminal(comparison: Comparison, console: Console, only: str = "") -> None:
         fitting = max(1, (console.width - heads) // CELL)
         for start in range(0, len(grid.columns), fitting):
             console.print(_table(grid, slice(start, start + fitting), only))
-    gains = gain_grid(comparison) if only != "paper" else None
-    if gains is not None:
-        table = Table(
-            *gains.columns, title=Text(gains.title), title_justify="left", header_style="bold"
-        )
-        for row in gains.rows:
+    for texts in text_grids(comparison, only):
+        table = Table(title=Text(texts.title), title_justify="left", header_style="bold")
+        for place, heading in enumerate(texts.columns):
+            table.add_column(Text(heading), justify="left" if place < texts.heads else "right")
+        for row in texts.rows:
             table.add_row(*map(Text, row))
         console.print(table)
     for sentence in footer(comparison, only):
@@ -70,4 +69,5 @@ def _cell(entry: Entry | None, only: str) -> Text:
         return ours
     if only == "paper":
         return Text(entry.show_printed())
-    return ours + Text(f"\n{printed_with_difference(entry)}", style="dim")
+    beside = printed_with_difference(entry)
+    return ours + Text(f"\n{beside}", style="dim") if beside else ours

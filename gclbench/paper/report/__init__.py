@@ -3,27 +3,34 @@ no scripts. Imports no torch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gclbench.paper.report.document import document
 from gclbench.paper.sources import Collection
-from gclbench.records import write_atomically
+from gclbench.records import deliver
 
 __all__ = ["page", "write"]
 
 
-def page(collection: Collection) -> str:
-    """The report on some records as HTML; the same records give the same text."""
-    return document(collection)
+def page(collection: Collection, added: Sequence[str] = ()) -> str:
+    """The report on some records as HTML; the same records give the same text.
 
-
-def write(collection: Collection, path: Path) -> int:
-    """Writes the report and returns its size in bytes.
+    Args:
+        added: methods and settings, as typed, that stand as rows in the papers' tables.
 
     Raises:
+        UnknownName, ConfigErrors, ValueError: for what is no method, or has no runs of any table.
+    """
+    return document(collection, added)
+
+
+def write(collection: Collection, path: Path, added: Sequence[str] = ()) -> tuple[int, str]:
+    """Writes the report; returns its size in bytes, and what `deliver` says of its folder.
+
+    Raises:
+        UnknownName, ConfigErrors, ValueError: as `page`.
         OSError: when it cannot be written; a report that was there stays as it was.
     """
-    content = page(collection).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
-    return len(content)
+    content = page(collection, added).encode()
+    return len(content), deliver(path, content)

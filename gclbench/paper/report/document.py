@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from gclbench.paper.comparison import compare
+from gclbench.paper.filled_table import Comparison
+from gclbench.paper.own_column import own_columns, with_rows
+from gclbench.paper.own_tables import own_tables
 from gclbench.paper.report import drawings, grids, matrix_section, overview, pages
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.paper.sources import Collection
@@ -15,10 +19,22 @@ from gclbench.paper.tables import NOT_BUILT, TABLES
 TITLE = "gclbench report"
 
 
-def document(collection: Collection) -> str:
-    """The whole file."""
+def document(collection: Collection, added: Sequence[str] = ()) -> str:
+    """The whole file.
+
+    Args:
+        added: methods and settings, as typed, that stand as rows in the papers' tables.
+    """
     anchors = Anchors()
-    comparisons = [compare(definition, collection) for definition in TABLES.values()]
+    definitions = with_rows(TABLES.values(), own_columns(added), collection.groups)
+    comparisons = [compare(definition, collection) for definition in definitions]
+    shown = {
+        record.id
+        for item in comparisons
+        if item.definition.source == "runs"
+        for record in item.records
+    }
+    own = [compare(definition, collection) for definition in own_tables(collection, shown)]
     listed = element(
         "nav",
         element(
@@ -53,7 +69,9 @@ def document(collection: Collection) -> str:
         id="tables",
     )
     articles = [
-        pages.article(page, anchors) for item in comparisons for page in pages.pages(item, anchors)
+        pages.article(page, anchors)
+        for item in (*comparisons, *own)
+        for page in pages.pages(item, anchors)
     ]
     cells = element("section", "\n", lines(element("h2", "Cells"), articles), id="cells")
     body = lines(
@@ -64,6 +82,7 @@ def document(collection: Collection) -> str:
             lines(
                 overview.section(comparisons),
                 tables,
+                _own(own, anchors),
                 drawings.section(collection, anchors),
                 matrix_section.section(collection, anchors),
                 _not_built(),
@@ -73,6 +92,25 @@ def document(collection: Collection) -> str:
         ),
     )
     return f"<!DOCTYPE html>\n{element('html', _head(), body, lang='en')}\n"
+
+
+def _own(comparisons: Sequence[Comparison], anchors: Anchors) -> Markup:
+    """The runs that no paper's table shows."""
+    told = (
+        "Runs that are in no paper's table, by task. A row is a method with what is not as shipped."
+        if comparisons
+        else "Every run is in a paper's table."
+    )
+    return element(
+        "section",
+        "\n",
+        lines(
+            element("h2", "Own runs"),
+            element("p", told),
+            [join(grids.section(item, anchors), "\n") for item in comparisons],
+        ),
+        id="own",
+    )
 
 
 def _head() -> Markup:
@@ -105,6 +143,7 @@ def _navigation() -> Markup:
     places = {
         "summary": "Summary",
         "tables": "Tables",
+        "own": "Own runs",
         "figures": "Figures",
         "matrix": "Bases × strategies",
         "not-built": "Not built",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gclbench.paper.aggregate import Fact
 from gclbench.paper.filled_table import Block, Comparison, Entry
 from gclbench.paper.missing import missing
-from gclbench.paper.render import footer
+from gclbench.paper.render import TextGrid, footer, rival_grids
 from gclbench.paper.report.markup import Anchors, Markup, element, join, label, lines
 from gclbench.paper.report.quantities import count
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, UNDETERMINED
@@ -34,6 +34,7 @@ def section(comparison: Comparison, anchors: Anchors) -> Markup:
     definition = comparison.definition
     across = len(comparison.metrics) == 1 and len(comparison.blocks) > 1
     head, bodies = _by_method(comparison, anchors) if across else _by_dataset(comparison, anchors)
+    marked = any(entry.mark for entry in comparison.entries)
     table = element(
         "table",
         "\n",
@@ -42,7 +43,7 @@ def section(comparison: Comparison, anchors: Anchors) -> Markup:
         element("thead", element("tr", head)),
         "\n",
         lines(bodies),
-        class_="paper sortable",
+        class_="paper marked sortable" if marked else "paper sortable",
     )
     heading = anchors.of("table", definition.id)
     return element(
@@ -59,6 +60,7 @@ def section(comparison: Comparison, anchors: Anchors) -> Markup:
             tabindex="0",
         ),
         "\n",
+        lines(text_table(texts) for texts in rival_grids(comparison)),
         element(
             "details",
             element("summary", "How to read it, notes, records"),
@@ -67,6 +69,28 @@ def section(comparison: Comparison, anchors: Anchors) -> Markup:
         _missing(comparison),
         id=heading,
         class_="table",
+    )
+
+
+def text_table(texts: TextGrid) -> Markup:
+    """A grid of texts that leads nowhere."""
+    head = [element("th", label(text), scope="col") for text in texts.columns]
+    rows = [
+        element(
+            "tr",
+            element("th", label(row[0]), scope="row"),
+            [element("td", text) for text in row[1:]],
+        )
+        for row in texts.rows
+    ]
+    table = element(
+        "table",
+        element("caption", element("span", texts.title)),
+        element("thead", element("tr", head)),
+        element("tbody", lines(*rows)),
+    )
+    return element(
+        "div", table, class_="scroll", role="region", aria_label=texts.title, tabindex="0"
     )
 
 
@@ -183,13 +207,20 @@ def _row(
     )
     return element(
         "tr",
-        element("th", label(column), scope="row"),
+        element("th", _name(comparison, column), scope="row"),
         [_cell(comparison, block, entry, anchors) for block, entry in cells],
         data_method=next(
             (entry.method or column for _, entry in cells if entry is not None), column
         ),
         data_unrun=not ran,
     )
+
+
+def _name(comparison: Comparison, column: str) -> Markup:
+    """The heading of a row; of one's own runs, settings stand below the method as elsewhere."""
+    method, space, settings = column.partition(" ")
+    own = comparison.definition.own and space and not settings.startswith("[")
+    return label(f"{method} [{settings}]" if own else column)
 
 
 def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: Anchors) -> Markup:
@@ -205,11 +236,13 @@ def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: An
     printed, gap = entry.show_printed(), entry.show_difference()
     paper = element("small", printed, element("b", gap) if gap else None) if printed else None
     value = None if ours.mean is None else f"{entry.factor * ours.mean:.6g}"
-    return element("td", shown, " " if sign else None, sign, paper, data_value=value)
+    return element("td", shown, sign, paper, data_value=value)
 
 
 def _missing(comparison: Comparison) -> Markup | None:
     """The cells without runs, a line with a command for each dataset and column."""
+    if comparison.definition.own:
+        return None
     commands: dict[str, str] = {}
     unknown: list[str] = []
     for entry in comparison.entries:

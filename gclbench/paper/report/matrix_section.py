@@ -20,13 +20,16 @@ COMMAND = (
 def section(collection: Collection, anchors: Anchors) -> Markup:
     """A table for each dataset with runs of a strategy but the plain one, a body per measure."""
     datasets = sorted({record.name("dataset") for record in collection.records})
-    whole = compare(matrix.table(datasets), collection)
+    wholes = [compare(matrix.table(part), collection) for part in matrix.halves(datasets)]
     mixed = [
-        block.dataset
+        (whole, block.dataset)
+        for whole in wholes
         for block in whole.blocks
         if any(entry.records and entry.column != NO_STRATEGY for entry in block.entries.values())
     ]
-    tables = [_table(grids(whole.restrict([dataset])), dataset, anchors) for dataset in mixed]
+    tables = [
+        _table(grids(whole.restrict([dataset])), dataset, anchors) for whole, dataset in mixed
+    ]
     if not tables:
         tables = [
             element(

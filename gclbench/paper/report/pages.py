@@ -14,6 +14,9 @@ from gclbench.paper.report import grids, quantities
 from gclbench.paper.report.markup import Anchors, Markup, element, join, lines
 from gclbench.records import Record, flatten
 
+TEXTS = ("status", "run", "verdict")
+"""Headings of columns that hold words."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -67,6 +70,7 @@ def article(page: Page, anchors: Anchors) -> Markup:
             element("h3", page.title, tabindex="-1"),
             _values(page),
             _gains(page),
+            _rivals(page),
             _departures(page),
             _fitted(page),
             _commands(page),
@@ -100,7 +104,7 @@ def _values(page: Page) -> Markup:
                 "tr",
                 element("th", entry.metric, scope="row"),
                 [element("td", cell) for cell in cells],
-                element("td", join(sign, " ", meaning) if sign else meaning),
+                element("td", join(sign, " ", meaning) if sign else meaning, class_="text"),
             )
         )
     head = ("metric", "ours (n)", "paper", "difference")
@@ -118,6 +122,29 @@ def _gains(page: Page) -> Markup | None:
         cells = [element("td", found.get(control, "")) for control in CONTROLS]
         rows.append(element("tr", element("th", entry.metric, scope="row"), cells))
     return _table("gain over controls (seeds)", ("metric", *CONTROLS), rows)
+
+
+def _rivals(page: Page) -> Markup | None:
+    """An added row minus every other column, a column per metric."""
+    found = {
+        (rival.column, rival.metric): rival
+        for rival in page.comparison.rivals
+        if (rival.dataset, rival.own) == (page.dataset, page.column)
+    }
+    if not found:
+        return None
+    metrics = dict.fromkeys(metric for _, metric in found)
+    factors = {entry.metric: entry.factor for entry in page.entries}
+    rows = []
+    for column in dict.fromkeys(column for column, _ in found):
+        cells = [
+            element("td", found[column, metric].show(factors[metric]))
+            if (column, metric) in found
+            else element("td")
+            for metric in metrics
+        ]
+        rows.append(element("tr", element("th", column, scope="row"), cells))
+    return _table(f"{page.column} minus the other columns (seeds)", ("column", *metrics), rows)
 
 
 def _fitted(page: Page) -> Markup | None:
@@ -184,9 +211,9 @@ def _run(page: Page, record: Record) -> Markup:
         "tr",
         element("th", record.seed, scope="row"),
         cells,
-        element("td", _status(record), class_=None if record.ok else "words"),
+        element("td", _status(record), class_="text" if record.ok else "words"),
         [element("td", shown, data_value=_plain(value)) for value, shown in costs],
-        element("td", element("code", record.id)),
+        element("td", element("code", record.id), class_="text"),
     )
 
 
@@ -281,9 +308,15 @@ def _pairs(pairs: dict[str, str]) -> list[Markup]:
 
 
 def _table(caption: str, head: Sequence[str], rows: list[Markup], sortable: bool = False) -> Markup:
-    sorts = ("text" if name in ("status", "run") else "number" for name in head)
+    sorts = ("text" if name in TEXTS else "number" for name in head)
     cells = [
-        element("th", name, scope="col", data_sort=sort if sortable else None)
+        element(
+            "th",
+            name,
+            scope="col",
+            data_sort=sort if sortable else None,
+            class_="text" if name in TEXTS else None,
+        )
         if name
         else element("td")
         for name, sort in zip(head, sorts, strict=True)

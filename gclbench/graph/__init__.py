@@ -13,7 +13,6 @@ filters and sparse products run on it unchanged. A set of images is a graph with
 from __future__ import annotations
 
 import copy
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,25 +21,27 @@ import numpy as np
 import scipy.sparse
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+
+from gclbench.graph.carrier import Data
+from gclbench.graph.digest import digest_of
+from gclbench.graph.errors import GraphError, Unsupported
+from gclbench.graph.rounding import rounded
+
+__all__ = [
+    "MASKS",
+    "Graph",
+    "GraphError",
+    "Unsupported",
+    "make_graph",
+    "with_features",
+    "without_labels",
+]
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 # Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
 _ROWS = 4096
 _ENTRIES = 1 << 22
-
-
-class GraphError(ValueError):
-    """Input that is not a usable graph; the text says what was found where and what is expected."""
-
-
-class Unsupported(Exception):
-    """A task or method that makes no sense on this graph; `reason` is a sentence for the record."""
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Graph(Data):
@@ -92,7 +93,7 @@ class Graph(Data):
         )
         known = self.__dict__.get("_content_hash")
         if known is None or known[0] != state:
-            known = (state, _digest(tensors))
+            known = (state, digest_of(tensors))
             self.__dict__["_content_hash"] = known
         return known[1]
 
@@ -139,9 +140,9 @@ def make_graph(
             type, a `graph_of` that does not divide the nodes or an edge between two of its graphs,
             labels or masks of a wrong shape or type, a split whose parts overlap.
     """
-    features = _features(x, name)
-    count = features.shape[0]
     notes = list(repairs)
+    features = _features(rounded(x, name, notes), name)
+    count = features.shape[0]
     edges = _edges(edge_index, count, name, notes, undirected, multiple)
     kind, parts = "node", {}
     if graph_of is not None:
@@ -387,14 +388,3 @@ def _tensor(array: np.ndarray) -> Tensor:
     array = np.ascontiguousarray(array)
     # torch would warn about, and let code write into, read-only memory (memory-mapped files).
     return torch.from_numpy(array if array.flags.writeable else array.copy())
-
-
-def _digest(tensors: list[tuple[str, Tensor]]) -> str:
-    digest = hashlib.sha256()
-    for key, tensor in tensors:
-        digest.update(f"{key} {tensor.dtype} {tuple(tensor.shape)};".encode())
-        array = tensor.detach().cpu().contiguous().numpy()
-        # Little-endian on every machine; no copy is made where it is so already.
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(array.reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()

@@ -1,0 +1,211 @@
+"""`gclbench embed`: the embedding of a recorded run as a file, or of another graph by its model."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gclbench.cli.parser import Parser, id_first
+from gclbench.machine import messages
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from gclbench.records import Record
+
+EXAMPLES = """examples:
+  gclbench method=grace dataset=cora save=[embedding,model]      a run that leaves both
+  gclbench embed 3f2a --output z.npy                             its embedding, by the id's start
+  gclbench embed 3f2a --graph other.npz --output other.npy       another graph, by its trained model
+
+Rows stand in the order of the graph's items. A recorded run without these files is trained again
+only where the command says so: rerun=incomplete.
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Exit code 0 when the file was written, 1 when the run or graph gives no embedding, 2 for a
+    command that is wrong."""
+    parser = Parser(
+        "embed",
+        "Writes the embedding of a recorded run, or of another graph by the run's trained model.",
+        EXAMPLES,
+        one="an ID is one word, the start of a run's id",
+    )
+    parser.add_argument("id", nargs="?", metavar="RUN", help="the start of a run's id")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="FILE.npy, float32, items × dimensions"
+    )
+    parser.add_argument(
+        "--graph", type=Path, metavar="FILE", help="FILE.npz of the same features (docs/data.md)"
+    )
+    parser.add_argument(
+        "--runs",
+        nargs="+",
+        action="extend",
+        metavar="DIR",
+        help="stores to look in (default: runs)",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:1")
+    options = parser.parse_args(argv)
+    messages.set_up()
+    if options.id is None:
+        parser.error(id_first("embed", argv, ["RUN"]))
+    if options.output is None or options.output.suffix != ".npy":
+        return _wrong(
+            "name the file that the embedding is written to: --output FILE.npy"
+            + (f", not '{options.output}'" if options.output else "")
+        )
+    from gclbench.records import deliver
+    from gclbench.run.saving import array_bytes
+
+    try:
+        root, record = _found(options.id, options.runs or ["runs"])
+        array = _array(root, record, options.graph, options.device)
+        made = deliver(options.output, array_bytes(array))
+    except _Refused as refused:
+        return _wrong(str(refused), refused.code)
+    except OSError as error:
+        return _wrong(
+            f"cannot write {options.output}: {error.strerror or error}; choose another --output"
+        )
+    items, width = array.shape
+    print(f"wrote {options.output}{made}: {items} items × {width}, float32, of run {record.id}")
+    return 0
+
+
+class _Refused(Exception):
+    """There is no embedding to write; the text says why and what to type."""
+
+    def __init__(self, text: str, code: int = 1):
+        super().__init__(text)
+        self.code = code
+
+
+def _found(prefix: str, folders: list[str]) -> tuple[Path, Record]:
+    """The store and the record of a run.
+
+    Raises:
+        _Refused: when no run, or several, start so.
+    """
+    from gclbench.records import Store
+
+    found = {
+        name: Path(folder)
+        for folder in folders
+        for name in Store(folder).ids()
+        if name.startswith(prefix) and Store(folder).path(name).is_file()
+    }
+    if len(found) > 1:
+        raise _Refused(
+            f"{len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of"
+            " the id",
+            2,
+        )
+    for name, root in found.items():
+        record = Store(root).read(name)
+        if record is not None:
+            return root, record
+    raise _Refused(
+        f"no run whose id starts with '{prefix}' has a folder in {', '.join(folders)};"
+        " `gclbench status` lists stores, and --runs DIR names another",
+        2,
+    )
+
+
+def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.ndarray:
+    """The embedding, from the run's file or by its model.
+
+    Raises:
+        _Refused: when there is neither, or the model gives none.
+    """
+    import numpy as np
+
+    from gclbench.run.saving import EMBEDDING, MODEL
+
+    folder = root / record.id
+    if graph is None and (folder / EMBEDDING).is_file():
+        try:
+            return np.load(folder / EMBEDDING, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise _Refused(
+                f"{folder / EMBEDDING} is damaged: {error}; {_again(root, record)}"
+            ) from error
+    if not (folder / MODEL).is_file():
+        asked = "embedding" if graph is None else "model"
+        raise _Refused(
+            f"run {record.id} left no {asked} beside its record; {_again(root, record, asked)}"
+        )
+    return _applied(root, record, graph, device)
+
+
+def _again(root: Path, record: Record, asked: str = "embedding") -> str:
+    """What to type for the files."""
+    place = "" if str(root) == "runs" else f" runs_dir={shlex.quote(str(root))}"
+    return (
+        "this trains it once more and keeps that:"
+        f" {record.command} save=[{asked}] rerun=incomplete{place}"
+    )
+
+
+def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.ndarray:
+    """The embedding of a graph by the run's model.
+
+    Raises:
+        _Refused: when the method is not inductive, or the model does not fit.
+    """
+    from gclbench.config.validation import ConfigErrors, experiment_of, find_device
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError, Unsupported
+    from gclbench.launch.specification import specification
+    from gclbench.run import datasets
+    from gclbench.run.applied import embedded, refusal
+    from gclbench.run.saving import MODEL
+    from gclbench.training.weights import Weights, WeightsError
+
+    errors: list[str] = []
+    where = find_device(device, errors)
+    if errors:
+        raise _Refused(errors[0], 2)
+    try:
+        experiment = experiment_of([*shlex.split(record.command)[1:], "device=cpu"])
+    except ConfigErrors as error:
+        raise _Refused(
+            f"the command of run {record.id} is not understood any more: {error}"
+        ) from error
+    components = experiment.components
+    reason = refusal(components.method, record.name("method"))
+    if reason is not None:
+        raise _Refused(f"{reason}; {_again(root, record)}" if graph is None else reason)
+    try:
+        if graph is None:
+            data = datasets.load(components.dataset).graph
+        else:
+            from gclbench.data.custom import read_custom
+
+            data = read_custom(graph, graph.stem)
+        (task,) = components.tasks
+        spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])
+        if spec.id != record.id or (graph is None and data.content_hash != spec.dataset_hash):
+            raise _Refused(
+                f"run {record.id} was of another version of gclbench, its configs or its data, so"
+                f" its model cannot be made again; {_again(root, record, 'model')}"
+            )
+        weights = Weights.read(root / record.id / MODEL)
+        found = embedded(components, spec, data, weights, where, own=graph is None)
+    except WeightsError as error:
+        features = "" if graph is None else f" {graph} has {data.x.shape[1]} features;"
+        raise _Refused(
+            f"the model of run {record.id} does not fit:{features} {error}; it takes graphs of the"
+            f" features of {record.name('dataset')}, in their order"
+        ) from error
+    except (Unsupported, GraphError, DataUnavailable) as error:
+        raise _Refused(str(error)) from error
+    return found.cpu().float().numpy()
+
+
+def _wrong(text: str, code: int = 2) -> int:
+    print(f"gclbench embed: {text}", file=sys.stderr)
+    return code

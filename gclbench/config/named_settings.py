@@ -1,0 +1,69 @@
+"""Settings of one component in a sweep of several: `method=grace,dgi grace.tau=0.4`."""
+
+from __future__ import annotations
+
+from gclbench.component.registry import GROUPS, KINDS
+from gclbench.config.composition import all_names
+from gclbench.config.overrides import ConfigErrors, key_of
+
+OF = tuple(kind for kind in KINDS if kind != "task")
+"""Kinds of which a command has one; a task's settings have its name in them anyway."""
+
+
+def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
+    """The commands of a sweep with `NAME.SETTING=VALUE` as `KIND.SETTING=VALUE` where the command
+    has that component, and without it elsewhere. Commands that become the same are one.
+
+    Raises:
+        ConfigErrors: when no command has a component that is named, or one has two of that name.
+    """
+    errors: list[str] = []
+    unused: dict[str, str] = {}
+    found: dict[tuple[str, ...], None] = {}
+    for command in commands:
+        named = [word for word in command if _owner(word)]
+        if not named:
+            found[tuple(command)] = None
+            continue
+        names = _names(command)
+        words: list[str] = []
+        for word in command:
+            owner = _owner(word)
+            kinds = [kind for kind in OF if owner and names.get(kind) == owner]
+            if len(kinds) > 1:
+                errors.append(
+                    f"'{word}' may mean {' or '.join(f'{kind}={owner}' for kind in kinds)}, and a"
+                    f" run of the sweep has both; write {kinds[0]}.{word.partition('.')[2]}"
+                )
+            if owner:
+                unused.setdefault(word, "" if kinds else owner)
+                unused[word] = "" if kinds else unused[word]
+            if not owner or kinds:
+                words.append(f"{kinds[0]}.{word.partition('.')[2]}" if kinds else word)
+        found[tuple(words)] = None
+    errors += [
+        f"'{word}' is a setting of {owner}, which no run of the sweep has"
+        for word, owner in unused.items()
+        if owner
+    ]
+    if errors:
+        raise ConfigErrors(list(dict.fromkeys(errors)))
+    return [list(words) for words in found]
+
+
+def _owner(word: str) -> str:
+    """The component that a word is a setting of by name; empty for every other word."""
+    head, separator, _ = key_of(word).partition(".")
+    if not separator or head in GROUPS:
+        return ""
+    return head if any(head in KINDS[kind].entries for kind in OF) else ""
+
+
+def _names(command: list[str]) -> dict[str, str]:
+    """The components of a command by kind, those that its method states included."""
+    typed = {key_of(word): word.partition("=")[2] for word in command}
+    names = {kind: typed[kind] for kind in OF if kind in typed}
+    method = names.get("method")
+    if method is not None and method not in KINDS["method"].entries:
+        return names  # the command is wrong anyway, and says so when it is composed
+    return {kind: str(name) for kind, name in all_names(names).items() if kind in OF}

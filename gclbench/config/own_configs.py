@@ -1,0 +1,161 @@
+"""A folder of a user's own configs: `--config-dir DIR`.
+
+`DIR/config.yaml` has keys of the command, such as `seeds: 10`. `DIR/KIND/NAME.yaml` has settings of
+a component, and may have a table `paper:` with a row per dataset, as gclbench's own files have.
+A file of a new name starts from a component: with `defaults: [grace, _self_]` in
+`method/mine.yaml`, `method=mine` is `method=grace` with other settings.
+
+What the files say becomes part of the command: it is in the record, travels to workers and
+clusters, and the command that repeats a run needs no folder. What is typed stands above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gclbench.component.declared import STATEMENTS
+from gclbench.component.registry import GROUPS, nearest
+from gclbench.config.composition import all_names
+from gclbench.config.overrides import ConfigErrors, key_of
+from gclbench.config.value_text import text_of
+from gclbench.records import flatten
+
+ORDER = ("dataset", "method", "filter", "negatives", "launcher", "task")
+"""A method may state a filter and a strategy, so it is read before them."""
+
+
+def with_own_configs(folder: Path, commands: list[list[str]]) -> list[list[str]]:
+    """Commands with what a folder says of them.
+
+    Raises:
+        ConfigErrors: when the folder or a file of it cannot be used.
+    """
+    strange = _strange(folder)
+    if strange:
+        raise ConfigErrors(strange)
+    return [_extended(folder, command) for command in commands]
+
+
+def _strange(folder: Path) -> list[str]:
+    """What is wrong with the folder as a whole."""
+    if not folder.is_dir():
+        return [f"--config-dir {folder}: there is no such folder"]
+    errors = []
+    for path in sorted(folder.rglob("*.yaml")):
+        relative = path.relative_to(folder)
+        if relative.as_posix() == "config.yaml":
+            continue
+        kind = relative.parts[0]
+        if len(relative.parts) != 2 or kind not in GROUPS:
+            guess = nearest(kind, list(GROUPS))
+            hint = f" Did you mean {guess}/{relative.name}?" if guess else ""
+            errors.append(
+                f"--config-dir: {path} is read by nothing; files are config.yaml and"
+                f" KIND/NAME.yaml, of the kinds {', '.join(GROUPS)}.{hint}"
+            )
+    return errors
+
+
+def _extended(folder: Path, command: list[str]) -> list[str]:
+    words = list(command)
+    typed = {key_of(word) for word in words}
+
+    def add(key: str, value: Any) -> None:
+        if key not in typed:
+            typed.add(key)
+            words.append(f"{key}={text_of(value)}")
+
+    for key, value in _yaml(folder / "config.yaml").items():
+        add(key, value)
+    for kind in ORDER:
+        for place, name in list(_chosen(words, kind)):
+            base, settings = _of(folder, kind, name, _dataset(words))
+            if base != name and place is not None:
+                words[place] = _renamed(words[place], name, base)
+            for statement in STATEMENTS[:2]:
+                if statement in settings:
+                    add(statement, settings.pop(statement))
+            prefix = f"task.{base}" if kind == "task" else kind
+            for key, value in settings.items():
+                add(f"{prefix}.{key}", value)
+    return words
+
+
+def _chosen(words: list[str], kind: str) -> Iterator[tuple[int | None, str]]:
+    """The names of a kind: (place of its word, name); place None for one that nobody typed."""
+    for place, word in enumerate(words):
+        if key_of(word) == kind:
+            value = word.partition("=")[2]
+            for name in value.strip("[]").split(","):
+                yield place, name.strip()
+            return
+    typed = {key_of(word): word.partition("=")[2] for word in words if key_of(word) in GROUPS}
+    # A name that does not exist is said when the command is composed.
+    found = all_names({key: name for key, name in typed.items() if name in GROUPS[key].entries})[
+        kind
+    ]
+    for name in found if isinstance(found, list) else [found]:
+        yield None, str(name)
+
+
+def _renamed(word: str, name: str, base: str) -> str:
+    """`task=[mine,clustering]` with one of its names replaced."""
+    key, _, value = word.partition("=")
+    names = [
+        base if each.strip() == name else each.strip() for each in value.strip("[]").split(",")
+    ]
+    return f"{key}=[{','.join(names)}]" if value.startswith("[") else f"{key}={names[0]}"
+
+
+def _dataset(words: list[str]) -> str:
+    return next(name for _, name in _chosen(words, "dataset"))
+
+
+def _of(folder: Path, kind: str, name: str, dataset: str) -> tuple[str, dict[str, Any]]:
+    """(component, settings) of a name, those of the files that it starts from first."""
+    layers: list[dict[str, Any]] = []
+    seen: list[str] = []
+    while (path := folder / kind / f"{name}.yaml").is_file():
+        if name in seen:
+            raise ConfigErrors([f"--config-dir: {path} starts from itself"])
+        seen.append(name)
+        values = _yaml(path)
+        bases = [base for base in values.pop("defaults", []) if base != "_self_"]
+        row = (values.pop("paper", None) or {}).get(dataset) or {}
+        layers.append({**values, **row})
+        if not bases:
+            break
+        name = str(bases[0])
+    if seen and name not in GROUPS[kind].entries:
+        raise ConfigErrors(
+            [
+                f"--config-dir: {folder / kind / seen[-1]}.yaml is of no {kind} that exists; a new"
+                f" name starts from one: defaults: [{GROUPS[kind].names()[0]}, _self_]"
+            ]
+        )
+    merged: dict[str, Any] = {}
+    for layer in reversed(layers):
+        merged.update(layer)
+    return name, merged
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    """The mapping of a file, empty where there is none."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    if not path.is_file():
+        return {}
+    try:
+        found = OmegaConf.to_container(OmegaConf.load(path))
+    except (OSError, UnicodeDecodeError, YAMLError, OmegaConfBaseException) as error:
+        text = " ".join(str(error).split())
+        raise ConfigErrors([f"--config-dir: {path} cannot be read as YAML: {text}"]) from error
+    if not isinstance(found, dict):
+        raise ConfigErrors([f"--config-dir: {path} holds no settings, which are KEY: VALUE"])
+    nested = ("paper", "defaults")
+    plain = {str(key): value for key, value in found.items() if key not in nested}
+    return {**flatten(plain), **{key: found[key] for key in nested if key in found}}

@@ -1,0 +1,40 @@
+"""What a user's own `.npz` holds, as text, and which files are none; without NumPy and torch."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from pathlib import Path
+
+ARRAY = b"\x93NUMPY"
+"""The first bytes of a single array, an `.npy`."""
+
+FORMAT = """\
+key                                  shape         what
+x                                    N x F         features, numbers; or instead of it the four
+                                                   arrays of a csr matrix:
+x_data, x_indices, x_indptr, x_shape               as scipy's csr_matrix has them
+edge_index                           2 x E         node pairs, whole numbers in 0...N-1, one or both
+                                                   directions of an edge
+y                                    N             optional: classes 0, 1, 2, ...; -1 for a node
+                                                   without label
+train_mask, val_mask, test_mask      N or N x S    optional, all three: the public
+                                                   split, or S of them
+"""
+
+EXAMPLE = """\
+numpy.savez("graph.npz", x=x, edge_index=edge_index, y=y)
+gclbench dataset=custom dataset.path=graph.npz dataset.name=mine
+"""
+
+
+def unusable(path: Path) -> str:
+    """Why a file holds no graph, as far as its first bytes say; empty where they do not."""
+    if not path.is_file():
+        return f"there is no file {path}; give one with dataset.path=FILE.npz"
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if not file.read(len(ARRAY)).startswith(ARRAY) and not zipfile.is_zipfile(path):
+            return (
+                f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
+            )
+    return ""

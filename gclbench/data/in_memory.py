@@ -1,0 +1,96 @@
+"""A graph that is in memory already: of torch_geometric, of networkx, or ours."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from gclbench.graph import MASKS, Graph, GraphError, make_graph
+from gclbench.graph.carrier import Data
+
+UNUSED = ("edge_weight", "edge_attr")
+KINDS = (
+    "a torch_geometric Data with x and edge_index, a networkx graph whose nodes have an attribute"
+    " 'x', or a graph of gclbench.load"
+)
+
+
+def graph_of(value: Any, name: str = "graph") -> Graph:
+    """The graph of an object, checked and repaired as one of a file is.
+
+    A networkx graph has its features in the node attribute `x` (numbers, or one) and its classes,
+    where there are any, in `y`. Its nodes are numbered in the order in which it lists them.
+
+    Args:
+        value: a graph of torch_geometric, of networkx, or ours, which is returned as it is.
+        name: of the graph.
+
+    Raises:
+        GraphError: for anything else, and for a graph that cannot be used; the text says what was
+            found and what is expected.
+    """
+    if isinstance(value, Graph):
+        return value
+    if isinstance(value, Data):
+        return _of_data(value, name)
+    # Who has a graph of networkx has imported networkx.
+    networkx = sys.modules.get("networkx")
+    if networkx is not None and isinstance(value, networkx.Graph):
+        return _of_networkx(value, name)
+    raise GraphError(f"graph is a {type(value).__name__}; it must be {KINDS}")
+
+
+def _of_data(data: Data, name: str) -> Graph:
+    for key, what in (("x", "features, nodes × features"), ("edge_index", "node pairs, 2 × edges")):
+        if not isinstance(data.get(key), Tensor):
+            raise GraphError(f"graph '{name}': the Data has no {key} ({what}); set data.{key}")
+    labels = data.get("y")
+    if isinstance(labels, Tensor) and labels.dim() == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    masks = {key: data[key] for key in MASKS if isinstance(data.get(key), Tensor)}
+    unused = [f"{key} is not used." for key in UNUSED if data.get(key) is not None]
+    return make_graph(
+        data.x.detach().cpu(),
+        data.edge_index.detach().cpu(),
+        labels,
+        name,
+        masks=masks if len(masks) == len(MASKS) else None,
+        repairs=unused,
+    )
+
+
+def _of_networkx(graph: Any, name: str) -> Graph:
+    places = {node: place for place, node in enumerate(graph.nodes)}
+    rows = {node: values["x"] for node, values in graph.nodes(data=True) if "x" in values}
+    lacking = [node for node in places if node not in rows]
+    if lacking or not places:
+        count = f"{len(lacking)} of {len(places)} nodes have"
+        first = f", {lacking[0]!r} the first" if lacking else ""
+        raise GraphError(
+            f"graph '{name}': {count} no attribute 'x', their features{first};"
+            " networkx.set_node_attributes(graph, {node: [0.5, 1.0], …}, 'x') sets them"
+        )
+    widths = {node: np.atleast_1d(np.asarray(row)).shape for node, row in rows.items()}
+    usual = next(iter(widths.values()))
+    odd = next((node for node, shape in widths.items() if shape != usual), None)
+    if odd is not None or len(usual) != 1:
+        node = next(iter(widths)) if odd is None else odd
+        raise GraphError(
+            f"graph '{name}': the features of node {node!r} have shape {widths[node]}; every node"
+            f" must have as many numbers{'' if odd is None else f' as the first one, {usual[0]}'}"
+        )
+    features = np.stack([np.atleast_1d(np.asarray(row)) for row in rows.values()])
+    classes = [values.get("y", -1) for _, values in graph.nodes(data=True)]
+    pairs = [(places[u], places[v]) for u, v in graph.edges()]
+    weighted = any("weight" in values for _, _, values in graph.edges(data=True))
+    return make_graph(
+        features,
+        np.array(pairs, dtype=np.int64).reshape(-1, 2).T,
+        np.array(classes) if any("y" in values for _, values in graph.nodes(data=True)) else None,
+        name,
+        undirected=not graph.is_directed(),
+        repairs=["The edges' weight is not used."] if weighted else (),
+    )

@@ -1,0 +1,157 @@
+"""What methods on collections of graphs share: epochs of shuffled batches of whole graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from gclbench.contrast.graph_batch import Collection, GraphBatch
+from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
+from gclbench.graph.carrier import Data
+from gclbench.negatives.strategy import Pair
+from gclbench.nn.sparse import normalised_rows
+from gclbench.training.loop import Loss, Model, Step
+
+LEAST = 3
+"""Graphs of the smallest batch. Two negatives are the fewest that a strategy can tell apart."""
+
+
+class Epochs(Protocol):
+    """Settings of a method that walks batches."""
+
+    @property
+    def epochs(self) -> int: ...
+
+    @property
+    def batch_size(self) -> int: ...
+
+
+class CollectionModel(Model):
+    """A model whose iteration is an epoch: one step of the optimiser for each batch of graphs.
+
+    `patience` compares the mean losses of whole epochs. The state that it keeps is the one in which
+    the epoch with the lowest loss ends.
+
+    Args:
+        name: of the method, for messages. settings: its epochs and batch_size.
+        graph: a collection of two graphs or more.
+        normalise: divide each row of the features by its sum.
+        batches: what shuffles the graphs. state: what else changes in an epoch.
+
+    Raises:
+        Unsupported: for a collection of one graph.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: Epochs,
+        graph: Data,
+        *,
+        batches: torch.Generator,
+        normalise: bool = False,
+        **state: Any,
+    ):
+        super().__init__(settings.epochs, batches=batches, **state)
+        if graph.items < 2:
+            raise Unsupported(
+                f"method={name} contrasts graphs with each other, hence needs two, and"
+                " this collection has one"
+            )
+        self.normalise, self.size, self.device = normalise, settings.batch_size, graph.x.device
+        self.collection = self.prepared(graph)
+        self.epoch_loss: Tensor
+        self.register_buffer("epoch_loss", torch.tensor(torch.nan))
+
+    def part(self, step: Step, chosen: Tensor, batch: GraphBatch) -> Loss:
+        """The loss of a batch of graphs.
+
+        Args:
+            chosen: (B,) their numbers.
+        """
+        raise TypeError(f"{type(self).__name__} defines no loss")
+
+    def rows(self, batch: GraphBatch) -> Tensor:
+        """What is evaluated of a batch of graphs, B×d."""
+        raise TypeError(f"{type(self).__name__} defines no embedding")
+
+    def pair(self, step: Step, batch: GraphBatch, mixed: bool = True) -> Pair:
+        """Two views of a batch's graphs, for a strategy for negatives.
+
+        Args:
+            mixed: whether the strategy may mix inputs of the first view.
+        """
+        raise TypeError(f"{type(self).__name__} defines no pair of views")
+
+    def losses(self, step: Step) -> Iterator[Loss]:
+        """One for each batch."""
+        total = torch.zeros((), device=self.device)
+        graphs = len(self.collection)
+        for place, chosen in enumerate(shuffled(graphs, self.size, self.state["batches"])):
+            chosen = chosen.to(self.device)
+            loss = self.part(step, chosen, self.collection.batch(chosen))
+            noted = loss.value.detach() * (len(chosen) / graphs)
+            total = total + noted
+            # What the epoch before came to says how good the state is that this one begins with.
+            known = place == 0 and bool(torch.isfinite(self.epoch_loss))
+            judged = self.epoch_loss.clone() if known else None
+            yield replace(loss, noted=noted, judged=judged, final=loss.final and known)
+        self.epoch_loss = total
+
+    def all_rows(self, collection: Collection | None = None) -> Tensor:
+        """The rows of all graphs in order, n×d, a batch at a time; of the own collection, or of
+        another one."""
+        found = collection or self.collection
+        order = torch.arange(len(found), device=self.device)
+        return torch.cat([self.rows(found.batch(part)) for part in order.split(self.size)])
+
+    def encode(self, graph: Data) -> Tensor:
+        """The rows of the graphs of another collection, n×d, by the model as it is."""
+        self.eval()
+        with torch.no_grad():
+            return self.all_rows(self.prepared(graph))
+
+    def prepared(self, graph: Data) -> Collection:
+        """A collection as the model takes it."""
+        x, *rest = (part.to(self.device) for part in (graph.x, graph.edge_index, graph.graph_of))
+        return Collection(normalised_rows(x) if self.normalise else x, *rest)
+
+    def pair_of_all(self, step: Step) -> Pair:
+        """Two views of all graphs in order; eval mode, without gradients, nothing mixed."""
+        training = self.training
+        self.eval()
+        order = torch.arange(len(self.collection), device=self.device)
+        with torch.no_grad():
+            pairs = [
+                self.pair(step, self.collection.batch(part), mixed=False)
+                for part in order.split(self.size)
+            ]
+        self.train(training)
+        u, v = torch.cat([pair.u for pair in pairs]), torch.cat([pair.v for pair in pairs])
+        return replace(pairs[0], u=u, views=(v,), batched=True)
+
+    def evaluated(self, step: Step) -> Embedding:
+        return Embedding(self.all_rows())
+
+    def embed(self, step: Step) -> Embedding:
+        return replace(self.evaluated(step), encode=self.encode)
+
+
+def shuffled(graphs: int, size: int, generator: torch.Generator) -> list[Tensor]:
+    """The graphs' numbers in random order, cut into batches.
+
+    A last batch of fewer than `LEAST` graphs joins the one before it.
+
+    Args:
+        graphs: G. size: of a batch.
+    """
+    order = torch.randperm(graphs, generator=generator)
+    batches = list(order.split(max(size, LEAST)))
+    if len(batches) > 1 and len(batches[-1]) < LEAST:
+        batches[-2:] = [torch.cat(batches[-2:])]
+    return batches

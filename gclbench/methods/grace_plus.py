@@ -1,0 +1,17 @@
+"""GRACE+: GRACE with positives and negatives weighted by a fixed similarity (Chi and Ma 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gclbench.component.registry import METHODS
+from gclbench.methods.grace import Grace
+
+
+@METHODS.register("grace_plus")
+@dataclass(frozen=True)
+class GracePlus(Grace):
+    """GRACE+: GRACE weighted by PageRank and the features' cosines, positives and negatives."""
+
+    negatives: ClassVar[str] = "grace_plus"

@@ -1,0 +1,39 @@
+"""Linear: logistic regression on the features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from gclbench.component.registry import METHODS
+from gclbench.embedding import Embedding
+from gclbench.graph.carrier import Data
+from gclbench.methods.labelled import labelled_nodes
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+
+@METHODS.register("linear")
+@dataclass(frozen=True)
+class Linear:
+    """Linear: logistic regression on the features as they are, or as `filter=…` makes them.
+
+    The regression is task=classification's own, with C by the validation nodes. The embedding is
+    that of `kmeans`, which other tasks take.
+    """
+
+    version: ClassVar[str] = "1"
+    needs_labels: ClassVar[bool] = True
+    takes_negatives: ClassVar[bool] = False
+    no_negatives: ClassVar[str] = "it trains nothing but the task's own classifier"
+
+    def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
+        """x (N×F).
+
+        Raises:
+            Unsupported: when the task reveals no labels.
+        """
+        labelled_nodes(labels, type(self).__name__)
+        return Embedding(graph.x)

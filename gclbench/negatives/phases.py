@@ -1,0 +1,162 @@
+"""PHASES (Sun et al. 2023): the hardest negatives are masked, more of them as the training goes
+on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor
+
+from gclbench.component.registry import NEGATIVES
+from gclbench.component.settings import Fraction, Range
+from gclbench.contrast.blocks import block_rows, by_blocks
+from gclbench.contrast.panel import paired
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Unsupported
+from gclbench.negatives.strategy import Negatives, Pair, Report
+from gclbench.negatives.uniform import UniformNegatives, mean_one, ones
+from gclbench.training.loop import Loss, Step
+from gclbench.training.streams import Streams
+
+TILES = 6
+"""Copies of a tile that live at once."""
+
+
+@NEGATIVES.register("phases")
+@dataclass(frozen=True)
+class Phases:
+    """PHASES, our reading of the abstract (no public code): masks the hardest negatives, gradually.
+
+    GRACE's loss in which the ⌊r·(N−1)⌋ nodes j of largest θ_ij are no negatives of i, neither by
+    θ_ij nor by ρ_ij; of equal ones none is masked that need not be. r is 0 until `begin` of the
+    training, rises linearly, and is `most` from `end` on.
+
+    Attributes:
+        most: largest share r of an anchor's negatives that is masked.
+        begin, end: shares of the training.
+    """
+
+    version: ClassVar[str] = "1"
+
+    most: Fraction = 0.1
+    begin: Annotated[float, Range(least=0, below=1)] = 0.2
+    end: Annotated[float, Range(above=0, most=1)] = 0.8
+
+    def __post_init__(self) -> None:
+        if self.begin >= self.end:
+            raise ValueError(
+                f"begin={self.begin:g} must be less than end={self.end:g}, for example"
+                " negatives.begin=0.2 negatives.end=0.8"
+            )
+
+    def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
+        """No state.
+
+        Raises:
+            Unsupported: when the graph has a single node.
+        """
+        if nodes < 2:
+            raise Unsupported(
+                f"negatives=phases needs two nodes or more, and this graph has {nodes}"
+            )
+        return PhasesNegatives(self)
+
+
+class PhasesNegatives(Negatives):
+    """The mask at work."""
+
+    by_number = False
+
+    def __init__(self, settings: Phases):
+        super().__init__()
+        self.settings = settings
+
+    def share(self, step: Step) -> float:
+        """r of an iteration."""
+        settings = self.settings
+        done = (step.iteration / max(1, step.total) - settings.begin) / (
+            settings.end - settings.begin
+        )
+        return settings.most * min(1.0, max(0.0, done))
+
+    def loss(self, pair: Pair) -> Loss:
+        share = self.share(pair.step)
+        final = share == self.settings.most
+        masked = self._masked(pair)
+        if not masked:
+            return Loss(*_plain(pair), final=final)
+        u, v, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
+        own = paired(u, v, scale)
+        loss = torch.stack(
+            [
+                (_others(first, second, pair, masked) - own).mean()
+                for first, second in ((u, v), (v, u))
+            ]
+        ).mean()
+        return Loss(loss, {"contrast": loss.detach()}, final=final)
+
+    def report(self, pair: Pair) -> Report:
+        """The mask of the inter-view negatives, its mean 1."""
+        masked = self._masked(pair)
+        if not masked:
+            return Report(ones(pair))
+        u, v = unit_rows(pair.u), unit_rows(pair.v)
+
+        def rows(start: int, stop: int) -> Tensor:
+            theta = u[start:stop] @ v.T
+            return (~_hardest(theta, start, _bound(theta, start, masked))).to(theta.dtype)
+
+        return Report(mean_one(rows))
+
+    def _masked(self, pair: Pair) -> int:
+        """How many negatives of each anchor are masked; one is always left."""
+        return min(int(self.share(pair.step) * (len(pair.u) - 1)), max(0, len(pair.u) - 2))
+
+
+def _plain(pair: Pair) -> tuple[Tensor, dict[str, Tensor]]:
+    found = UniformNegatives().loss(pair)
+    return found.value, dict(found.terms)
+
+
+def _bound(theta: Tensor, start: int, masked: int) -> Tensor:
+    """The largest similarity of each anchor's negatives that is not masked, B×1.
+
+    Args:
+        theta: rows of similarities, the first one of the anchor `start`.
+    """
+    negative = theta.detach().clone()
+    negative.diagonal(offset=start).fill_(-torch.inf)
+    return negative.topk(masked + 1, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
+
+
+def _hardest(theta: Tensor, start: int, bound: Tensor) -> Tensor:
+    """Which candidates are masked, bool; the positive never is."""
+    hardest = theta.detach() > bound
+    hardest.diagonal(offset=start).fill_(False)
+    return hardest
+
+
+def _others(anchors: Tensor, candidates: Tensor, pair: Pair, masked: int) -> Tensor:
+    """The log of each anchor's denominator, (M,)."""
+    scale = 1.0 / pair.tau
+    bounds: dict[int, Tensor] = {}
+
+    def rows(start: int, stop: int) -> Tensor:
+        theta = anchors[start:stop] @ candidates.T
+        if start not in bounds:
+            # Once for a block, not again in the backward pass.
+            bounds[start] = _bound(theta, start, masked)
+        hardest = _hardest(theta, start, bounds[start])
+        terms = (theta * scale).masked_fill(hardest, -torch.inf)
+        if not pair.intra:
+            return torch.logsumexp(terms, dim=1)
+        out = hardest.clone()
+        out.diagonal(offset=start).fill_(True)
+        rho = (anchors[start:stop] @ anchors.T * scale).masked_fill(out, -torch.inf)
+        return torch.logaddexp(torch.logsumexp(terms, dim=1), torch.logsumexp(rho, dim=1))
+
+    count = len(anchors)
+    size = block_rows(count, count, TILES) if pair.block is None else pair.block
+    return by_blocks(rows, count, size)

@@ -1,0 +1,163 @@
+"""Each node's embedding as a combination of nodes near it in the graph (GRAPE).
+
+C is N×N, sparse: its pattern is the pairs of different nodes within k hops. What is multiplied with
+it goes through tiles of rows, so memory is O(pairs + B·N).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from gclbench.contrast.blocks import BLOCK_ENTRIES
+from gclbench.graph import Unsupported
+
+BYTES_PER_PAIR = 64
+"""What all arrays of a pair take."""
+
+MOST_PAIRS = 1 << 27
+"""Pairs of the largest pattern: 8 GiB."""
+
+SAMPLE = 1000
+"""Non-zero entries whose maximum scales the mask, as in the official code."""
+
+
+def within_hops(edge_index: Tensor, nodes: int, hops: int) -> Tensor:
+    """2×P, the ordered pairs of different nodes at most so many hops apart, sorted.
+
+    Raises:
+        Unsupported: when they are more than `MOST_PAIRS`.
+    """
+    source, target = edge_index.cpu().numpy()
+    ones = np.ones(len(source), dtype=bool)
+    step = scipy.sparse.csr_array((ones, (source, target)), shape=(nodes, nodes), dtype=bool)
+    step = (step + scipy.sparse.eye_array(nodes, dtype=bool, format="csr")).tocsr()
+    size = max(1, BLOCK_ENTRIES // nodes)
+    parts: list[np.ndarray] = []
+    count = 0
+    for start in range(0, nodes, size):
+        stop = min(start + size, nodes)
+        reached = step[start:stop]
+        for _ in range(hops - 1):
+            reached = reached @ step
+        row, column = reached.nonzero()
+        row = row.astype(np.int64) + start
+        apart = row != column
+        keys = row[apart] * nodes + column[apart]
+        count += len(keys)
+        if count > MOST_PAIRS:
+            about = count / stop * nodes
+            raise Unsupported(
+                f"negatives=grape keeps a number for every pair of nodes within {hops} hops:"
+                f" about {about:.1e} of {nodes} nodes, {about * BYTES_PER_PAIR / 2**30:.0f} GiB,"
+                f" and at most {MOST_PAIRS * BYTES_PER_PAIR / 2**30:.0f} GiB are taken; a smaller"
+                " negatives.hops has fewer pairs"
+            )
+        parts.append(np.sort(keys))
+    keys = torch.from_numpy(np.concatenate(parts)).to(edge_index.device)
+    row = keys.div(nodes, rounding_mode="floor")
+    return torch.stack([row, keys - row * nodes])
+
+
+class SelfExpression:
+    """C on a pattern, moved towards the minimum of (1/F)·‖Z − C₊ Z‖ + λ Σ_columns (μ‖c‖₁ +
+    (1−μ)/2·‖c‖₂).
+
+    C₊ is C without its negative entries; ‖Z − C₊ Z‖ is Frobenius'. Only the entries of an active
+    set are moved: first those of edges, then those whose residual correlation reaches λμ.
+
+    Args:
+        pairs: 2×P, of `within_hops`. value: (P,) C. active: (P,) bool.
+        nodes: N. inputs: F, the number of input features.
+    """
+
+    def __init__(
+        self,
+        pairs: Tensor,
+        value: Tensor,
+        active: Tensor,
+        nodes: int,
+        inputs: int,
+        penalty: float,
+        balance: float,
+    ):
+        self.row, self.column = pairs
+        self.value, self.active = value, active
+        self.nodes, self.inputs = nodes, inputs
+        self.penalty, self.balance = penalty, balance
+        counts = torch.bincount(self.row, minlength=nodes).cumsum(0)
+        self.pointers = [0, *counts.tolist()]
+
+    def fit(self, z: Tensor, steps: int, lr: float) -> None:
+        """So many steps of Adam, the active set anew, and as many again.
+
+        Args:
+            z: N×d.
+        """
+        self._descend(z, steps, lr)
+        residual = normalize(z - self._product(z), dim=1)
+        correlation = self._products(residual, normalize(z, dim=1))
+        self.active = correlation.abs() >= self.penalty * self.balance
+        self._descend(z, steps, lr)
+
+    def gradient(self, z: Tensor) -> Tensor:
+        """(P,), of all entries."""
+        residual = z - self._product(z)
+        length = torch.linalg.vector_norm(residual)
+        fitting = self._products(residual, z).mul_(-1 / (self.inputs * length.clamp(min=1e-30)))
+        fitting.mul_(self.value > 0)
+        squares = self.value.new_zeros(self.nodes).index_add_(0, self.column, self.value.square())
+        column = squares.sqrt_().clamp_(min=1e-30)[self.column]
+        norms = self.value.sign() * self.balance + (1 - self.balance) / 2 * self.value / column
+        return fitting.add_(norms, alpha=self.penalty)
+
+    def _descend(self, z: Tensor, steps: int, lr: float) -> None:
+        value = self.value.clone().requires_grad_()
+        adam = torch.optim.Adam([value], lr=lr)
+        for _ in range(steps):
+            self.value = value.detach()
+            value.grad = self.gradient(z).mul_(self.active)
+            adam.step()
+        self.value = value.detach()
+
+    def _tiles(self) -> list[tuple[int, int]]:
+        size = max(1, BLOCK_ENTRIES // self.nodes)
+        return [(start, min(start + size, self.nodes)) for start in range(0, self.nodes, size)]
+
+    def _product(self, z: Tensor) -> Tensor:
+        """C₊ Z, N×d."""
+        parts = []
+        for start, stop in self._tiles():
+            chosen = slice(self.pointers[start], self.pointers[stop])
+            tile = z.new_zeros(stop - start, self.nodes)
+            tile[self.row[chosen] - start, self.column[chosen]] = self.value[chosen].clamp(min=0.0)
+            parts.append(tile @ z)
+        return torch.cat(parts)
+
+    def _products(self, left: Tensor, right: Tensor) -> Tensor:
+        """⟨left_i, right_j⟩ of the pattern's pairs, (P,)."""
+        parts = []
+        for start, stop in self._tiles():
+            chosen = slice(self.pointers[start], self.pointers[stop])
+            tile = left[start:stop] @ right.T
+            parts.append(tile[self.row[chosen] - start, self.column[chosen]])
+        return torch.cat(parts)
+
+    def symmetric(self) -> Tensor:
+        """(C₊ + C₊ᵀ)/2, (P,). The pattern is symmetric."""
+        positive = self.value.clamp(min=0.0)
+        # Sorted by (j, i), the pairs (i, j) are those of the transpose in order.
+        there = torch.argsort(self.column * self.nodes + self.row)
+        return (positive + positive[there]).mul_(0.5)
+
+
+def scaled(share: Tensor, generator: torch.Generator) -> Tensor:
+    """Divided by the maximum of `SAMPLE` of its non-zero entries, and cut at 1."""
+    some = share[share != 0]
+    if not len(some):
+        return share
+    drawn = torch.randint(len(some), (SAMPLE,), generator=generator).to(some.device)
+    return (share / some[drawn].max()).clamp(max=1.0)

@@ -1,0 +1,122 @@
+"""A method and its settings as typed: what they stand for on a dataset, and which runs are theirs.
+
+What is typed is a method's name, and overrides as for a run where there are any: `dmat_i`,
+`grace method.tau=0.4`, `method=dmat_i filter=none`. On each dataset it stands for what these words
+run there: the shipped settings, and what the words say instead.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, KINDS, METHODS
+from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.validation import resolved
+from gclbench.paper import run_words
+from gclbench.paper.aggregate import Group
+from gclbench.paper.columns import typed
+from gclbench.records import flatten
+
+CHOSEN = ("method", "filter", "negatives")
+NAMED = 8
+"""So many recorded settings are named."""
+
+
+def words_of(text: str, elsewhere: str) -> tuple[str, ...]:
+    """The overrides that a text stands for, `method=…` the first.
+
+    Args:
+        elsewhere: what to say to settings that are none of a method, its filter and its negatives.
+
+    Raises:
+        UnknownName, ConfigErrors, ValueError: for a text that stands for nothing.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"'{text}' cannot be read: {error}") from error
+    if words and "=" not in words[0]:
+        METHODS.check(words[0])
+        words[0] = f"method={words[0]}"
+    errors: list[str] = []
+    keys = [override.key_or_group for override in parse(words, errors)]
+    errors += [
+        f"'{key}' is no part of '{text}': {elsewhere}"
+        for key in keys
+        if key.partition(".")[0] in {*KINDS, "seeds", "device", "runs_dir"} - {*CHOSEN}
+    ]
+    if not errors and "method" not in keys:
+        errors.append(f"'{text}' names no method; begin with one: 'dmat_i {text}'")
+    if errors:
+        raise ConfigErrors(errors)
+    resolved(words)
+    return tuple(words)
+
+
+@cache
+def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
+    """What the words set on a dataset, flattened: method, filter and negatives."""
+    known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
+    values = resolved([*words, *known])
+    return flatten({kind: values[kind] for kind in CHOSEN})
+
+
+def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """How flattened settings differ from what the words stand for: setting to (recorded, asked);
+    empty for runs of theirs.
+
+    A setting that a record does not have counts as at its class's default.
+    """
+    wanted = settings_of(words, str(flat["dataset.name"]))
+    theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in CHOSEN}
+    usual = {
+        f"{kind}.{key}": value
+        for kind in CHOSEN
+        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
+        for key, value in declared(KINDS[kind], name).defaults.items()
+    }
+    found = {
+        key: (typed(theirs.get(key, usual.get(key))), typed(wanted.get(key, usual.get(key))))
+        for key in dict.fromkeys((*wanted, *theirs))
+        if key in theirs or key in usual
+    }
+    return {key: (ours, asked) for key, (ours, asked) in found.items() if ours != asked}
+
+
+def no_runs(
+    words: tuple[str, ...], text: str, where: str, groups: Iterable[Group], advice: Sequence[str]
+) -> str:
+    """That nothing is recorded of a text, which settings of its method are, and what to type.
+
+    Args:
+        where: behind "has no runs", with a space before it; "" for nowhere at all.
+        groups: the recorded settings that were looked through. advice: the command's words.
+    """
+    method = settings_of(words, "cora")["method.name"]
+    recorded: dict[str, dict[str, None]] = {}
+    for group in groups:
+        if group.name("method") == method:
+            differs = departing(words, group.flat)
+            what = ", ".join(f"{key}={ours}" for key, (ours, _) in differs.items())
+            recorded.setdefault(what, {})[group.name("dataset")] = None
+    kinds = sorted(recorded, key=lambda what: (what.count(","), what))
+    listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
+    more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
+    what = f" Recorded of {method} are: {'; '.join(listed)}{more}." if listed else ""
+    return f"'{text}' has no runs{where}.{what} `{shlex.join(['gclbench', *advice])}` makes them"
+
+
+def label_of(flat: Mapping[str, Any]) -> str:
+    """Recorded settings as a text that stands for them: `grace method.tau=0.4`; what the method
+    states and what is shipped are left out."""
+    method = str(flat["method.name"])
+    if method not in METHODS.entries:
+        return method
+    names = [word for word in run_words.of_method(flat)[1:] if "." not in word.partition("=")[0]]
+    words = (f"method={method}", *names)
+    settings = [f"{key}={ours}" for key, (ours, _) in departing(words, flat).items()]
+    return shlex.join([method, *names, *settings])

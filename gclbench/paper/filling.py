@@ -1,0 +1,71 @@
+"""A table as it is asked for: a paper's, with rows that a user adds, or those of own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gclbench.paper import matrix, own_tables
+from gclbench.paper.comparison import compare
+from gclbench.paper.filled_table import Comparison
+from gclbench.paper.own_column import check_runs, own_columns, with_columns
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import find_table
+
+
+def fill(
+    name: str,
+    collection: Collection,
+    added: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    planned: bool = False,
+    tested: bool = True,
+) -> list[Comparison]:
+    """The filled table; of own runs one per task.
+
+    Args:
+        name: a table's id, `own`, or `own/TASK`.
+        added: methods, or methods with settings, that stand as rows in a paper's table.
+        datasets, metrics, methods: these only; all by default. Added rows are always shown.
+        planned: what is to be run is asked for: added rows may have no runs, and stand alone.
+        tested: False leaves the tests out, for what asks only which runs there are.
+
+    Raises:
+        UnknownTable, NotInTable: for what does not exist.
+        UnknownName, ConfigErrors, ValueError: for added rows that are none, have no runs, or are in
+            the table already, and for a table that takes none.
+    """
+    own = is_own(name)
+    if added and (own or name == matrix.ID):
+        raise ValueError(f"a row is added to a paper's table, such as nml/1; {name} is of no paper")
+    if own:
+        return _own(name, collection, datasets, metrics, methods, tested)
+    definition, columns = find_table(name), own_columns(added)
+    if columns:
+        definition = with_columns(definition, columns)
+    if not planned:
+        check_runs(definition, collection.groups)
+    if columns and (methods or planned):
+        methods = [*methods, *(column.label for column in columns)]
+    return [compare(definition, collection, tested).restrict(datasets, metrics, methods)]
+
+
+def is_own(name: str) -> bool:
+    """Whether a table's id is of own runs: `own`, `own/clustering`."""
+    return name.partition("/")[0] == own_tables.ID
+
+
+def _own(
+    name: str,
+    collection: Collection,
+    datasets: Sequence[str],
+    metrics: Sequence[str],
+    methods: Sequence[str],
+    tested: bool,
+) -> list[Comparison]:
+    tables = own_tables.find_own(name, collection)
+    own_tables.check_names(tables, datasets, metrics, methods)
+    filled = (compare(table, collection, tested) for table in tables)
+    found = (own_tables.restricted(each, datasets, metrics, methods) for each in filled)
+    return [each for each in found if each is not None]

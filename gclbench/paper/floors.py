@@ -1,0 +1,91 @@
+"""What is reached without an embedding, beside results that no paper prints a number for.
+
+A majority class or clusters dealt at random are what a method has to beat; on a dataset that papers
+print, their numbers and the controls say more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.filled_table import Entry
+from gclbench.paper.metrics import OF_TASK, find_metric
+from gclbench.paper.tables import TABLES
+from gclbench.records import digest
+
+NAMES = {"classification": "majority class", "clustering": "chance"}
+"""What a task's floor is called, as a row among the methods."""
+
+FIRST = {"classification": "accuracy", "clustering": "acc"}
+"""The metric that says whether a method is below it."""
+
+
+@dataclass
+class Floors:
+    """The floors of the groups of a closing table.
+
+    Attributes:
+        seen: by (task, dataset, digest of the task's settings), the groups with their labels.
+    """
+
+    seen: dict[tuple[str, str, str], list[tuple[str, Group]]] = field(default_factory=dict)
+
+    def add(self, label: str, group: Group) -> None:
+        """Adds a group whose dataset no paper's table has and whose runs have a floor."""
+        if (
+            group.name("task") in NAMES
+            and not any(group.name("dataset") in table.datasets for table in TABLES.values())
+            and any(record.floor for record in group.records)
+        ):
+            settings = digest([group.settings["task"], group.settings.get("dataset_hash")])
+            key = (group.name("task"), group.name("dataset"), settings)
+            self.seen.setdefault(key, []).append((label, group))
+
+    def beside(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with those of the floors behind the last one of their task and dataset."""
+        found = list(entries)
+        for (task, dataset, _), groups in self.seen.items():
+            own = [
+                Entry(dataset, metric, NAMES[task], Cell(values), None, task=task)
+                for metric in OF_TASK[task]
+                if (values := _values(groups, metric))
+            ]
+            last = max(
+                place
+                for place, entry in enumerate(found)
+                if (entry.task, entry.dataset) == (task, dataset)
+            )
+            found[last + 1 : last + 1] = own
+        return found
+
+    def below(self) -> list[str]:
+        """One line per task and dataset on the methods whose mean is not above the floor's."""
+        lines = []
+        for (task, dataset, _), groups in self.seen.items():
+            metric = FIRST[task]
+            floor = Cell(_values(groups, metric)).mean
+            low = [
+                label
+                for label, group in groups
+                if floor is not None
+                if (mean := group.cell(metric).mean) is not None and mean <= floor
+            ]
+            if low and floor is not None:
+                shown = f"{find_metric(metric).factor * floor:.2f}"
+                lines.append(
+                    f"{dataset} · {task}: not above the {NAMES[task]} ({metric} {shown}):"
+                    f" {', '.join(low)}"
+                )
+        return lines
+
+
+def _values(groups: Sequence[tuple[str, Group]], metric: str) -> Mapping[int, float]:
+    """The floor by seed: it depends on the split, not on the method."""
+    return {
+        record.seed: record.floor[metric]
+        for _, group in groups
+        for record in group.records
+        if metric in record.floor
+    }

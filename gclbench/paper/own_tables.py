@@ -1,0 +1,315 @@
+"""Tables of the runs that no paper's table shows: one per task, methods × metrics × datasets.
+
+Runs stand in one table where the task and everything that divides its items are the same. A row is
+a method with what is not as shipped. A dataset is a graph: two files, or two generated graphs, are
+two datasets, told apart by their settings.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, METHODS
+from gclbench.config.suggestion import unknown_id
+from gclbench.paper import run_words
+from gclbench.paper.aggregate import Group, differences
+from gclbench.paper.asked_settings import label_of
+from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
+from gclbench.paper.comparison import shown_records
+from gclbench.paper.config_defaults import shipped_settings
+from gclbench.paper.filled_table import Comparison, NotInTable
+from gclbench.paper.metrics import OF_TASK
+from gclbench.paper.missing import REDONE
+from gclbench.paper.sources import Collection
+from gclbench.paper.table_definition import Definition
+from gclbench.paper.tables import TABLES, UnknownTable
+from gclbench.records import digest
+
+ID = "own"
+TITLE = "runs that are in no paper's table, by task"
+NOTHING = "result"
+"""Metric of a task of which no run came to one."""
+OF_A_GRAPH = ("dataset", "dataset_hash", "versions.protocol")
+"""What two groups of runs that stand in one column of datasets have in common."""
+
+
+@dataclass(frozen=True)
+class Row(Column):
+    """The runs of one label; keys: of their groups."""
+
+    keys: frozenset[str] = frozenset()
+
+    def matches(self, flat: Mapping[str, Any]) -> bool:
+        """Whether a flattened spec is one of its runs'."""
+        return super().matches(flat) and digest(flat) in self.keys
+
+    def departures(self, flat: Mapping[str, Any], asked: Sequence[Condition] = ()) -> list[str]:
+        """None: what differs from the shipped settings is in the label."""
+        return []
+
+
+@dataclass(frozen=True)
+class OwnTable(Definition):
+    """A table of own runs.
+
+    Attributes:
+        places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
+        of_task: the task's words, as typed.
+    """
+
+    places: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    of_task: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> bool:
+        """Yes."""
+        return True
+
+    def place(self, group: Group) -> str:
+        """The label of the graph; "" for one of no own run."""
+        return self.places.get(_graph(group.flat), "")
+
+    def matches(self, flat: Mapping[str, Any]) -> bool:
+        """Whether the task is the table's: own runs, and the controls that others brought."""
+        return _task_words(flat) == self.of_task
+
+    def command(self, dataset: str, column: Column) -> str:
+        """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds."""
+        if column.method_name not in METHODS.entries:
+            return ""
+        words = [*_method_words(column.label, self.task), *self.examples[dataset]]
+        return "gclbench " + shlex.join([*words, *self.of_task])
+
+
+def own_tables(collection: Collection, shown: Iterable[str] | None = None) -> list[OwnTable]:
+    """The tables of the runs that no paper's table shows, by task.
+
+    Args:
+        shown: ids of the runs that papers' tables show; None: looked for in all of them.
+    """
+    if shown is None:
+        shown = {
+            run
+            for definition in TABLES.values()
+            if definition.source == "runs"
+            for run in shown_records(definition, collection.groups)
+        }
+    there = {*shown}
+    by_task: dict[tuple[str, ...], list[Group]] = {}
+    for group in collection.groups:
+        if not any(record.id in there for record in group.records) and not _only_drawn(group):
+            by_task.setdefault(_task_words(group.flat), []).append(group)
+    return [_table(words, groups) for words, groups in sorted(by_task.items())]
+
+
+def find_own(name: str, collection: Collection) -> list[OwnTable]:
+    """`own` is all tables of own runs, `own/clustering` one of them.
+
+    Raises:
+        UnknownTable: there is no run of one's own, or not of that task; the text says what to type.
+    """
+    tables = own_tables(collection)
+    if not tables:
+        read = ", ".join(collection.stores) or "no folder: neither results/ nor runs/ is here"
+        raise UnknownTable(
+            f"there is no run that no paper's table shows (read: {read}). `gclbench method=grace"
+            " dataset=digits task=clustering` makes one"
+        )
+    found = [table for table in tables if name in (ID, table.id)]
+    if not found:
+        raise UnknownTable(unknown_id("table", name, [ID, *(table.id for table in tables)]))
+    return found
+
+
+def check_names(
+    tables: Sequence[OwnTable],
+    datasets: Sequence[str],
+    metrics: Sequence[str],
+    methods: Sequence[str],
+) -> None:
+    """Whether some of the tables has each name.
+
+    Raises:
+        NotInTable: for one that none has.
+    """
+    for kind, asked, known in (
+        ("dataset", datasets, [name for table in tables for name in _datasets(table)]),
+        ("metric", metrics, [name for table in tables for name in table.metrics]),
+        ("method", methods, [name for table in tables for name in _methods(table)]),
+    ):
+        for name in asked:
+            if name not in known:
+                have = ", ".join(dict.fromkeys(known))
+                raise NotInTable(f"no own run shown here has {kind} '{name}'; they have {have}")
+
+
+def restricted(
+    comparison: Comparison,
+    datasets: Sequence[str],
+    metrics: Sequence[str],
+    methods: Sequence[str],
+) -> Comparison | None:
+    """Some datasets, metrics and methods only, those that the table has; None where it has none of
+    them. A dataset's name stands for all graphs of that name."""
+    definition = comparison.definition
+    chosen = (
+        [name for name in definition.datasets if {name, name.partition(" [")[0]} & {*datasets}],
+        [name for name in definition.metrics if name in metrics],
+        [
+            column.label
+            for column in definition.columns
+            if {column.label, column.method_name} & {*methods}
+        ],
+    )
+    asked = (datasets, metrics, methods)
+    if any(names and not found for names, found in zip(asked, chosen, strict=True)):
+        return None
+    found = comparison.restrict(*chosen)
+    kept = tuple(block for block in found.blocks if block.columns)
+    return replace(found, blocks=kept) if kept else None
+
+
+def _datasets(table: OwnTable) -> list[str]:
+    return [part for name in table.datasets for part in (name.partition(" [")[0], name)]
+
+
+def _methods(table: OwnTable) -> list[str]:
+    return [part for column in table.columns for part in (column.method_name, column.label)]
+
+
+def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
+    """Commands whose runs would give every cell its seeds; a run that is recorded counts, whatever
+    its end."""
+    wanted: dict[tuple[str, str], list[str]] = {}
+    for entry in comparison.entries:
+        if entry.metric != comparison.metrics[0] or not entry.command:
+            continue
+        found = {record.seed for record in entry.records if record.status != REDONE}
+        lacking = [seed for seed in range(seeds) if seed not in found][: seeds - len(found)]
+        if lacking:
+            key = (entry.command, run_words.of_seeds(lacking))
+            wanted.setdefault(key, []).append(entry.dataset)
+    return [f"{command} {lacking}" for command, lacking in wanted]
+
+
+def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
+    task = groups[0].name("task")
+    settings = [word.partition(f"task.{task}.")[2] for word in words[1:]]
+    rest = "_".join(text.removeprefix("protocol=") for text in settings)
+    recorded = dict.fromkeys(name for group in groups for name in group.metrics())
+    metrics = [name for name in OF_TASK.get(task, ()) if name in recorded] or [*recorded]
+    places = _places(groups)
+    rows: dict[str, list[Group]] = {}
+    for group in groups:
+        rows.setdefault(_label(group.flat), []).append(group)
+    protocol = groups[0].flat.get("task.protocol")
+    unlike = [text for text in settings if not text.startswith("protocol=")]
+    said = ", ".join([*([str(protocol)] if protocol else []), *unlike])
+    return OwnTable(
+        paper=ID,
+        number=f"{task}_{rest}" if rest else task,
+        title=f"own runs, {task}{f' ({said})' if said else ''}",
+        task=task,
+        datasets=tuple(sorted(dict.fromkeys(places.values()))),
+        metrics=tuple(metrics or [NOTHING]),
+        columns=tuple(
+            Row(
+                label,
+                (is_("method.name", rows[label][0].name("method")),),
+                keys=frozenset(digest(group.flat) for group in rows[label]),
+            )
+            for label in sorted(rows)
+        ),
+        places=places,
+        examples={places[_graph(group.flat)]: _dataset_words(group) for group in groups},
+        of_task=words,
+    )
+
+
+def _only_drawn(group: Group) -> bool:
+    """Whether the runs were made for a figure: they are ok and have no metric."""
+    return any(record.ok for record in group.records) and not group.metrics()
+
+
+def _task_words(flat: Mapping[str, Any]) -> tuple[str, ...]:
+    """The task as typed, without how hard a task tries, which is a row's."""
+    task = flat["task.name"]
+    scored = {key.replace("task.", f"task.{task}.", 1) for key in SCORED}
+    return tuple(word for word in run_words.of_task(flat) if word.partition("=")[0] not in scored)
+
+
+def _label(flat: Mapping[str, Any]) -> str:
+    """`grace method.tau=0.4 task.normalize=l2`."""
+    return " ".join([label_of(flat), *_scored(flat)])
+
+
+def _scored(flat: Mapping[str, Any]) -> list[str]:
+    unusual = (f"task.{text}" for text in run_words.unusual(flat))
+    return [text for text in unusual if text.partition("=")[0] in SCORED]
+
+
+def _method_words(label: str, task: str) -> list[str]:
+    """What a row's label stands for, as typed."""
+    method, *rest = shlex.split(label)
+    return [f"method={method}", *(word.replace("task.", f"task.{task}.", 1) for word in rest)]
+
+
+def _graph(flat: Mapping[str, Any]) -> str:
+    """Equal for runs of one graph under one version of the task's protocol."""
+    found = {key: value for key, value in flat.items() if key.startswith(OF_A_GRAPH)}
+    return digest(found)
+
+
+def _places(groups: Sequence[Group]) -> dict[str, str]:
+    """Graph to label: the dataset's name, and what tells it from others of that name."""
+    by_name: dict[str, dict[str, Group]] = {}
+    for group in groups:
+        by_name.setdefault(group.name("dataset"), {}).setdefault(_graph(group.flat), group)
+    found = {}
+    for name, graphs in by_name.items():
+        only = [
+            Group(
+                {
+                    kind: value
+                    for kind, value in group.settings.items()
+                    if kind in ("dataset", "dataset_hash", "versions")
+                },
+                (),
+            )
+            for group in graphs.values()
+        ]
+        for key, text in zip(graphs, differences(only), strict=True):
+            told = ", ".join(
+                part.removeprefix("dataset.")
+                for part in text.split(", ")
+                if part.startswith(OF_A_GRAPH)
+            )
+            found[key] = f"{name} [{told}]" if told else name
+    return found
+
+
+def _dataset_words(group: Group) -> list[str]:
+    """The dataset as typed: `dataset=sbm`, `dataset.nodes=60`; as in the command of a run where one
+    is recorded: a file's path is no setting of a run."""
+    for record in group.records:
+        typed_words = shlex.split(record.command) if record.command else []
+        words = [word for word in typed_words if word.lstrip("+").startswith("dataset")]
+        if words:
+            return words
+    flat, name = group.flat, group.name("dataset")
+    usual: dict[str, Any] = {}
+    if name in DATASETS.entries:
+        plain = declared(DATASETS, name).defaults
+        usual = {f"dataset.{key}": value for key, value in plain.items()}
+    usual |= shipped_settings(flat)
+    return [f"dataset={name}"] + [
+        f"{key}={'null' if value is None else typed(value)}"
+        for key, value in flat.items()
+        if key.startswith("dataset.") and key != "dataset.name"
+        if key not in usual or typed(usual[key]) != typed(value)
+    ]

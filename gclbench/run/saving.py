@@ -1,0 +1,76 @@
+"""What a run leaves beside its record where the command asks for it: `save=[embedding,model]`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gclbench.records import StoreError, unwritable, write_atomically
+
+if TYPE_CHECKING:
+    from gclbench.embedding import Embedding
+    from gclbench.training.weights import Weights
+
+EMBEDDING, ITEMS, MODEL = "embedding.npy", "items.npy", "model.pt"
+
+FILES = {"embedding": EMBEDDING, "model": MODEL}
+"""What `save` may name, and the file that shows that it is there."""
+
+
+def lacking(folder: Path, asked: Iterable[str], method: Any) -> list[str]:
+    """What is asked for and not beside a record.
+
+    Args:
+        folder: of the run. method: one that trains no model lacks none.
+    """
+    return [
+        kind
+        for kind in asked
+        if not (folder / FILES[kind]).is_file() and (kind != "model" or hasattr(method, "model"))
+    ]
+
+
+def kinds_of(folder: Path, asked: Iterable[str]) -> set[str]:
+    """What a run is to leave: what is asked for, and what an earlier attempt left, so that files
+    beside a record are always of that record."""
+    return {*asked, *(kind for kind, name in FILES.items() if (folder / name).is_file())}
+
+
+def save(
+    folder: Path, kinds: Iterable[str], embedding: Embedding | None, weights: Weights | None
+) -> None:
+    """Writes a run's files, each in one step.
+
+    `embedding.npy` is float32 (items × dimensions); `items.npy` holds the number of each row's item
+    in the dataset, from 0; `model.pt` the weights.
+
+    Args:
+        weights: None for a method that trains no model; then there is no `model.pt`.
+
+    Raises:
+        StoreError: when one cannot be written; the text names it.
+    """
+    path = folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if "embedding" in kinds and embedding is not None:
+            z = embedding.z.detach().cpu().float().numpy()
+            for name, array in ((ITEMS, np.arange(len(z))), (EMBEDDING, z)):
+                path = folder / name
+                write_atomically(path, array_bytes(array))
+        if "model" in kinds and weights is not None:
+            path = folder / MODEL
+            weights.write(path)
+    except OSError as error:
+        raise StoreError(error.errno, unwritable(path, error)) from error
+
+
+def array_bytes(array: np.ndarray) -> bytes:
+    """An `.npy` file of an array of numbers."""
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()

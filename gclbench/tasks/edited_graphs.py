@@ -1,0 +1,204 @@
+"""Triplets for a similarity of graphs: a piece of a graph, and two edited copies of it.
+
+A copy differs by k substituted edges: k edges are taken away, and k pairs without one are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
+
+from gclbench.graph import Graph, Unsupported, make_graph
+
+NEAR, FAR = 1, 2
+"""Substituted edges of the nearer and of the farther copy."""
+
+ATTEMPTS = 20
+"""Pieces drawn for a triplet before its graph is given up: one may have too few edges."""
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """T triplets of n nodes each. Nodes are those of the collection.
+
+    Attributes:
+        graph: the graph of each (T).
+        nodes: of its piece (T×n), −1 where the piece has fewer.
+        near, far: edits (T×2×k×2): pairs taken away, then pairs joined.
+    """
+
+    graph: np.ndarray
+    nodes: np.ndarray
+    near: np.ndarray
+    far: np.ndarray
+
+    def parts(self, name: str) -> dict[str, np.ndarray]:
+        """As parts of a split: `n10_graph`, `n10_nodes`, `n10_near`, `n10_far`."""
+        return {f"{name}_{part}": getattr(self, part) for part in ("graph", "nodes", "near", "far")}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, np.ndarray], name: str) -> Triplets:
+        """The triplets of `parts`."""
+        return cls(*(parts[f"{name}_{part}"] for part in ("graph", "nodes", "near", "far")))
+
+
+def draw_triplets(
+    graph: Graph, size: int, count: int, connected: bool, rng: np.random.Generator
+) -> Triplets:
+    """Draws triplets from a collection.
+
+    Graphs are drawn without repetition until all that are large enough have been, then anew.
+
+    Args:
+        size: nodes n of a piece. count: triplets T.
+        connected: a piece is a random connected part of n nodes, grown from a random node by
+            random neighbours, of a graph that has one. Else it is the first n nodes of any graph,
+            or all of a smaller one.
+
+    Raises:
+        Unsupported: no graph has such a part, or none that can be edited.
+    """
+    links = _adjacency(graph)
+    starts = np.searchsorted(graph.graph_of.numpy(), np.arange(graph.items + 1))
+    parts = connected_components(links, directed=False)[1]
+    large = np.bincount(parts)[parts] >= size
+    usable = np.flatnonzero(
+        np.add.reduceat(large, starts[:-1]) > 0 if connected else np.diff(starts) > 0
+    )
+    if not usable.size:
+        largest = int(np.bincount(parts).max())
+        raise Unsupported(
+            f"similarity takes connected pieces of {size} nodes, and no graph of '{graph.name}' has"
+            f" one; the largest has {largest}. Give sizes with task.similarity.nodes=[{largest}]"
+        )
+    found: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+    fruitless: set[int] = set()
+    for number in _in_turn(usable, rng):
+        if len(found) == count or len(fruitless) == len(usable):
+            break
+        first, last = int(starts[number]), int(starts[number + 1])
+        for _ in range(ATTEMPTS if connected else 1):
+            if connected:
+                roots = first + np.flatnonzero(large[first:last])
+                nodes = _grown(links, int(rng.choice(roots)), size, rng)
+            else:
+                nodes = np.arange(first, min(first + size, last))
+            edits = [_edit(links, nodes, k, rng) for k in (NEAR, FAR)]
+            if edits[0] is not None and edits[1] is not None:
+                found.append((int(number), nodes, edits[0], edits[1]))
+                break
+        else:
+            fruitless.add(int(number))
+    if len(found) < count:
+        raise Unsupported(
+            f"similarity substitutes {FAR} edges in pieces of {size} nodes, and the graphs of"
+            f" '{graph.name}' have too few edges, or too few pairs without one, for that; try other"
+            " sizes with task.similarity.nodes=[10]"
+        )
+    pieces = np.full((count, size), -1, dtype=np.int64)
+    for row, (_, nodes, _, _) in zip(pieces, found, strict=True):
+        row[: len(nodes)] = nodes
+    return Triplets(
+        np.array([number for number, _, _, _ in found], dtype=np.int64),
+        pieces,
+        np.stack([near for _, _, near, _ in found]),
+        np.stack([far for _, _, _, far in found]),
+    )
+
+
+def collection(graph: Graph, triplets: Triplets) -> Graph:
+    """The 3T graphs of the triplets: piece, nearer copy, farther copy, and so on.
+
+    Nodes keep the features that they have in the whole graph.
+    """
+    links = _adjacency(graph)
+    rows, edges, graph_of, offset = [], [], [], 0
+    everyone = zip(triplets.nodes, triplets.near, triplets.far, strict=True)
+    for number, (padded, near, far) in enumerate(everyone):
+        nodes = padded[padded >= 0]
+        place = {int(node): index for index, node in enumerate(nodes)}
+        own = {tuple(sorted(pair)) for pair in _edges(links, nodes).tolist()}
+        for copy, edit in enumerate((None, near, far)):
+            pairs = set(own)
+            if edit is not None:
+                pairs -= {tuple(sorted(pair)) for pair in edit[0].tolist()}
+                pairs |= {tuple(sorted(pair)) for pair in edit[1].tolist()}
+            edges += [(place[u] + offset, place[v] + offset) for u, v in sorted(pairs)]
+            rows.append(nodes)
+            graph_of.append(np.full(len(nodes), 3 * number + copy))
+            offset += len(nodes)
+    return make_graph(
+        graph.x[np.concatenate(rows)],
+        np.array(edges, dtype=np.int64).T,
+        None,
+        f"{graph.name} (edited)",
+        graph_of=np.concatenate(graph_of),
+        undirected=True,
+    )
+
+
+def entries_of_weight_one(graph: Graph, triplets: Triplets) -> np.ndarray:
+    """How many entries of each adjacency matrix are 1 (T×3), where copies are edited as in the
+    official code: after self-loops were added and the matrix was normalised, D^(−½)(A+I)D^(−½).
+
+    A joined pair gets two entries of 1; other entries are below 1, save those of isolated nodes.
+    """
+    links = _adjacency(graph)
+    counts = np.zeros((len(triplets.graph), 3))
+    for row, padded in zip(counts, triplets.nodes, strict=True):
+        nodes = padded[padded >= 0]
+        touched = np.unique(_edges(links, nodes))
+        row += len(nodes) - len(touched)
+        row += [0, 2 * NEAR, 2 * FAR]
+    return counts
+
+
+def _adjacency(graph: Graph) -> scipy.sparse.csr_matrix:
+    rows, columns = graph.edge_index.numpy()
+    ones = np.ones(len(rows), dtype=np.int8)
+    return scipy.sparse.csr_matrix((ones, (rows, columns)), shape=(graph.num_nodes,) * 2)
+
+
+def _in_turn(numbers: np.ndarray, rng: np.random.Generator) -> Iterator[int]:
+    while True:
+        yield from rng.permutation(numbers)
+
+
+def _grown(
+    links: scipy.sparse.csr_matrix, root: int, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """A connected set of `size` nodes around a root, ascending."""
+    chosen, border = {root}, set(_neighbours(links, root))
+    while len(chosen) < size:
+        new = int(rng.choice(sorted(border)))
+        chosen.add(new)
+        border = (border | set(_neighbours(links, new))) - chosen
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def _neighbours(links: scipy.sparse.csr_matrix, node: int) -> list[int]:
+    found: list[int] = links.indices[links.indptr[node] : links.indptr[node + 1]].tolist()
+    return found
+
+
+def _edges(links: scipy.sparse.csr_matrix, nodes: np.ndarray) -> np.ndarray:
+    """The edges among nodes (m×2), the smaller node first."""
+    inside = scipy.sparse.triu(links[nodes][:, nodes], k=1).tocoo()
+    return np.stack([nodes[inside.row], nodes[inside.col]], axis=1).astype(np.int64)
+
+
+def _edit(
+    links: scipy.sparse.csr_matrix, nodes: np.ndarray, k: int, rng: np.random.Generator
+) -> np.ndarray | None:
+    """Pairs to take away and pairs to join (2×k×2); None where there are not so many of each."""
+    block = links[nodes][:, nodes].toarray()
+    above = np.triu(np.ones_like(block, dtype=bool), k=1)
+    joined, apart = (np.argwhere(above & kind) for kind in (block > 0, block == 0))
+    if min(len(joined), len(apart)) < k:
+        return None
+    chosen = [pairs[rng.choice(len(pairs), k, replace=False)] for pairs in (joined, apart)]
+    return nodes[np.stack(chosen)].astype(np.int64)

@@ -1,0 +1,188 @@
+"""Times the trainings on collections of graphs.
+
+InfoGraph and GraphCL on MUTAG stand against plain torch_geometric scripts (`plain_graphs.py`) with
+the same losses; the two take turns, and processor seconds are compared, so that a busy machine
+slows both alike. REDDIT-BINARY is one epoch of GraphCL in a process of its own.
+
+    python scripts/bench_graphs.py [--rounds 3] [--output results/bench/graphs.json]
+
+The numbers are also written as a table beside the JSON, with the ending .md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from plain_graphs import contrast, discrimination, train_graphcl, train_infograph
+
+from gclbench.component.registry import DATASETS
+from gclbench.contrast.local_global import nodes_against_graphs
+from gclbench.contrast.objectives import others_nce
+from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Graph
+from gclbench.machine.environment import device_name, versions
+from gclbench.methods.graphcl import Graphcl
+from gclbench.methods.infograph import Infograph
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+GOAL = 0.3
+"""Share of the plain script's time."""
+
+
+def taken(train: Callable[[], Any]) -> tuple[float, float]:
+    """Processor and wall-clock seconds."""
+    wall, used = time.perf_counter(), time.process_time()
+    train()
+    return time.process_time() - used, time.perf_counter() - wall
+
+
+def trained(method: Any, graph: Graph, seed: int) -> Watch:
+    """A training of ours, labels unseen."""
+    watch = Watch()
+    method.fit(graph, torch.full((graph.items,), -1), Streams(seed), watch)
+    return watch
+
+
+def against_plain(name: str, method: Any, plain: Any, graph: Graph, rounds: int) -> dict[str, Any]:
+    """Medians over alternating trainings; the first pair warms up."""
+    ours, theirs = [], []
+    for seed in range(rounds + 1):
+        for times, train in (
+            (theirs, lambda seed=seed: plain(graph, method, seed)),
+            (ours, lambda seed=seed: trained(method, graph, seed)),
+        ):
+            times.append(taken(train))
+    ratios = [one[0] / other[0] for one, other in zip(ours[1:], theirs[1:], strict=True)]
+    return {
+        "method": name,
+        "epochs": method.epochs,
+        "plain_processor_seconds": statistics.median(used for used, _ in theirs[1:]),
+        "processor_seconds": statistics.median(used for used, _ in ours[1:]),
+        "plain_seconds": statistics.median(wall for _, wall in theirs[1:]),
+        "seconds": statistics.median(wall for _, wall in ours[1:]),
+        "ratio_median": statistics.median(ratios),
+        "ratio_min": min(ratios),
+        "ratio_max": max(ratios),
+        "goal": GOAL,
+    }
+
+
+def loss_differences() -> dict[str, float]:
+    """How far both ways to either loss are apart on the same rows."""
+    generator = torch.Generator().manual_seed(0)
+    u, v = torch.randn(2, 128, 96, generator=generator)
+    nodes = torch.randn(2300, 96, generator=generator) / 3
+    graph_of = torch.arange(2300) * 128 // 2300
+    graphcl = contrast(u, v, 0.2) - others_nce(unit_rows(u), unit_rows(v), 0.2)
+    infograph = discrimination(nodes, v, graph_of) - nodes_against_graphs(nodes, v, graph_of)
+    return {"graphcl": abs(graphcl.item()), "infograph": abs(infograph.item())}
+
+
+def reddit() -> dict[str, Any]:
+    """One epoch of GraphCL on REDDIT-BINARY; the embedding at the end is not part of it."""
+    graph = DATASETS.load("reddit_binary")().load()
+    loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    model = Graphcl(epochs=1).model(graph, torch.full((graph.items,), -1), Streams(0))
+    optimiser = torch.optim.Adam(model.trained(), lr=0.01, fused=True)
+
+    def epoch() -> None:
+        for loss in model.losses(step=None):  # type: ignore[arg-type]
+            optimiser.zero_grad(set_to_none=True)
+            loss.value.backward()
+            optimiser.step()
+
+    model.train()
+    used, wall = taken(epoch)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {
+        "dataset": "reddit_binary",
+        "nodes": graph.num_nodes,
+        "features": graph.x.shape[1],
+        "processor_seconds": used,
+        "seconds": wall,
+        "peak_gib_after_loading": loaded,
+        "peak_gib": peak,
+    }
+
+
+def table(found: dict[str, Any]) -> str:
+    """The numbers as Markdown."""
+    lines = [
+        "# Trainings on collections of graphs",
+        "",
+        f"{found['device']}, torch {found['versions']['torch']}, {found['threads']} thread(s);"
+        f" load of the machine (1, 5, 15 minutes) {found['load_before']} before and"
+        f" {found['load_after']} after, on {found['cores']} cores.",
+        "Seconds are the processor's, so that other work on the machine counts little; wall-clock"
+        " seconds stand in the JSON file.",
+        "",
+        "| method, MUTAG | epochs | plain torch_geometric, s | gclbench, s | share | goal |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {row['method']} | {row['epochs']} | {row['plain_processor_seconds']:.2f}"
+        f" | {row['processor_seconds']:.2f} | {row['ratio_median']:.2f}"
+        f" ({row['ratio_min']:.2f}–{row['ratio_max']:.2f}) | ≤ {row['goal']} |"
+        for row in found["mutag"]
+    ]
+    one = found["reddit"]
+    lines += [
+        "",
+        f"GraphCL, one epoch on REDDIT-BINARY ({one['nodes']:,} nodes, {one['features']} features):"
+        f" {one['processor_seconds']:.1f} processor seconds, {one['seconds']:.1f} s of wall-clock;"
+        f" peak memory {one['peak_gib']:.2f} GiB, {one['peak_gib_after_loading']:.2f} GiB of it"
+        " reached by loading.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measures and writes both files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path, default=Path("results/bench/graphs.json"))
+    parser.add_argument("--only-reddit", action="store_true", help="print that part and end")
+    arguments = parser.parse_args()
+    if arguments.only_reddit:
+        print(json.dumps(reddit()))
+        return
+    before = os.getloadavg()
+    graph = DATASETS.load("mutag")().load()
+    rows = [
+        against_plain("infograph", Infograph(), train_infograph, graph, arguments.rounds),
+        against_plain("graphcl", Graphcl(), train_graphcl, graph, arguments.rounds),
+    ]
+    printed = subprocess.run(
+        [sys.executable, __file__, "--only-reddit"], check=True, capture_output=True, text=True
+    ).stdout
+    found = {
+        "device": device_name("cpu"),
+        "versions": versions(),
+        "threads": torch.get_num_threads(),
+        "cores": os.cpu_count(),
+        "load_before": [round(value, 1) for value in before],
+        "load_after": [round(value, 1) for value in os.getloadavg()],
+        "loss_differences": loss_differences(),
+        "mutag": rows,
+        "reddit": json.loads(printed.splitlines()[-1]),
+    }
+    arguments.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    arguments.output.with_suffix(".md").write_text(table(found), encoding="utf-8")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()

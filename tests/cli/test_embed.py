@@ -1,0 +1,182 @@
+"""`save=` and `gclbench embed`: embeddings and models of recorded runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gclbench
+from gclbench.cli import main
+from gclbench.records import Store
+
+SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "device=cpu")
+QUICK = (*SMALL, "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
+INDUCTIVE = (
+    ("method=grace",),
+    ("method=grace", "negatives=progcl_weight"),
+    ("method=grace", "negatives=augcl"),
+    ("method=nml_gcl",),
+    ("method=dgi",),
+    ("method=bgrl",),
+    ("method=cca_ssg",),
+    ("method=mvgrl",),
+    ("method=mmix_mo",),
+    ("method=dmat_i",),
+    ("method=dmat", "task=classification"),
+)
+
+
+def folder() -> Path:
+    """Of the only run."""
+    (record,) = Store("runs").scan()
+    assert record.ok, record.reason
+    return Path("runs") / record.id
+
+
+def other_graph(path: str = "other.npz", features: int = 6) -> str:
+    rng = np.random.default_rng(0)
+    nodes = np.arange(40)
+    edges = np.stack([nodes, (nodes + 1) % 40])
+    np.savez(path, x=rng.random((40, features), dtype=np.float32), edge_index=edges)
+    return path
+
+
+@pytest.mark.parametrize("settings", INDUCTIVE, ids=" ".join)
+def test_a_model_gives_the_runs_embedding_and_one_of_another_graph(
+    settings: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = [word for word in QUICK if not (word.startswith("task") and "task=" in "".join(settings))]
+    assert main([*own, *settings, "save=[embedding,model]"]) == 0
+    run = folder()
+    saved = np.load(run / "embedding.npy")
+    assert saved.dtype == np.float32 and len(saved) == 60 and saved.std() > 0
+    assert np.array_equal(np.load(run / "items.npy"), np.arange(60))
+    assert main(["embed", run.name[:6], "--output", "copy.npy"]) == 0
+    assert np.array_equal(np.load("copy.npy"), saved)
+    (run / "embedding.npy").unlink()
+    assert main(["embed", run.name, "--output", "again.npy"]) == 0
+    assert np.array_equal(np.load("again.npy"), saved)
+    assert main(["embed", run.name, "--graph", other_graph(), "--output", "other.npy"]) == 0
+    other = np.load("other.npy")
+    assert other.shape == (40, saved.shape[1]) and np.isfinite(other).all() and other.std() > 0
+    capsys.readouterr()
+
+
+def test_what_is_saved_is_no_part_of_a_run_and_is_what_python_embeds() -> None:
+    assert main([*QUICK, "method=grace"]) == 0
+    bare = folder()
+    before = (bare / "record.json").read_bytes()
+    assert sorted(path.name for path in bare.iterdir()) == ["record.json"]
+    assert main([*QUICK, "method=grace", "save=[embedding,model]", "rerun=incomplete"]) == 0
+    assert folder() == bare and (bare / "record.json").read_bytes() != before
+    z = gclbench.embed(*QUICK, method="grace", progress=False)
+    assert np.array_equal(np.load(bare / "embedding.npy"), z)
+
+
+def test_a_recorded_run_without_files_is_trained_again_only_where_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*QUICK, "method=grace"]
+    assert main(command) == 0
+    run = folder()
+    time = (run / "record.json").stat().st_mtime_ns
+    assert main([*command, "save=[embedding]"]) == 0
+    told = capsys.readouterr().err
+    assert "1 lack what save= or criterion= asks for, and rerun=incomplete trains these" in told
+    assert (run / "record.json").stat().st_mtime_ns == time
+    assert main(["embed", run.name, "--output", "x.npy"]) == 1
+    told = capsys.readouterr().err
+    assert f"run {run.name} left no embedding beside its record" in told
+    assert "save=[embedding] rerun=incomplete" in told
+    assert main([*command, "save=[embedding]", "rerun=incomplete"]) == 0
+    assert (run / "embedding.npy").is_file()
+    time = (run / "record.json").stat().st_mtime_ns
+    assert main([*command, "save=[embedding]", "rerun=incomplete"]) == 0
+    assert (run / "record.json").stat().st_mtime_ns == time, "nothing lacks any more"
+
+
+def test_files_beside_a_record_are_of_that_record() -> None:
+    command = [*QUICK, "method=grace"]
+    assert main([*command, "save=[embedding,model]"]) == 0
+    run = folder()
+    times = {path.name: path.stat().st_mtime_ns for path in run.iterdir()}
+    np.save(run / "embedding.npy", np.zeros((60, 2)))
+    assert main([*command, "rerun=all"]) == 0
+    assert np.load(run / "embedding.npy").shape[1] > 2
+    assert all(path.stat().st_mtime_ns > times[path.name] for path in run.iterdir())
+
+
+def test_a_method_without_a_model_leaves_its_embedding_and_lacks_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*SMALL, "method=kmeans", "task=clustering", "save=[embedding,model]"]
+    assert main(command) == 0
+    run = folder()
+    assert sorted(path.name for path in run.iterdir()) == [
+        "embedding.npy",
+        "items.npy",
+        "record.json",
+    ]
+    capsys.readouterr()
+    assert main([*command, "rerun=incomplete"]) == 0
+    assert "1 of 1 runs are recorded" in capsys.readouterr().err
+    assert main(["embed", run.name, "--graph", other_graph(), "--output", "x.npy"]) == 1
+    assert f"run {run.name} left no model" in capsys.readouterr().err
+
+
+def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["method=age", "method.update_every=1", "method.hidden=4"]
+    assert main([*QUICK, *settings, "save=[model]"]) == 0
+    run = folder()
+    assert main(["embed", run.name, "--graph", other_graph(), "--output", "x.npy"]) == 1
+    told = capsys.readouterr().err
+    assert "method 'age' embeds the items that it was fitted to and no others" in told
+    assert not Path("x.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("RUN",), 2, "name the file that the embedding is written to: --output FILE.npy"),
+        (("RUN", "--output", "x.csv"), 2, "--output FILE.npy, not 'x.csv'"),
+        (("ffffff", "--output", "x.npy"), 2, "no run whose id starts with 'ffffff' has a folder"),
+        (("RUN", "--output", "wide.npz/x.npy"), 2, "cannot write wide.npz/x.npy: "),
+        (
+            ("RUN", "--graph", "none.npz", "--output", "x.npy"),
+            1,
+            "there is no file none.npz; give one",
+        ),
+        (
+            ("RUN", "--graph", "wide.npz", "--output", "x.npy"),
+            1,
+            "wide.npz has 9 features; the weights have shape",
+        ),
+    ],
+    ids=["no output", "no npy", "no run", "no folder", "no graph", "other features"],
+)
+def test_what_gives_no_embedding_is_told(
+    words: tuple[str, ...], code: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*QUICK, "method=grace", "save=[embedding,model]"]) == 0
+    other_graph("wide.npz", features=9)
+    run = folder().name
+    capsys.readouterr()
+    assert main(["embed", *(run if word == "RUN" else word for word in words)]) == code
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("save=weights", "save=weights must be a list of embedding, model"),
+        ("criterion=accuracy", "criterion=accuracy must be null or one of validation, loss"),
+        ("criterion=silhouete", "Did you mean 'silhouette'?"),
+    ],
+)
+def test_what_cannot_be_kept_is_an_error(
+    word: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*QUICK, word]) == 2
+    assert text in capsys.readouterr().err

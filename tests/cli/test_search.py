@@ -1,0 +1,232 @@
+"""`gclbench search`: one budget for all, a criterion without test labels, ordinary runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gclbench.cli import main
+from gclbench.records import Store
+
+GRAPH = ("dataset=custom", "dataset.path=g.npz", "device=cpu", "task=classification")
+PUBLIC = (*GRAPH, "task.classification.protocol=public", "method.architecture=[8]")
+SPACE = "space={lr:{from:1e-4,to:1e-1,log:true},epochs:[1,2,3]}"
+
+
+def write_graph(path: str = "g.npz", shuffle_test: bool = False) -> None:
+    """Sixty nodes of two classes that features tell; the last twenty are the test."""
+    rng = np.random.default_rng(0)
+    nodes = np.arange(60)
+    y = rng.integers(0, 2, 60)
+    x = rng.normal(size=(60, 6)) + y[:, None]
+    part = nodes // 20
+    if shuffle_test:
+        y[40:] = 1 - y[40:]
+    np.savez(
+        path,
+        x=x.astype(np.float32),
+        y=y,
+        edge_index=np.stack([nodes, (nodes + 1) % 60]),
+        train_mask=part == 0,
+        val_mask=part == 1,
+        test_mask=part == 2,
+    )
+
+
+def search(*words: str) -> dict[str, Any]:
+    """Runs a search and reads the only file that it wrote."""
+    before = set(Path("searches").glob("search-*.json")) if Path("searches").is_dir() else set()
+    assert main(["search", *words]) == 0
+    (path,) = set(Path("searches").glob("search-*.json")) - before
+    return json.loads(path.read_text())
+
+
+def recorded(folder: str) -> dict[str, int]:
+    """When each record was written."""
+    return {
+        path.parent.name: path.stat().st_mtime_ns for path in Path(folder).glob("*/record.json")
+    }
+
+
+def test_every_method_gets_the_budget_and_only_the_choice_is_tested(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_graph()
+    words = [*PUBLIC, "method=grace,bgrl", SPACE, "budget=4", "seeds=2"]
+    assert main(["search", *words, "--output", "table.csv"]) == 0
+    printed = capsys.readouterr().out
+    (path,) = Path("searches").glob("search-*.json")
+    found = json.loads(path.read_text())
+    assert (found["budget"], found["criterion"], found["sampler"]) == (4, "validation", "random")
+    assert [study["method"] for study in found["studies"]] == ["grace", "bgrl"]
+    for study in found["studies"]:
+        trials = study["trials"]
+        assert [trial["number"] for trial in trials] == [0, 1, 2, 3] and not trials[0]["settings"]
+        values = [trial["value"] for trial in trials]
+        assert study["chosen"] == values.index(max(values))
+        for trial in trials:
+            (record,) = (Store("searches").read(run_id) for run_id in trial["ids"])
+            assert record is not None and record.seed == 1000
+            assert record.fit["criteria"] == {"validation": trial["value"]}
+            assert trial["value"] == record.metrics["val_accuracy"]
+        assert study["sensitivity"]["mean"] == pytest.approx(np.mean(values[1:]))
+        assert study["sensitivity"]["std"] == pytest.approx(np.std(values[1:], ddof=1))
+    finals = list(Store("runs").scan())
+    assert len(recorded("searches")) == 8 and len(finals) == 4
+    assert sorted((record.name("method"), record.seed) for record in finals) == [
+        ("bgrl", 0),
+        ("bgrl", 1),
+        ("grace", 0),
+        ("grace", 1),
+    ]
+    for study in found["studies"]:
+        settings = study["trials"][study["chosen"]]["settings"]
+        assert {record.spec["method"]["epochs"] for record in finals} >= {
+            settings.get("method.epochs", finals[0].spec["method"]["epochs"])
+        }
+    rows = list(csv.DictReader(Path("table.csv").read_text().splitlines()))
+    assert [(row["method"], row["tried"], row["valued"]) for row in rows] == [
+        ("grace", "4", "4"),
+        ("bgrl", "4", "4"),
+    ]
+    assert "budget 4 settings for every method, its own included" in printed
+    tested = [line for line in printed.splitlines() if " accuracy " in line]
+    assert [line.split()[1] for line in tested if "majority class" not in line] == [
+        "bgrl",
+        "grace",
+    ], "the test of the two chosen settings, and no other"
+
+
+def test_test_labels_have_no_part_in_it() -> None:
+    write_graph()
+    one = search(*PUBLIC, "method=grace", SPACE, "budget=5", "seeds=1")
+    write_graph("other.npz", shuffle_test=True)
+    words = [word.replace("g.npz", "other.npz") for word in PUBLIC]
+    other = search(*words, "method=grace", SPACE, "budget=5", "seeds=1")
+
+    def seen(found: dict[str, Any]) -> Any:
+        (study,) = found["studies"]
+        return study["chosen"], [(each["settings"], each["value"]) for each in study["trials"]]
+
+    def tested(data: str) -> float:
+        (found,) = (each for each in Store("runs").scan() if data in each.command)
+        return found.metrics["accuracy"]
+
+    assert seen(one) == seen(other)
+    assert tested("g.npz") != tested("other.npz"), "the test itself reads them"
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_a_search_that_is_repeated_goes_on_from_its_records(sampler: str) -> None:
+    write_graph()
+    words = [*PUBLIC, "method=grace", SPACE, f"sampler={sampler}", "round=2", "budget=5", "seeds=1"]
+    first = search(*words)
+    before = recorded("searches")
+    assert len(before) == 5
+    lost = first["studies"][0]["trials"][3]["ids"][0]
+    (Path("searches") / lost / "record.json").unlink()
+    assert main(["search", *words]) == 0
+    (path,) = Path("searches").glob("search-*.json")
+    assert json.loads(path.read_text()) == first
+    after = recorded("searches")
+    assert {name for name in after if after[name] != before[name]} == {lost}
+
+
+def test_a_run_that_was_recorded_without_the_criterion_is_trained_for_it() -> None:
+    write_graph()
+    assert main([*PUBLIC, "method=grace", "seeds=[1000]", "runs_dir=searches"]) == 0
+    ((name, before),) = recorded("searches").items()
+    found = search(*PUBLIC, "method=grace", "budget=1", "seeds=1", SPACE)
+    assert found["studies"][0]["trials"][0]["ids"] == [name]
+    assert recorded("searches")[name] != before
+    assert found["studies"][0]["chosen"] == 0
+
+
+@pytest.mark.parametrize(
+    ("criterion", "best"),
+    [("loss", min), ("silhouette", max), ("calinski_harabasz", max), ("davies_bouldin", min)],
+)
+def test_criteria_without_any_label(criterion: str, best: Any) -> None:
+    write_graph()
+    task = [*GRAPH[:3], "task=clustering", "method.architecture=[8]", "method=grace"]
+    found = search(*task, SPACE, "budget=3", f"criterion={criterion}", "seeds=1")
+    values = [trial["value"] for trial in found["studies"][0]["trials"]]
+    assert found["studies"][0]["chosen"] == values.index(best(values))
+
+
+def test_a_setting_that_fails_costs_its_trial_and_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_graph()
+    main(["search", *PUBLIC, "method=grace", "space={lr:[1e38]}", "budget=3", "seeds=1"])
+    printed = capsys.readouterr().out
+    (path,) = Path("searches").glob("search-*.json")
+    (study,) = json.loads(path.read_text())["studies"]
+    assert len(study["trials"]) == 2, "the space has one setting, and the method its own"
+    assert study["trials"][1]["trouble"] == "diverged" and study["trials"][1]["value"] is None
+    assert study["chosen"] == 0 and "1 diverged" in printed
+
+
+def test_trials_run_in_workers() -> None:
+    write_graph()
+    words = [*PUBLIC, "method=grace", SPACE, "budget=3", "seeds=1"]
+    alone = search(*words)["studies"]
+    assert main(["search", *words, "trials_dir=others", "launcher.workers=2"]) == 0
+    (path,) = Path("others").glob("search-*.json")
+    assert json.loads(path.read_text())["studies"] == alone
+
+
+def test_a_dataset_that_cannot_be_had_is_told_and_nothing_is_chosen(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["method=grace", "dataset=cora", "task=classification", "device=cpu", "budget=2"]
+    assert main(["search", *words]) == 1
+    printed = capsys.readouterr()
+    assert "2 not run" in printed.out and "chosen: " not in printed.out
+    assert "cora" in printed.err
+
+
+def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    write_graph()
+    words = [*PUBLIC, "method=grace,bgrl", SPACE, "budget=5"]
+    assert main(["search", *words, "--dry-run"]) == 0
+    assert "10 runs: 0 are recorded in searches, 10 are to be" in capsys.readouterr().out
+    assert not Path("searches").exists() or not recorded("searches")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("method=grace", "task=clustering"), "a search needs dataset=NAME"),
+        (("method=grace", *GRAPH[:3]), "a search needs task=NAME"),
+        (("method=grace", *GRAPH[:3], "task=[clustering,classification]"), "name one"),
+        (("method=gracee", *GRAPH), "Did you mean 'grace'?"),
+        (("method=grace", *GRAPH, "budget=0"), "budget=0 must be a whole number, at least 1"),
+        (("method=grace", *GRAPH, "sampler=grid"), "must be one of random, tpe"),
+        (("method=grace", *GRAPH, "criterion=accuracy"), "must be one of validation, loss"),
+        (("method=grace", *GRAPH, "rerun=all"), "leave rerun out"),
+        (("method=grace", *GRAPH, "seeds=[0,1000]"), "holds a seed of the trials"),
+        (
+            ("method=grace", *GRAPH[:3], "task=clustering"),
+            "task=clustering has no validation part; criterion=silhouette",
+        ),
+        (("method=grace", *GRAPH, "space={alpha:[1]}"), "has no setting of method grace"),
+        (("method=grace", *GRAPH, "space={tau:[-1]}"), "method.tau=-1 is out of range"),
+        (("method=grace", *GRAPH, "method.lrr=1"), "Did you mean 'method.lr'?"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value[-2:]),
+)
+def test_what_cannot_be_searched_is_told_before_anything_runs(
+    words: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_graph()
+    if "dataset=NAME" in text:
+        words = words[:2]
+    assert main(["search", *words]) == 2
+    assert text in capsys.readouterr().err
+    assert not Path("searches").exists() or not recorded("searches")

@@ -1,0 +1,64 @@
+"""`method=grace,dgi grace.tau=0.4`: a setting of one component in a sweep of several."""
+
+from __future__ import annotations
+
+import pytest
+
+from gclbench.config.named_settings import with_named_settings
+from gclbench.config.overrides import ConfigErrors, sweep
+
+
+def swept(*words: str) -> list[str]:
+    return [" ".join(command) for command in with_named_settings(sweep(list(words)))]
+
+
+def test_a_setting_goes_to_the_runs_that_have_its_component() -> None:
+    assert swept("method=grace,dgi", "dataset=cora", "grace.tau=0.4") == [
+        "method=grace dataset=cora method.tau=0.4",
+        "method=dgi dataset=cora",
+    ]
+    assert swept("method=kmeans", "filter=none,gnnbp", "gnnbp.alpha=0.2") == [
+        "method=kmeans filter=none",
+        "method=kmeans filter=gnnbp filter.alpha=0.2",
+    ]
+
+
+def test_several_values_are_swept_for_it_alone() -> None:
+    assert swept("method=grace,dgi", "grace.tau=0.2,0.4") == [
+        "method=grace method.tau=0.2",
+        "method=grace method.tau=0.4",
+        "method=dgi",
+    ]
+
+
+def test_what_a_method_states_counts_too() -> None:
+    assert swept("method=nml_gcl,grace", "nml.pretrain_epochs=3") == [
+        "method=nml_gcl negatives.pretrain_epochs=3",
+        "method=grace",
+    ]
+
+
+def test_other_words_stay() -> None:
+    assert swept("method=grace,gracee", "method.lr=1,2", "clustering.n_init=3")[1:] == [
+        "method=grace method.lr=2 clustering.n_init=3",
+        "method=gracee method.lr=1 clustering.n_init=3",
+        "method=gracee method.lr=2 clustering.n_init=3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ("method=dgi,bgrl", "grace.tau=0.4"),
+            "'grace.tau=0.4' is a setting of grace, which no run of the sweep has",
+        ),
+        (
+            ("method=ssgc", "filter=ssgc,none", "ssgc.alpha=0.1"),
+            "'ssgc.alpha=0.1' may mean filter=ssgc or method=ssgc",
+        ),
+    ],
+)
+def test_what_has_no_run_or_two_meanings_is_an_error(words: tuple[str, ...], text: str) -> None:
+    with pytest.raises(ConfigErrors, match=text):
+        swept(*words)

@@ -1,0 +1,75 @@
+"""`gclbench sweep FILE.yaml`: a list of sweeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gclbench.cli import main
+from gclbench.config.overrides import ConfigErrors
+from gclbench.config.runs_file import commands_of
+
+FILE = """
+common: dataset=cora,acm seeds=3
+runs:
+  - method=grace method.tau=0.4 dataset=cora   # its own dataset
+  - [method=dgi, "method.lr=1e-3,1e-4"]
+  - method=bgrl,grace grace.lr=0.1 dataset=acm
+"""
+
+
+def commands(path: Path, text: str, *more: str) -> list[str]:
+    path.write_text(text)
+    return [" ".join(words) for words in commands_of(path, list(more))]
+
+
+def test_entries_are_sweeps_over_what_they_have_in_common(tmp_path: Path) -> None:
+    assert commands(tmp_path / "runs.yaml", FILE) == [
+        "seeds=3 method=grace method.tau=0.4 dataset=cora",
+        "dataset=cora seeds=3 method=dgi method.lr=0.001",
+        "dataset=cora seeds=3 method=dgi method.lr=0.0001",
+        "dataset=acm seeds=3 method=dgi method.lr=0.001",
+        "dataset=acm seeds=3 method=dgi method.lr=0.0001",
+        "seeds=3 method=bgrl dataset=acm",
+        "seeds=3 method=grace method.lr=0.1 dataset=acm",
+    ]
+
+
+def test_words_after_the_file_stand_above_it(tmp_path: Path) -> None:
+    text = "- method=grace seeds=3\n- method=grace seeds=5\n"
+    assert commands(tmp_path / "runs.yaml", text, "seeds=1") == ["method=grace seeds=1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("runs: []", "has no 'runs'"),
+        ("method: grace", "has no 'runs'"),
+        ("runs: [method=grace]\ncomon: seeds=3", "unknown key 'comon'. Did you mean 'common'?"),
+        ("- {method: grace}", "entry 1: {'method': 'grace'} is neither a text"),
+        ("- method=grace\n- method=dgi method=grace", "entry 2: 'method' is set twice"),
+        ("- 'method=\"grace'", "entry 1: No closing quotation"),
+        ("- [", "cannot be read as YAML"),
+        ("- method=dgi grace.tau=1", "entry 1: 'grace.tau=1' is a setting of grace"),
+    ],
+)
+def test_what_is_wrong_is_told_by_entry(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigErrors) as caught:
+        commands(tmp_path / "runs.yaml", text)
+    assert message in str(caught.value)
+    assert str(tmp_path / "runs.yaml") in str(caught.value)
+
+
+def test_the_verb_plans_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.yaml").write_text(
+        "common: dataset=digits task=clustering\nruns:\n  - method=grace,dgi grace.tau=0.5\n"
+        "  - method=kmeans seeds=2\n"
+    )
+    assert main(["sweep", "runs.yaml", "--dry-run"]) == 0
+    assert "4 runs: 0 are recorded in runs" in capsys.readouterr().out
+    assert main(["sweep", "none.yaml"]) == 2
+    assert "none.yaml cannot be read" in capsys.readouterr().err

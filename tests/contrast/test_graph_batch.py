@@ -1,0 +1,66 @@
+"""Batches of whole graphs, against graphs picked one by one."""
+
+from __future__ import annotations
+
+import torch
+
+from gclbench.contrast.graph_batch import Collection, GraphBatch, spans
+
+# Four graphs: a path of three nodes, a single node, a triangle, a pair.
+GRAPH_OF = torch.tensor([0, 0, 0, 1, 2, 2, 2, 3, 3])
+PAIRS = [(0, 1), (1, 2), (4, 5), (4, 6), (5, 6), (7, 8)]
+
+
+def collection() -> Collection:
+    entries = sorted([*PAIRS, *((v, u) for u, v in PAIRS)])
+    x = torch.arange(9, dtype=torch.float32)[:, None] * torch.tensor([1.0, 10.0])
+    return Collection(x, torch.tensor(entries).T, GRAPH_OF)
+
+
+def one(graph: int) -> tuple[torch.Tensor, set[tuple[int, int]]]:
+    """The features of a graph and its edge entries by the features of their ends."""
+    nodes = (graph == GRAPH_OF).nonzero()[:, 0].tolist()
+    x = collection().all.x[nodes]
+    entries = {(u, v) for u, v in collection().all.edge_index.T.tolist() if u in nodes}
+    return x, entries
+
+
+def entries_of(batch: GraphBatch) -> list[tuple[int, int]]:
+    """Edge entries by the features of their ends, which are the nodes' numbers."""
+    return [(int(batch.x[u, 0]), int(batch.x[v, 0])) for u, v in batch.edge_index.T.tolist()]
+
+
+def test_a_batch_holds_its_graphs_one_after_the_other_in_the_order_asked_for():
+    chosen = [2, 1, 0]
+    batch = collection().batch(torch.tensor(chosen))
+    assert batch.graphs == 3
+    assert batch.graph_of.tolist() == [0, 0, 0, 1, 2, 2, 2]
+    torch.testing.assert_close(batch.x, torch.cat([one(graph)[0] for graph in chosen]))
+    assert batch.sizes().tolist() == [3, 1, 3]
+    found = entries_of(batch)
+    assert len(found) == len(set(found))
+    assert set(found) == set().union(*(one(graph)[1] for graph in chosen))
+
+
+def test_entries_stay_sorted_by_row_and_inside_their_graphs():
+    batch = collection().batch(torch.tensor([3, 2, 0]))
+    rows, columns = batch.edge_index
+    assert (rows.diff() >= 0).all()
+    assert (batch.graph_of[rows] == batch.graph_of[columns]).all()
+
+
+def test_a_graph_may_stand_twice_in_a_batch():
+    batch = collection().batch(torch.tensor([3, 3]))
+    assert batch.graph_of.tolist() == [0, 0, 1, 1]
+    assert batch.edge_index.tolist() == [[0, 1, 2, 3], [1, 0, 3, 2]]
+
+
+def test_graphs_without_edges_make_a_batch_without_edges():
+    batch = collection().batch(torch.tensor([1]))
+    assert batch.edge_index.shape == (2, 0)
+    assert batch.x.tolist() == [[3.0, 30.0]]
+
+
+def test_spans_are_ranges_one_after_the_other():
+    found = spans(torch.tensor([5, 0, 9]), torch.tensor([2, 0, 3]))
+    assert found.tolist() == [5, 6, 9, 10, 11]

@@ -1,0 +1,137 @@
+"""What methods on collections of graphs share."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from methods.small_collection import small_collection
+from torch import Tensor
+
+from gclbench.contrast.graph_batch import GraphBatch
+from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.methods.collection_model import CollectionModel, shuffled
+from gclbench.methods.graphcl import Graphcl
+from gclbench.methods.infograph import Infograph
+from gclbench.methods.joao import Joao, Joaov2
+from gclbench.methods.mvgrl import Mvgrl
+from gclbench.negatives.mmix import Mmix
+from gclbench.training.loop import Loss, Step, train
+from gclbench.training.streams import Streams
+from gclbench.training.watch import Watch
+
+SMALL = {"epochs": 3, "batch_size": 7}
+METHODS = {
+    "infograph": (Infograph(**SMALL, course=2), None),
+    "graphcl": (Graphcl(**SMALL, course=2), None),
+    "graphcl both": (Graphcl(**SMALL, both=True, objective="all"), None),
+    "joao": (Joao(**SMALL), None),
+    "joaov2": (Joaov2(**SMALL), None),
+    "joaov2 epoch": (Joaov2(**SMALL, projectors="epoch"), None),
+    "mvgrl": (Mvgrl(**SMALL, hidden=8, layers=2, patience=0), None),
+    "mvgrl nodes": (Mvgrl(**SMALL, hidden=8, patience=0, objective="nodes"), None),
+    "mmix_mp": (Mvgrl(**SMALL, hidden=8, patience=0, objective="nodes"), Mmix()),
+    "mmix_mo": (Mvgrl(**SMALL, hidden=8, patience=0, objective="nodes"), Mmix(variant="mo")),
+}
+
+
+def fitted(name: str, graph=None, seed: int = 0, watch: Watch | None = None):
+    method, negatives = METHODS[name]
+    graph = small_collection() if graph is None else graph
+    labels = torch.full((graph.items,), -1)
+    taken = {} if negatives is None else {"negatives": negatives}
+    return method.fit(graph, labels, Streams(seed), watch or Watch(), **taken)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_graph_is_embedded_and_the_seed_decides(name: str) -> None:
+    first, again, other = (fitted(name, seed=seed) for seed in (0, 0, 1))
+    assert len(first.z) == 24 and first.geometry == "euclidean"
+    assert torch.equal(first.z, again.z)
+    assert not torch.equal(first.z, other.z)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_graphs_embedding_does_not_depend_on_what_stands_beside_it(name: str) -> None:
+    graph = small_collection()
+    found = fitted(name)
+    assert found.encode is not None
+    torch.testing.assert_close(found.encode(graph), found.z)
+    keep = graph.graph_of < 5
+    inside = keep[graph.edge_index[0]]
+    part = make_graph(
+        graph.x[keep], graph.edge_index[:, inside], None, "part", graph_of=graph.graph_of[keep]
+    )
+    torch.testing.assert_close(found.encode(part), found.z[:5], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_graph_is_refused(name: str) -> None:
+    alone = make_graph(torch.ones(3, 2), [[0, 1], [1, 2]], None, "one", graph_of=[0, 0, 0])
+    with pytest.raises(Unsupported, match="needs two, and this collection has one"):
+        fitted(name, alone)
+
+
+def test_two_graphs_one_of_a_single_node_are_enough() -> None:
+    graph = make_graph(torch.ones(4, 2), [[0, 1], [1, 2]], None, "two", graph_of=[0, 0, 0, 1])
+    for name in METHODS:
+        assert torch.isfinite(fitted(name, graph).z).all()
+
+
+def test_the_course_of_an_epoch_is_kept() -> None:
+    assert [iterations for iterations, _ in fitted("infograph").course] == [0, 2, 3]
+
+
+def test_epochs_are_shuffled_anew_and_hold_every_graph_once() -> None:
+    generator = torch.Generator().manual_seed(0)
+    first, second = (shuffled(10, 4, generator) for _ in range(2))
+    assert [len(batch) for batch in first] == [4, 6]
+    for batches in (first, second):
+        assert sorted(torch.cat(batches).tolist()) == list(range(10))
+    assert not torch.equal(torch.cat(first), torch.cat(second))
+
+
+@pytest.mark.parametrize(
+    ("graphs", "size", "sizes"),
+    [(11, 4, [4, 4, 3]), (9, 4, [4, 5]), (2, 128, [2]), (7, 1, [3, 4]), (128, 128, [128])],
+)
+def test_no_batch_has_fewer_than_three_graphs_where_there_are_more(graphs, size, sizes) -> None:
+    batches = shuffled(graphs, size, torch.Generator().manual_seed(0))
+    assert [len(batch) for batch in batches] == sizes
+
+
+def test_an_epochs_loss_is_the_mean_over_its_graphs() -> None:
+    watch = Watch()
+    fitted("infograph", watch=watch)
+    assert len(watch.curve) == 3
+    model = METHODS["infograph"][0].model(small_collection(), torch.empty(0), Streams(0))
+    losses = list(model.losses(step=None))  # without steps of an optimiser
+    mean = sum(loss.noted.item() for loss in losses)
+    order = shuffled(24, 7, Streams(0).torch("batches"))
+    expected = sum(
+        loss.value.item() * len(batch) for loss, batch in zip(losses, order, strict=True)
+    )
+    assert mean == pytest.approx(expected / 24, rel=1e-5)
+    assert float(model.epoch_loss) == pytest.approx(mean)
+
+
+class Constant(CollectionModel):
+    """A loss that never changes, in several batches an epoch."""
+
+    def __init__(self, graph: Graph):
+        batches = torch.Generator().manual_seed(0)
+        super().__init__("constant", Infograph(epochs=30, batch_size=5), graph, batches=batches)
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    def part(self, step: Step, chosen: Tensor, batch: GraphBatch) -> Loss:
+        return Loss(1.0 + 0.0 * self.weight)
+
+    def rows(self, batch: GraphBatch) -> Tensor:
+        return torch.zeros(batch.graphs, 1)
+
+
+def test_patience_counts_epochs_not_batches() -> None:
+    watch, model = Watch(), Constant(small_collection())
+    found = train(model, torch.optim.Adam(model.parameters()), watch, patience=2)
+    # The second epoch looks at the loss of the first, the third and the fourth see none lower.
+    assert watch.reached == 4
+    assert found.findings["steps_kept"] == 1

@@ -1,0 +1,127 @@
+"""Tables of the runs that no paper's table shows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from gclbench.cli import table
+from gclbench.paper.comparison import compare
+from gclbench.paper.filled_table import NotInTable
+from gclbench.paper.filling import fill
+from gclbench.paper.own_tables import own_tables
+from gclbench.paper.render import csv_of, latex_of, markdown
+from gclbench.paper.report import page
+from gclbench.paper.sources import Collection
+from gclbench.paper.tables import UnknownTable
+from gclbench.records import Store
+
+VALUES = [0.50, 0.52, 0.55]
+
+
+def runs(record, values=VALUES, metric: str = "acc", hash: str = "f", **settings) -> list:
+    return [
+        _on(record(seed=seed, metrics={metric: value}, **settings), hash)
+        for seed, value in enumerate(values)
+    ]
+
+
+def _on(each, hash: str):
+    return replace(each, spec={**each.spec, "dataset_hash": hash * 64})
+
+
+def test_it_has_what_no_papers_table_shows(record) -> None:
+    shown = runs(record)  # DMAT-i on cora is in dmat/1
+    hidden = runs(record, tau=0.3)  # at other settings, beside those: in no table
+    digits = runs(record, method="grace", dataset="digits")
+    classified = runs(
+        record, metric="accuracy", method="grace", dataset="digits", task="classification"
+    )
+    collection = Collection((*shown, *hidden, *digits, *classified))
+    tables = {each.id: each for each in own_tables(collection)}
+    assert list(tables) == ["own/classification", "own/clustering"]
+    own = compare(tables["own/clustering"], collection)
+    assert own.definition.datasets == ("cora", "digits")
+    found = {(each.dataset, each.column): each for each in own.entries}
+    assert set(found) == {("cora", "dmat_i method.tau=0.3"), ("digits", "grace")}
+    cell = found["digits", "grace"]
+    assert cell.ours.show(100) == "52.33 ± 2.52 (3)" and cell.verdict == ""
+    assert cell.command == "gclbench method=grace dataset=digits task=clustering"
+    # The others are still what gains are over.
+    assert not {each.id for each in own.records} & {each.id for each in shown}
+
+
+def test_two_graphs_of_a_name_are_two_datasets(record) -> None:
+    small = runs(record, method="grace", dataset={"name": "sbm", "nodes": 60})
+    large = runs(record, method="grace", dataset={"name": "sbm", "nodes": 90}, hash="e")
+    (own,) = fill("own", Collection((*small, *large)))
+    assert {each.dataset for each in own.entries} == {
+        "sbm [nodes=60, dataset_hash=ffffffff]",
+        "sbm [nodes=90, dataset_hash=eeeeeeee]",
+    }
+    assert own.pairs == 0
+    (restricted,) = fill("own", Collection((*small, *large)), datasets=["sbm"])
+    assert len(restricted.blocks) == 2
+
+
+def test_methods_are_tested_against_each_other(record) -> None:
+    better = [0.90, 0.93, 0.94]
+    two = [
+        *runs(record, method="grace", dataset="digits"),
+        *runs(record, better, method="dgi", dataset="digits"),
+    ]
+    (own,) = fill("own/clustering", Collection(tuple(two)))
+    ranks = {each.column: each.rank for each in own.entries}
+    assert own.pairs == 1 and ranks == {"dgi": 1, "grace": None}
+
+
+def test_every_format_has_all_tasks(record) -> None:
+    collection = Collection(
+        (
+            *runs(record, method="grace", dataset="digits"),
+            *runs(record, metric="auc", method="grace", dataset="digits", task="link_prediction"),
+        )
+    )
+    tables = fill("own", collection)
+    rows = list(csv.DictReader(io.StringIO(csv_of(tables))))
+    assert [row["table"] for row in rows] == ["own/clustering", "own/link_prediction"]
+    document = latex_of(tables)
+    assert document.count(r"\begin{document}") == document.count(r"\end{document}") == 1
+    assert document.count(r"52.33 $\pm$ 2.52 (3)") == 2
+    assert "paper" not in markdown(tables[0]).partition("Records:")[0].replace("paper's", "")
+    report = page(collection)
+    assert 'id="table-own-clustering"' in report and "own runs, link_prediction" in report
+
+
+def test_failed_runs_are_shown(record) -> None:
+    failed = [record(method="grace", dataset="digits", status="oom", seed=seed) for seed in (0, 1)]
+    (own,) = fill("own", Collection(tuple(failed)))
+    assert [each.ours.show() for each in own.entries] == ["OOM ×2"]
+
+
+def test_what_does_not_exist(record) -> None:
+    collection = Collection(tuple(runs(record, method="grace", dataset="digits")))
+    with pytest.raises(UnknownTable, match="there is no run that no paper's table shows"):
+        fill("own", Collection(tuple(runs(record))))
+    with pytest.raises(UnknownTable, match="Did you mean 'own/clustering'"):
+        fill("own/clusterin", collection)
+    with pytest.raises(
+        NotInTable, match="no own run shown here has dataset 'cora'; they have digits"
+    ):
+        fill("own", collection, datasets=["cora"])
+
+
+def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    for each in runs(record, method="grace", dataset="digits"):
+        Store("runs").write(each)
+    assert table.main(["own", "--missing", "--seeds", "5"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "gclbench method=grace dataset=digits task=clustering seeds=[3,4]"
+    assert table.main(["own", "--format", "markdown"]) == 0
+    assert "| digits | acc | 52.33 ± 2.52 (3) |" in capsys.readouterr().out
+    assert table.main(["own", "--only", "paper"]) == 2
+    assert "own runs stand beside no paper's numbers" in capsys.readouterr().err
