@@ -38,7 +38,7 @@ OF_A_GRAPH = ("dataset", "dataset_hash", "versions.protocol")
 
 
 @dataclass(frozen=True)
-class Row(Column):
+class OwnRow(Column):
     """The runs of one label; keys: of their groups."""
 
     keys: frozenset[str] = frozenset()
@@ -218,7 +218,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
         datasets=tuple(sorted(dict.fromkeys(places.values()))),
         metrics=tuple(metrics or [NOTHING]),
         columns=tuple(
-            Row(
+            OwnRow(
                 label,
                 (is_("method.name", rows[label][0].name("method")),),
                 keys=frozenset(digest(group.flat) for group in rows[label]),

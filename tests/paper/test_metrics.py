@@ -8,7 +8,7 @@ from gclbench.paper.aggregate import Cell
 from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Entry
-from gclbench.paper.measure import Measure
+from gclbench.paper.measure import Measure, training_seconds
 from gclbench.paper.metrics import METRICS, OF_TASK, Quantity, find_metric
 from gclbench.paper.ranking import ranked
 from gclbench.paper.run_summary import closing_table
@@ -76,3 +76,9 @@ def test_no_marks_and_ranks_where_no_direction_is_better() -> None:
     known = Quantity("bits_per_edge", "number", "lower")
     described = [replace(entry, described=known) for entry in row]
     assert [entry.rank for entry in ranked(described)[0]] == [1, None]
+
+
+def test_a_measure_reads_a_record_or_its_metric(record) -> None:
+    run = record(metrics={"acc": 0.5})
+    run.seconds = {"fit": 2.0, "filter": 1.5}
+    assert training_seconds(run) == 3.5 and Measure("acc").cell(None).n == 0

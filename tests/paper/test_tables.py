@@ -12,7 +12,6 @@ from gclbench.data.catalog import CATALOG
 from gclbench.paper.aggregate import Fact
 from gclbench.paper.comparison import compare
 from gclbench.paper.config_defaults import shipped_settings
-from gclbench.paper.measure import Measure, training_seconds
 from gclbench.paper.reference import printed_values
 from gclbench.paper.render import markdown
 from gclbench.paper.sources import Collection
@@ -392,9 +391,3 @@ def test_one_run_nan_missing_metrics_and_no_variance_are_shown_and_never_raise(r
     )
     assert cell(comparison, "cora", "ari", "dmat_i").show_ours() == "40.00 (1; no value ×3)‡"
     assert re.search(r"\| dmat_i \| .* \|", markdown(comparison))
-
-
-def test_a_measure_reads_a_record_or_its_metric(record) -> None:
-    run = record(metrics={"acc": 0.5})
-    run.seconds = {"fit": 2.0, "filter": 1.5}
-    assert training_seconds(run) == 3.5 and Measure("acc").cell(None).n == 0
