@@ -97,8 +97,8 @@ def test_every_method_gets_the_budget_and_only_the_choice_is_tested(
     assert "budget 4 settings for every method, its own included" in printed
     tested = [line for line in printed.splitlines() if " accuracy " in line]
     assert [line.split()[1] for line in tested if "majority class" not in line] == [
-        "bgrl",
         "grace",
+        "bgrl",
     ], "the test of the two chosen settings, and no other"
 
 
