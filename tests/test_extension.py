@@ -150,7 +150,8 @@ def test_its_settings_are_checked_and_suggested_like_any_others(command: Command
         (
             "gclbench: 'dimension' does not exist. Did you mean 'method.dimension'? Known:"
             " checkpoint_every, criterion, dataset, device, filter, launcher, memory_limit, method,"
-            " negatives, precision, rerun, runs_dir, save, seeds, task, threads, time_limit, tracking"
+            " negatives, precision, rerun, runs_dir, save, seeds, task, threads, time_limit,"
+            " tracking"
         ),
         "gclbench: method.dimension=0 is out of range: it must be ≥ 1",
     ]
