@@ -192,6 +192,23 @@ SEEN: tuple[SeenChoice, ...] = (
         (is_("method.name", "deepwalk"),),
         decided="the repository's code",
     ),
+    SeenChoice(
+        "Graph classification: liblinear",
+        "scores of the controls with libsvm's linear machine",
+        ("mutag", "imdb_binary"),
+        (is_("task.name", "graph_classification"), is_("task.svm", "linear")),
+        decided="the time it took and its fits that did not converge",
+    ),
+    SeenChoice(
+        "Supervised methods on collections: batches of 32",
+        "one seed of GIN and GAT at 40 epochs and batches of 128",
+        ("mutag",),
+        (
+            is_("method.name", "gin", "gin_eps", "graphsage", "gcn_graphs", "gat_graphs"),
+            is_("method.batch_size", 32),
+        ),
+        decided="GIN's published range",
+    ),
 )
 
 
