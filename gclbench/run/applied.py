@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gclbench.component.components import Components
 from gclbench.graph import Graph, Unsupported
+from gclbench.machine.threads import computing_with, threads_for
 from gclbench.records import RunSpec
 from gclbench.run.datasets import Loaded
 from gclbench.run.pipeline import Pipeline
@@ -54,14 +55,16 @@ def embedded(
         raise Unsupported(reason)
     pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), device)
     task = next(iter(components.tasks.values()))
-    visible = task.hide(graph, pipeline.split(task)) if own else graph
-    seen = pipeline.filter(task, visible)
-    taken = {"negatives": components.negatives} if getattr(method, "takes_negatives", False) else {}
-    # Labels say which items to train on, and none is trained on here.
-    labels = torch.zeros(seen.items, dtype=torch.long, device=device)
-    model = method.model(seen, labels, Streams(spec.seed), **taken).to(device)
-    weights.put(model)
-    model.eval()
-    with torch.no_grad():
-        found = model.evaluated(Step(weights.iteration, weights.total))
+    with computing_with(threads_for(graph.num_nodes)):
+        visible = task.hide(graph, pipeline.split(task)) if own else graph
+        seen = pipeline.filter(task, visible)
+        takes = getattr(method, "takes_negatives", False)
+        taken = {"negatives": components.negatives} if takes else {}
+        # Labels say which items to train on, and none is trained on here.
+        labels = torch.zeros(seen.items, dtype=torch.long, device=device)
+        model = method.model(seen, labels, Streams(spec.seed), **taken).to(device)
+        weights.put(model)
+        model.eval()
+        with torch.no_grad():
+            found = model.evaluated(Step(weights.iteration, weights.total))
     return found.z
