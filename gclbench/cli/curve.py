@@ -26,7 +26,7 @@ Runs that differ in nothing but their seed are one line, their mean.
 FORMATS = (".svg", ".png")
 
 
-def main(argv: list[str]) -> int:
+def draw(argv: list[str]) -> int:
     """Exit code 0 when the figure was drawn, 2 for a command that is wrong."""
     parser = Parser("figure curve", "Draws the loss of recorded runs.", EXAMPLES)
     parser.add_argument("ids", nargs="+", metavar="RUN", help="the start of a run's id")

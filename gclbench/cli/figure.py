@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     if argv[:1] == ["curve"]:
         from gclbench.cli import curve
 
-        return curve.main(argv[1:])
+        return curve.draw(argv[1:])
     parser = Parser(
         "figure",
         "Draws a paper's figure from records, without training anything; what was not run says so"

@@ -44,7 +44,8 @@ def test_aligned_text_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("name", ["compared.csv", "deep/compared.md"])
 def test_output(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*WORDS, "--output", name]) == 0
-    assert capsys.readouterr().out == f"wrote {name}\n"
+    made = ", made the folder deep" if name.startswith("deep/") else ""
+    assert capsys.readouterr().out == f"wrote {name}{made}\n"
     text = Path(name).read_text(encoding="utf-8")
     if name.endswith("csv"):
         (row,) = csv.DictReader(text.splitlines())

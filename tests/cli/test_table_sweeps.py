@@ -25,7 +25,12 @@ Printed = pytest.CaptureFixture[str]
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The commands that `gclbench sweep` would run."""
     commands: list[list[str]] = []
-    monkeypatch.setattr("gclbench.cli.run.launch", lambda found, *rest: commands.extend(found) or 0)
+
+    def launch(found: list[list[str]], *rest: object, **settings: object) -> int:
+        commands.extend(found)
+        return 0
+
+    monkeypatch.setattr("gclbench.cli.run.launch", launch)
     return commands
 
 

@@ -54,10 +54,15 @@ def test_named_methods_state_their_strategy() -> None:
     }
     assert stated == {
         "augcl": "augcl",
+        "augcl_graphcl": "augcl",
+        "grace_plus": "grace_plus",
+        "grape": "grape",
+        "homogcl": "homogcl",
         "mmix_grace": "mmix",
         "mmix_mo": "mmix",
         "mmix_mp": "mmix",
         "nml_gcl": "nml",
+        "phases": "phases",
         "progcl": "progcl_weight",
     }
 

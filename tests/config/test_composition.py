@@ -53,9 +53,11 @@ def assert_names_settings_of_others(kind: str, values: dict[str, Any], dataset: 
     that dataset, for it counts nowhere else."""
     for key in values:
         owner, dot, setting = key.partition(".")
-        kinds = [other for other, group in GROUPS.items() if owner in group.entries]
+        kinds = [
+            other for other, group in GROUPS.items() if other != kind and owner in group.entries
+        ]
         if dot:
-            assert len(kinds) == 1 and kind not in kinds, key
+            assert len(kinds) == 1, key
             assert setting in declared(GROUPS[kinds[0]], owner).defaults, key
             assert kinds != ["dataset"] or owner == dataset, key
 

@@ -59,5 +59,6 @@ def test_threads_do_not_change_a_graph(custom: None, name: str, settings: dict[s
 
 
 def test_every_dataset_without_files_is_tried() -> None:
-    computed = {name for name, page in CATALOG.items() if not page.files}
+    # `tu` is any collection of the TU datasets: its files are downloaded.
+    computed = {name for name, page in CATALOG.items() if not page.files} - {"tu"}
     assert computed == {name for name, _ in SETTINGS}

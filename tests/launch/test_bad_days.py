@@ -75,7 +75,9 @@ def test_ten_runs_of_which_four_go_wrong(
     }
     assert len(records) == 10
     out = capsys.readouterr().out
-    (line,) = [line for line in out.splitlines() if line.startswith("sbm") and " acc " in line]
+    lines = [line for line in out.splitlines() if line.startswith("sbm") and " acc " in line]
+    line, chance = lines
+    assert "chance" in chance
     assert "(6; diverged ×1, OOM ×1, timeout ×1, failed ×1)" in line
     assert "6 of 10 runs are ok" in out
     assert "memory_limit=" in records[fate.TAKES_ALL_MEMORY].reason
