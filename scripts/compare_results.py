@@ -35,8 +35,14 @@ GRID = (
     ("dmt,dmat,dmat_i,grace,kmeans,dgi", "", "classification,link_prediction"),
     ("grace,nml_gcl,augcl,progcl,mmix_mp,dmat_i", "", "contrast"),
     ("dmat_i", "uniform,nml,augcl,mmix,progcl_weight", "clustering,contrast"),
+    ("grace,dmat_i", "grace_plus,homogcl,grape,phases", "clustering"),
+    ("grace_plus,homogcl,grape,phases,local_gcl,graphcl_nodes", "", "clustering"),
+    ("gae,vgae,arga,arvga", "", "clustering,link_prediction"),
+    ("gcn,gat,mlp,chebyshev,jknet,label_propagation,linear", "", "classification"),
 )
 """(methods, strategies, tasks) that `train` runs; no strategy named: the method's own."""
+UNTIMED = ("kmeans", "agc", "ssgc", "deepwalk", "label_propagation", "linear")
+"""Methods whose epochs stay as they are, or that have none."""
 
 
 def main() -> int:
@@ -125,9 +131,7 @@ def train(store: str) -> Iterator[str]:
                 words += [f"task=[{tasks}]", f"runs_dir={store}", "device=cpu", "seeds=2"]
                 words += [f"negatives={strategy}"] if strategy else []
                 words += ["method.batch_size=64"] if tasks.endswith(",contrast") else []
-                words += (
-                    [] if method in ("kmeans", "agc", "ssgc", "deepwalk") else ["method.epochs=7"]
-                )
+                words += [] if method in UNTIMED else ["method.epochs=7"]
                 words += (
                     ["method.objective=nodes"]
                     if method == "mvgrl" and strategy != "uniform"
