@@ -14,6 +14,7 @@ do and a run may not: to draw from a generator that no seed of the run has set.
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -23,6 +24,8 @@ from torch import Tensor
 from torch.utils import _foreach_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
+
+from gclbench.training.streams import Streams, drawing_from
 
 DEVICE = "meta"
 
@@ -123,7 +126,8 @@ def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def _refuse(
     func: Any, args: Any, given: list[Tensor], there: list[Elsewhere], target: bool
 ) -> None:
-    if target and torch.Tag.nondeterministic_seeded in func.tags and _draws(func, args):
+    draws = target and torch.Tag.nondeterministic_seeded in func.tags and _draws(func, args)
+    if draws and not _seeded:
         raise DeviceFault(f"{func} draws on the device: no seed of the run sets its generator")
     if func in CROSSING or not there:
         return
@@ -138,6 +142,25 @@ def _refuse(
             for item in given
         )
         raise DeviceFault(f"{func} takes tensors of two devices: {shapes}")
+
+
+_seeded: list[torch.Generator] = []
+"""The stream that the device's generator goes on from; empty outside `drawing_from`."""
+
+
+@contextlib.contextmanager
+def _drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """`drawing_from`, which says that the device's generator is a stream of the run's."""
+    with drawing_from(generator):
+        _seeded.append(generator)
+        try:
+            yield
+        finally:
+            _seeded.pop()
+
+
+DRAWING = ("arga", "gae", "graph_classifier", "supervised")
+"""Methods' files that draw so."""
 
 
 def _draws(func: Any, args: Any) -> bool:
@@ -166,13 +189,20 @@ def _sparse_product(real: Any) -> Any:
 @contextlib.contextmanager
 def rehearsal() -> Iterator[None]:
     """Within the block `DEVICE` is a device that tensors can be taken to."""
+    real = Streams.torch
     fused = _foreach_utils._get_fused_kernels_supported_devices()
     with (
+        contextlib.ExitStack() as stack,
         mock.patch.object(torch.sparse, "mm", _sparse_product(torch.sparse.mm)),
+        # A stream of the device's own; there is no generator on a device that is none.
+        mock.patch.object(Streams, "torch", lambda self, name, device="cpu": real(self, name)),
         mock.patch(
             "torch.optim.optimizer._get_fused_kernels_supported_devices",
             lambda: [*fused, DEVICE],
         ),
         _Here(),
     ):
+        for name in DRAWING:
+            module = importlib.import_module(f"gclbench.methods.{name}")
+            stack.enter_context(mock.patch.object(module, "drawing_from", _drawing_from))
         yield

@@ -36,15 +36,20 @@ FIRST_TRIAL_SEED = 1000
 
 FINAL_SEEDS = "10"
 SAMPLERS = ("random", "tpe")
+ONE_SPLIT = ("public", "pygcn")
+"""Protocols whose split is the same for every seed; wiki_cs has twenty public ones."""
 
 EXAMPLES = """examples:
-  gclbench search method=grace dataset=cora task=classification space=common budget=20
-  gclbench search method=grace,dgi,bgrl dataset=cora task=classification budget=50 --dry-run
+  gclbench search method=grace dataset=cora task=classification \\
+      task.classification.protocol=public space=common budget=20
+  gclbench search method=grace,dgi,bgrl dataset=amazon_photo task=classification \\
+      seeds=[1000] budget=50 --dry-run
   gclbench search method=grace dataset=acm task=clustering criterion=silhouette \\
       'space={tau:[0.2,0.4,0.8],lr:{from:1e-4,to:1e-2,log:true}}' launcher.workers=2
 
 criterion: validation, loss, silhouette, calinski_harabasz, davies_bouldin; none sees a test label.
-The chosen setting alone is tested, on fresh seeds (seeds=10). docs/search.md has the design.
+The chosen setting alone is tested, on fresh seeds (seeds=10), or on the trials' own split where
+splits are drawn per seed. docs/search.md has the design.
 """
 
 
@@ -169,14 +174,25 @@ class _Search:
             [self._words(data, name, [], f"seeds={self.seeds}") for data, name in self._pairs()]
         )
         trial_seeds = range(FIRST_TRIAL_SEED, FIRST_TRIAL_SEED + int(self.own["trial_seeds"]))
-        if any(seed in trial_seeds for seed in finals[0].seeds):
+        (task,) = finals[0].components.tasks.values()
+        drawn = _split_per_seed(task, self.datasets, self.own["criterion"])
+        if drawn and (list(finals[0].seeds) != [FIRST_TRIAL_SEED] or len(trial_seeds) > 1):
+            raise ConfigErrors(
+                [
+                    f"task={next(iter(finals[0].components.tasks))} draws another split for every"
+                    f" seed ({drawn}), so what a trial may see would be tested on by another seed;"
+                    f" seeds=[{FIRST_TRIAL_SEED}] trial_seeds=1 tests the choice on the trials' own"
+                    " split, task.classification.protocol=public has one split for all, and"
+                    " task=clustering holds out nothing"
+                ]
+            )
+        if not drawn and any(seed in trial_seeds for seed in finals[0].seeds):
             raise ConfigErrors(
                 [
                     f"seeds={self.seeds} holds a seed of the trials ({trial_seeds[0]} to"
                     f" {trial_seeds[-1]}); the chosen setting is tested on fresh ones"
                 ]
             )
-        (task,) = finals[0].components.tasks.values()
         if self.own["criterion"] == "validation" and not hasattr(task, "validation"):
             raise ConfigErrors(
                 [
@@ -294,6 +310,23 @@ class _Search:
             print(f"chosen: gclbench {shlex.join(words)}")
         code = launch(commands, typed) if commands else 1
         return code if all(trial is not None for _, trial in chosen) else max(code, 1)
+
+
+def _split_per_seed(task: Any, datasets: list[str], criterion: str) -> str:
+    """How a task's split depends on the seed in a way that would let a trial see what another seed
+    tests on; "" where it does not.
+
+    Criteria without labels read no validation nodes, but a task that hides edges hides others for
+    every seed.
+    """
+    if task.hides:
+        return "other edges are held out"
+    protocol = getattr(task, "protocol", "")
+    if criterion != "validation" or not protocol:
+        return ""
+    if protocol in ONE_SPLIT and "wiki_cs" not in datasets:
+        return ""
+    return f"protocol={protocol}"
 
 
 def _names(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import OneOf, Range
-from gclbench.contrast.local_global import Discriminator, summary
+from gclbench.contrast.local_global import summary
 from gclbench.data.pairs import NonEdges
 from gclbench.graph.carrier import Data
 from gclbench.methods.dgi import Dgi, DgiModel
@@ -65,19 +65,17 @@ class Augmented:
 
 
 class GraphClModel(DgiModel):
-    """DGI's layer and discriminator, and a second discriminator for the second augmented graph."""
+    """DGI's layer, and its discriminator for the summaries of both augmented graphs."""
 
     def __init__(self, settings: GraphCl, graph: Data, rng: Streams):
         super().__init__(settings, graph, rng)
         draws = rng.numpy("augmentations")
         self.augmented = [_augmented(settings, graph, draws) for _ in range(2)]
-        with rng.seeded("second discriminator"):
-            self.second = Discriminator(settings.hidden)
 
     def judge(self, product: Tensor, true: Tensor) -> Callable[[Tensor], Tensor]:
         """Against the summaries of both augmented graphs."""
         first, second = (summary(self._encoded(product, one)) for one in self.augmented)
-        return lambda h: self.discriminator(h, first) + self.second(h, second)
+        return lambda h: self.discriminator(h, first) + self.discriminator(h, second)
 
     def _encoded(self, product: Tensor, graph: Augmented) -> Tensor:
         rows = product if graph.nodes is None else product.index_select(0, graph.nodes)

@@ -169,7 +169,7 @@ class Pipeline:
             found = replace(found, encode=None)
         if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
             raise Diverged("the class scores hold NaN or infinite values")
-        self.collapsed = collapse_of(found)
+        self.collapsed = tuple(dict.fromkeys([*self.collapsed, *collapse_of(found)]))
         if self.watch.reached:
             contrast = found.contrast
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}

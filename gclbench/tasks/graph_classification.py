@@ -17,6 +17,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.classification import class_scores
 from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.scores import Scores
 from gclbench.tasks.support_vectors import Fitted, classify
 from gclbench.training.streams import Streams
 
@@ -89,7 +90,7 @@ class GraphClassification:
 
     def evaluate(
         self, embedding: Embedding | Sequence[Embedding], graph: Graph, split: Split, rng: Streams
-    ) -> dict[str, float]:
+    ) -> Scores:
         """Scores over the folds.
 
         Args:
@@ -101,6 +102,8 @@ class GraphClassification:
             accuracy_fold_std, the standard deviation of the folds' accuracies (ddof 1);
             unconverged, the number of fits that stopped early. For embeddings of a fold each with
             class scores of their own also svm_accuracy, that of the machine on the embeddings.
+            They are degenerate where one class is predicted for a whole fold; their floor is the
+            majority class of each fold's training graphs.
 
         Raises:
             ValueError: an embedding has the wrong number of rows or is not finite.
@@ -113,12 +116,23 @@ class GraphClassification:
         if own is not None:
             metrics["svm_accuracy"] = float(np.mean(accuracy))
             accuracy, macro_f1 = _scores(labels, folds, own)
-        return {
-            "accuracy": float(np.mean(accuracy)),
-            "macro_f1": float(np.mean(macro_f1)),
-            "accuracy_fold_std": float(np.std(accuracy, ddof=1)),
-            **metrics,
-        }
+        predicted = [one.predicted for one in fitted] if own is None else own
+        constant = sum(bool((each == each[0]).all()) for each in predicted)
+        majority, spread = _scores(labels, folds, [_majority(labels, test) for test in folds])
+        return Scores(
+            {
+                "accuracy": float(np.mean(accuracy)),
+                "macro_f1": float(np.mean(macro_f1)),
+                "accuracy_fold_std": float(np.std(accuracy, ddof=1)),
+                **metrics,
+            },
+            degenerate=(
+                (f"one class is predicted for every graph in {constant} of {len(folds)} folds",)
+                if constant
+                else ()
+            ),
+            floor={"accuracy": float(np.mean(majority)), "macro_f1": float(np.mean(spread))},
+        )
 
     def _fitted(
         self, embedding: Embedding | Sequence[Embedding], graph: Graph, split: Split, rng: Streams
@@ -170,6 +184,13 @@ def _own(
         if one.scores is not None
     ]
     return found or None
+
+
+def _majority(labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The largest class of the labelled graphs outside a fold, for each graph of the fold."""
+    train = np.setdiff1d(np.flatnonzero(labels >= 0), test)
+    classes, sizes = np.unique(labels[train], return_counts=True)
+    return np.full(len(test), classes[sizes.argmax()])
 
 
 def _scores(

@@ -121,6 +121,17 @@ def test_test_labels_have_no_part_in_it() -> None:
     assert tested("g.npz") != tested("other.npz"), "the test itself reads them"
 
 
+def test_where_splits_are_drawn_the_choice_is_tested_on_the_trials_split() -> None:
+    write_graph()
+    drawn = [*GRAPH, "method.architecture=[8]", "method=grace", SPACE, "budget=3"]
+    found = search(*drawn, "seeds=[1000]")
+    (study,) = found["studies"]
+    assert study["chosen"] is not None
+    (final,) = Store("runs").scan()
+    trials = {record.split["hash"] for record in Store("searches").scan()}
+    assert trials == {final.split["hash"]}
+
+
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
 def test_a_search_that_is_repeated_goes_on_from_its_records(sampler: str) -> None:
     write_graph()
@@ -185,6 +196,7 @@ def test_a_dataset_that_cannot_be_had_is_told_and_nothing_is_chosen(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = ["method=grace", "dataset=cora", "task=classification", "device=cpu", "budget=2"]
+    words.append("task.classification.protocol=public")
     assert main(["search", *words]) == 1
     printed = capsys.readouterr()
     assert "2 not run" in printed.out and "chosen: " not in printed.out
@@ -210,13 +222,19 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
         (("method=grace", *GRAPH, "sampler=grid"), "must be one of random, tpe"),
         (("method=grace", *GRAPH, "criterion=accuracy"), "must be one of validation, loss"),
         (("method=grace", *GRAPH, "rerun=all"), "leave rerun out"),
-        (("method=grace", *GRAPH, "seeds=[0,1000]"), "holds a seed of the trials"),
+        (("method=grace", *PUBLIC, "seeds=[0,1000]"), "holds a seed of the trials"),
+        (("method=grace", *GRAPH), "draws another split for every seed (protocol=random_10_10_80)"),
+        (("method=grace", *GRAPH, "seeds=[1000]", "trial_seeds=2"), "draws another split"),
+        (
+            ("method=grace", *GRAPH[:3], "task=link_prediction", "criterion=loss"),
+            "draws another split for every seed (other edges are held out)",
+        ),
         (
             ("method=grace", *GRAPH[:3], "task=clustering"),
             "task=clustering has no validation part; criterion=silhouette",
         ),
         (("method=grace", *GRAPH, "space={alpha:[1]}"), "has no setting of method grace"),
-        (("method=grace", *GRAPH, "space={tau:[-1]}"), "method.tau=-1 is out of range"),
+        (("method=grace", *PUBLIC, "space={tau:[-1]}"), "method.tau=-1 is out of range"),
         (("method=grace", *GRAPH, "method.lrr=1"), "Did you mean 'method.lr'?"),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value[-2:]),

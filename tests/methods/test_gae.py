@@ -77,6 +77,8 @@ def test_trainings_repeat_and_improve(method, graph) -> None:
     again, _ = fit(0)
     assert torch.equal(z, again) and not torch.equal(z, fit(1)[0])
     assert z.shape == (NODES, method().dimension) and bool(torch.isfinite(z).all())
+    losses = [loss for _, loss in watch.curve]
+    assert sum(losses[-5:]) < sum(losses[:5])
 
 
 def test_the_adversary_and_the_encoder_move_in_turn(graph) -> None:

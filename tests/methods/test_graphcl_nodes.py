@@ -55,7 +55,8 @@ def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
     order = torch.randperm(NODES, generator=Streams(2).torch("shuffles"))
     true, false = (act(s @ rows @ weight + bias) for rows in (x, x[order]))
     scores = [torch.zeros(NODES), torch.zeros(NODES)]
-    for one, judge in zip(model.augmented, (model.discriminator, model.second), strict=True):
+    judge = model.discriminator
+    for one in model.augmented:
         nodes = torch.arange(NODES) if one.nodes is None else one.nodes
         rows = x[nodes] if one.seen is None else x[nodes] * one.seen[:, None]
         propagation = one.propagation.matrix.to_dense()

@@ -127,7 +127,7 @@ def test_a_grid_per_dataset_method_and_task(record) -> None:
         for line in file.getvalue().splitlines()
         if "·" in line and "‡" not in line and "paper's" not in line
     ]
-    assert titles == ["acm · dmat_i · clustering", "cora · dmat_i · clustering"]
+    assert titles == ["cora · dmat_i · clustering", "acm · dmat_i · clustering"], "in their order"
     assert "nmi" in file.getvalue()
 
 
@@ -164,7 +164,7 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
     apart = [ended("link_prediction", 0, 0.9999)]
     assert closing_table([*shared, *apart]).notes[-2:] == (
         (
-            "grace · cora · classification, clustering · seeds 0, 1: after training all nodes point"
+            "grace · cora · clustering, classification · seeds 0, 1: after training all nodes point"
             " one way (mean cosine 0.9910): too few steps, or collapsed"
         ),
         (

@@ -231,7 +231,7 @@ def test_rows_that_are_mostly_zero_are_clustered_compressed_and_alike(
     for row, mine in zip(x, group, strict=True):
         row[100 * mine + rng.choice(50, size=words, replace=False)] = 1
     x[:, [50, 150, 250]] = 3 * np.eye(3)[group]
-    monkeypatch.setattr(clustering, "KMeans", Spy)
+    monkeypatch.setattr("sklearn.cluster.KMeans", Spy)
     found, inertia = clustering.fit_kmeans(x, 3, 5, 0)
     assert (given[0] is np.ndarray) == (words == 40)
     assert cm.normalized_mutual_information(group, found) == pytest.approx(1)

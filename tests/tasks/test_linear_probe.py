@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from gclbench.tasks import linear_probe
 from gclbench.tasks.linear_probe import fit_linear_probe
 
 GRID = [2.0**e for e in range(-10, 11, 2)]
@@ -62,7 +61,7 @@ def test_other_warnings_reach_the_caller(monkeypatch: pytest.MonkeyPatch) -> Non
             warnings.warn("something else", UserWarning, stacklevel=2)
             return super().fit(x, y)
 
-    monkeypatch.setattr(linear_probe, "LogisticRegression", Noisy)
+    monkeypatch.setattr("sklearn.linear_model.LogisticRegression", Noisy)
     x, y, x_val, y_val = draw(2)
     with pytest.warns(UserWarning, match="something else"):
         probe = fit_linear_probe(x, y, x_val, y_val, [1.0])

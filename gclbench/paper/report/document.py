@@ -69,9 +69,7 @@ def document(collection: Collection, added: Sequence[str] = ()) -> str:
         id="tables",
     )
     articles = [
-        pages.article(page, anchors)
-        for item in (*comparisons, *own)
-        for page in pages.pages(item, anchors)
+        pages.article(page, anchors) for item in comparisons for page in pages.pages(item, anchors)
     ]
     cells = element("section", "\n", lines(element("h2", "Cells"), articles), id="cells")
     body = lines(

@@ -228,7 +228,7 @@ def _cell(comparison: Comparison, block: Block, entry: Entry | None, anchors: An
         return element("td")
     ours, sign = entry.ours, shown_mark(entry)
     shown: Markup | str = ours.show(entry.factor) + entry.signs
-    if entry.records:
+    if entry.records and not comparison.definition.own:
         where = page_anchor(comparison, block.dataset, entry.column, anchors)
         shown = element("a", shown, href=f"#{where}", class_=RANKS.get(entry.rank or 0))
     elif ours.mean is None and not (isinstance(ours, Fact) and ours.text):
