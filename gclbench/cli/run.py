@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -109,10 +109,10 @@ def launch(
             if dry_run:
                 store = Store(first.runs_dir)
                 plan = expand(experiments, store)
-                _say_seeds(experiments, plan)
+                _say_seeds(experiments, plan, print)
                 return _dry_run(plan, store)
             plan, store = prepare(experiments)
-            _say_seeds(experiments, plan)
+            _say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             _say_repairs(experiments)
@@ -202,12 +202,12 @@ def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
-def _say_seeds(experiments: list[Experiment], plan: Plan) -> None:
+def _say_seeds(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
     """`seeds=42` is a number of seeds and not seed 42: says so."""
     seeds = experiments[0].seeds
     counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
     if counted and all(each.seeds == seeds for each in experiments):
-        note(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+        say(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
 
 
 def _say_repairs(experiments: list[Experiment]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gclbench.paper.filled_table import DAGGER, Comparison, Entry
@@ -16,6 +16,10 @@ from gclbench.records import Record, flatten
 
 TEXTS = ("status", "run", "verdict")
 """Headings of columns that hold words."""
+
+
+LISTED = 20
+"""Runs of a cell that are listed; all that are not ok are."""
 
 
 @dataclass(frozen=True)
@@ -182,11 +186,16 @@ def _commands(page: Page) -> Markup | None:
 
 
 def _runs(page: Page) -> Markup:
-    """A row per run: seed, values, status, seconds, memory, id."""
+    """A row per run: seed, values, status, seconds, memory, id; the first ones, and what failed."""
     metrics = [entry.metric for entry in page.entries]
-    rows = [_run(page, record) for record in page.records]
+    listed = [
+        record for place, record in enumerate(page.records) if place < LISTED or not record.ok
+    ]
+    rows = [_run(page, record) for record in listed]
     head = ("seed", *metrics, "status", "training", "all phases", "memory", "run")
-    return _table(quantities.count(len(rows), "run"), head, rows, sortable=True)
+    more = len(page.records) - len(listed)
+    told = f", {more} of them ok and not listed here (`gclbench export` does)" if more else ""
+    return _table(quantities.count(len(page.records), "run") + told, head, rows, sortable=True)
 
 
 def _run(page: Page, record: Record) -> Markup:
@@ -272,7 +281,7 @@ def _settings(records: Sequence[Record]) -> Markup:
     return element(
         "details",
         element("summary", "Settings of all runs"),
-        element("dl", _pairs(pairs), class_="pairs"),
+        _listing(pairs),
     )
 
 
@@ -281,9 +290,12 @@ def _environment(records: Sequence[Record]) -> Markup | None:
     pairs = _collected(record.environment for record in records)
     if not pairs:
         return None
-    return element(
-        "details", element("summary", "Environment"), element("dl", _pairs(pairs), class_="pairs")
-    )
+    return element("details", element("summary", "Environment"), _listing(pairs))
+
+
+def _listing(pairs: Mapping[str, str]) -> Markup:
+    """A line per setting; markup around each would make half of the file."""
+    return element("pre", "\n".join(f"{key} {value}" for key, value in pairs.items()))
 
 
 def _collected(mappings: Iterator[object] | Sequence[object]) -> dict[str, str]:
