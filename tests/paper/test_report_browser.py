@@ -185,7 +185,7 @@ def test_filtering(opened: Browser) -> None:
     assert "dmat_i" in methods and "untrained encoder" in methods and "kmeans" not in methods
     shown = len(opened.visible("section.table td"))
     assert opened.run(said) == f"{shown} of {total:,} cells"
-    opened.choose("metric", "fmi")
+    opened.choose("metric", "pair_auc_n10")
     assert opened.run(said) == "no table has such a cell" and not opened.visible("section.table td")
     opened.click(".filter button")
     opened.wait(f"document.querySelector('.filter output').textContent.startsWith('{total:,} of')")
