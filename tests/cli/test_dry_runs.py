@@ -18,6 +18,7 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert main(["-m", *KMEANS, "filter=none,gnnbp", "seeds=2", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert out.splitlines() == [
+        "4 runs: seeds 0 to 1",
         *(
             f"kmeans · sbm · seed {seed} · clustering  (filter={name})"
             for name in ("none", "gnnbp")
