@@ -1,20 +1,20 @@
-"""LP: label propagation (Zhu, Ghahramani and Lafferty 2003), by torch_geometric's."""
+"""LP: label propagation (Zhu, Ghahramani and Lafferty 2003)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
-from torch_geometric.nn.models import LabelPropagation as Propagation
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count
+from gclbench.component.settings import Count, OneOf, SameIdAtDefault
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
+from gclbench.methods.harmonic import solved, stepped
 from gclbench.methods.labelled import classes_without_node, labelled_nodes
 from gclbench.methods.supervised import unseen_classes
 from gclbench.training.streams import Streams
@@ -22,6 +22,8 @@ from gclbench.training.watch import Watch
 
 LEAST = 1e-30
 """A share of a class counts as at least so much, so that its logarithm is finite."""
+STILL = 1e-6
+"""Steps that move no share by more have come to the limit, as far as float32 tells."""
 
 
 @METHODS.register("label_propagation")
@@ -34,7 +36,11 @@ class LabelPropagation:
     classes' shares of the training nodes.
 
     Attributes:
-        steps: of the propagation.
+        steps: of the propagation, where `solver=steps`.
+        solver: `steps` of the propagation, or `conjugate_gradients`, which give the limit itself.
+        class_mass: `none` takes the class of the largest share. `normalised` first scales the
+            shares of each class so that, summed over the nodes without a label, classes stand as
+            among the training nodes: class mass normalisation (ibid., Section 4).
     """
 
     version: ClassVar[str] = "1"
@@ -43,33 +49,58 @@ class LabelPropagation:
     no_negatives: ClassVar[str] = "it trains nothing"
 
     steps: Count = 1000
+    solver: Annotated[str, OneOf("steps", "conjugate_gradients"), SameIdAtDefault()] = "steps"
+    class_mass: Annotated[str, OneOf("none", "normalised"), SameIdAtDefault()] = "none"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """Shares of the classes (N×K), and their logarithms as class scores.
 
         Raises:
             Unsupported: when the task reveals no labels, or the graph has no edges.
+            FloatingPointError: when `solver=conjugate_gradients` does not converge.
         """
         train = labelled_nodes(labels, type(self).__name__).to(labels.device)
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"label_propagation walks along edges, and '{graph.name}' has none")
         known = one_hot(labels[train], graph.classes).to(torch.float32)
-        start = known.new_zeros(graph.num_nodes, graph.classes)
-        start[train] = known
-        target = graph.edge_index[1]
-        degree = torch.bincount(target, minlength=graph.num_nodes)
-        shares = Propagation(self.steps, alpha=1.0)(
-            start,
-            graph.edge_index,
-            edge_weight=1 / degree[target].to(torch.float32),
-            post_step=lambda found: found.index_copy(0, train, known),
-        )
+        findings: dict[str, Any] = {}
+        remarks: list[str] = []
+        if self.solver == "steps":
+            shares, findings["next_step_moves"] = stepped(graph, train, known, self.steps)
+            if findings["next_step_moves"] > STILL:
+                remarks.append(
+                    f"{self.steps:,} steps have not converged: the next one would move a share by"
+                    f" {findings['next_step_moves']:.1e}; method.solver=conjugate_gradients gives"
+                    " the limit"
+                )
+        else:
+            shares, findings["iterations"] = solved(graph, train, known)
         total = shares.sum(dim=1, keepdim=True)
         lost = total[:, 0] == 0
-        shares = torch.where(lost[:, None], known.mean(dim=0), shares / total.clamp(min=LEAST))
-        findings = {"unreached": int(lost.sum())}
+        shares = shares / total.clamp(min=LEAST)
+        if self.class_mass == "normalised":
+            shares = by_class_mass(shares, train, known)
+        shares = torch.where(lost[:, None], known.mean(dim=0), shares)
+        findings["unreached"] = int(lost.sum())
+        told = unseen_classes(classes_without_node(labels, graph.classes), findings)
         return Embedding(
             shares,
             scores=shares.clamp(min=LEAST).log(),
-            **unseen_classes(classes_without_node(labels, graph.classes), findings),
+            findings=told["findings"],
+            remarks=[*told.get("remarks", []), *remarks],
         )
+
+
+def by_class_mass(shares: Tensor, train: Tensor, known: Tensor) -> Tensor:
+    """Shares (N×K) whose columns have the proportions of the training nodes' classes when summed
+    over the other nodes, each row then scaled to sum to 1 again (Zhu et al. 2003, Section 4).
+
+    Training nodes keep theirs, and so do nodes and classes without any share.
+
+    Args:
+        train: (n,), the training nodes. known: (n, K), their classes, one-hot.
+    """
+    mass = shares.sum(dim=0) - shares[train].sum(dim=0)
+    scaled = shares * (known.mean(dim=0) / mass.clamp(min=LEAST))
+    scaled = scaled / scaled.sum(dim=1, keepdim=True).clamp(min=LEAST)
+    return scaled.index_copy(0, train, known)

@@ -209,6 +209,19 @@ SEEN: tuple[SeenChoice, ...] = (
         ),
         decided="GIN's published range",
     ),
+    SeenChoice(
+        "Label propagation: class mass normalisation",
+        "both rules, once, on the public test nodes",
+        ("pubmed",),
+        (is_("method.name", "label_propagation"), is_("method.class_mass", "normalised")),
+    ),
+    SeenChoice(
+        "Label propagation: the limit by conjugate gradients",
+        "the scores of 1,000 steps",
+        ("cora", "citeseer", "pubmed"),
+        (is_("method.name", "label_propagation"), is_("method.solver", "conjugate_gradients")),
+        decided="how far 1,000 steps are from the limit",
+    ),
 )
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from gclbench.component.settings import identity_of
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
@@ -164,12 +165,13 @@ def test_a_class_without_a_training_node_is_told(graph) -> None:
     assert not fit(LabelPropagation(), graph)[0].remarks
 
 
-def test_label_propagation_is_the_harmonic_function(graph) -> None:
+@pytest.mark.parametrize("solver", ["steps", "conjugate_gradients"])
+def test_label_propagation_is_the_harmonic_function(solver, graph) -> None:
     """Zhu et al. 2003, Eq. 5, and the training classes' shares where no training node is."""
     edges = graph.edge_index[:, ((graph.edge_index != 22) & (graph.edge_index != 23)).all(dim=0)]
     edges = torch.cat([edges, torch.tensor([[22, 23], [23, 22]])], dim=1)
     apart = make_graph(graph.x, edges, graph.y, "apart")
-    found, _ = fit(LabelPropagation(), apart, visible(graph, 8))
+    found, _ = fit(LabelPropagation(solver=solver), apart, visible(graph, 8))
     a = torch.zeros(NODES, NODES, dtype=torch.float64)
     a[edges[1], edges[0]] = 1
     p = a / a.sum(dim=1, keepdim=True).clamp(min=1)
@@ -183,10 +185,58 @@ def test_label_propagation_is_the_harmonic_function(graph) -> None:
     torch.testing.assert_close(found.z[22:].double(), known.mean(dim=0).expand(2, -1))
     assert found.findings["unreached"] == 2
     assert torch.equal(found.scores.argmax(dim=1), found.z.argmax(dim=1))
+    assert not found.remarks
     with pytest.raises(
         Unsupported, match="label_propagation walks along edges, and 'bare' has none"
     ):
-        fit(LabelPropagation(), make_graph(graph.x, torch.empty(2, 0).long(), graph.y, "bare"))
+        bare = make_graph(graph.x, torch.empty(2, 0).long(), graph.y, "bare")
+        fit(LabelPropagation(solver=solver), bare)
+
+
+def test_steps_short_of_the_limit_are_told(graph) -> None:
+    found, _ = fit(LabelPropagation(steps=2), graph)
+    next_one, _ = fit(LabelPropagation(steps=3), graph)
+    moves = found.findings["next_step_moves"]
+    assert moves > 0.01 and next_one.findings["next_step_moves"] < moves
+    assert found.remarks == [
+        f"2 steps have not converged: the next one would move a share by {moves:.1e};"
+        " method.solver=conjugate_gradients gives the limit"
+    ]
+    limit, _ = fit(LabelPropagation(solver="conjugate_gradients"), graph)
+    assert "next_step_moves" not in limit.findings
+    assert 0 < limit.findings["iterations"] <= NODES
+
+
+@pytest.mark.parametrize("solver", ["steps", "conjugate_gradients"])
+def test_normalised_class_masses_are_those_of_the_training_nodes(solver, graph) -> None:
+    """Zhu et al. 2003, Section 4: class k where q_k f_ik / Σ_j f_jk is largest."""
+    edges = graph.edge_index[:, (graph.edge_index < 22).all(dim=0)]
+    apart = make_graph(graph.x, edges, graph.y, "apart")
+    labels = visible(graph, 7)  # three, two and two of the classes
+    plain, _ = fit(LabelPropagation(solver=solver), apart, labels)
+    found, _ = fit(LabelPropagation(solver=solver, class_mass="normalised"), apart, labels)
+    free = plain.z[7:22].double()
+    rule = [
+        [(3 if k == 0 else 2) / 7 * row[k] / free[:, k].sum() for k in range(CLASSES)]
+        for row in free
+    ]
+    by_hand = torch.tensor(rule) / torch.tensor(rule).sum(dim=1, keepdim=True)
+    torch.testing.assert_close(found.z[7:22].double(), by_hand.double(), atol=1e-5, rtol=1e-4)
+    assert torch.equal(found.scores[7:22].argmax(dim=1), torch.tensor(rule).argmax(dim=1))
+    assert not torch.equal(found.z[7:22], plain.z[7:22])
+    for kept in (slice(7), slice(22, None)):
+        assert torch.equal(found.z[kept], plain.z[kept])
+
+
+def test_a_class_without_training_node_has_no_mass(graph) -> None:
+    labels = torch.where(visible(graph) == 1, -1, visible(graph))
+    found, _ = fit(LabelPropagation(class_mass="normalised"), graph, labels)
+    assert bool((found.z[:, 1] == 0).all()) and bool(found.scores.isfinite().all())
+    torch.testing.assert_close(found.z.sum(dim=1), torch.ones(NODES))
+
+
+def test_label_propagation_keeps_its_id_at_the_defaults() -> None:
+    assert identity_of(LabelPropagation()) == {"steps": 1000}
 
 
 def test_linear_is_the_probe_on_the_features(graph) -> None:
