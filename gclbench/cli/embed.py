@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, id_first
+from gclbench.cli.parser import Parser, id_first, unwritable
 from gclbench.machine import messages
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def main(argv: list[str]) -> int:
     except _Refused as refused:
         return _wrong(str(refused), refused.code)
     except OSError as error:
-        return _wrong(
-            f"cannot write {options.output}: {error.strerror or error}; choose another --output"
-        )
+        return _wrong(unwritable(options.output, error))
     items, width = array.shape
     print(f"wrote {options.output}{made}: {items} items × {width}, float32, of run {record.id}")
     return 0

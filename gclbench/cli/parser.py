@@ -8,6 +8,7 @@ import itertools
 import shlex
 import textwrap
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from gclbench.component.registry import nearest
@@ -33,6 +34,25 @@ KEYS = (
     "launcher",
 )
 """What a command sets by KEY=VALUE, beside the settings of what is chosen."""
+
+
+def add_with(parser: argparse.ArgumentParser, to: str) -> None:
+    """The option --with (`options.added`): rows that a user adds, as --help says to what."""
+    parser.add_argument(
+        "--with",
+        dest="added",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="METHOD",
+        help=f"add rows to {to}: methods, or a method with settings in quotes, as in"
+        " 'grace method.tau=0.4'",
+    )
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """What to say where the file of --output cannot be written."""
+    return f"cannot write {path}: {error.strerror or error}; choose another --output"
 
 
 class Parser(argparse.ArgumentParser):

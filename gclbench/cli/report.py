@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gclbench.cli.parser import Parser
+from gclbench.cli.parser import Parser, add_with, unwritable
 from gclbench.machine import messages
 
 EXAMPLES = """examples:
@@ -41,16 +41,7 @@ def main(argv: list[str]) -> int:
         metavar="FILE",
         help="default: report.html",
     )
-    parser.add_argument(
-        "--with",
-        dest="added",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="METHOD",
-        help="add rows to the papers' tables that have runs of them: methods, or a method with"
-        " settings in quotes, as in 'grace method.tau=0.4'",
-    )
+    add_with(parser, "the papers' tables that have runs of them")
     options = parser.parse_args(argv)
     messages.set_up()
 
@@ -65,11 +56,7 @@ def main(argv: list[str]) -> int:
         print(f"gclbench report: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(
-            f"gclbench report: cannot write {options.output}: {error.strerror or error}; choose"
-            " another --output",
-            file=sys.stderr,
-        )
+        print(f"gclbench report: {unwritable(options.output, error)}", file=sys.stderr)
         return 2
     print(
         f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"

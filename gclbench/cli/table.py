@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gclbench.cli.parser import Parser, id_first
+from gclbench.cli.parser import Parser, add_with, id_first, unwritable
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -91,16 +91,7 @@ def main(argv: list[str]) -> int:
         metavar="NAME",
         help="these methods only, or columns by their headings",
     )
-    parser.add_argument(
-        "--with",
-        dest="added",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="METHOD",
-        help="add rows to the paper's: methods, or a method with settings in quotes, as in"
-        " 'grace method.tau=0.4'",
-    )
+    add_with(parser, "the paper's")
     parser.add_argument(
         "--only", choices=("ours", "paper"), default="", help="one of the two numbers only"
     )
@@ -149,11 +140,7 @@ def main(argv: list[str]) -> int:
     try:
         made = deliver(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
-        print(
-            f"gclbench table: cannot write {options.output}: {error.strerror or error}; choose"
-            " another --output",
-            file=sys.stderr,
-        )
+        print(f"gclbench table: {unwritable(options.output, error)}", file=sys.stderr)
         return 2
     print(f"wrote {options.output}{made}")
     return 0

@@ -18,6 +18,7 @@ from gclbench.component.settings import Count, OneOf, Range
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
+from gclbench.methods.word_vectors import gensim_models
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -58,12 +59,7 @@ class DeepWalk:
         Raises:
             Unsupported: when gensim is not installed, or the graph has no edges.
         """
-        try:
-            from gensim.models import Word2Vec
-        except ImportError as error:
-            raise Unsupported(
-                "deepwalk needs gensim, which is not installed: pip install 'gclbench[deepwalk]'"
-            ) from error
+        models = gensim_models("deepwalk")
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"deepwalk walks along edges, and '{graph.name}' has none")
         edges, nodes = graph.edge_index.cpu().numpy(), graph.num_nodes
@@ -76,7 +72,7 @@ class DeepWalk:
         # gensim warns of the two ways together, which the repository has.
         logging.getLogger("gensim.models.word2vec").setLevel(logging.ERROR)
         # One worker: with several, the order of updates and so the vectors change from run to run.
-        model = Word2Vec(
+        model = models.Word2Vec(
             Sentences(walks, nodes, np.repeat(alone, self.walks)),
             vector_size=self.dimension,
             window=self.window,

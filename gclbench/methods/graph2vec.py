@@ -12,9 +12,9 @@ from torch import Tensor
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, Positive
 from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.node_labels import node_labels
+from gclbench.methods.word_vectors import gensim_models
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -50,20 +50,17 @@ class Graph2Vec:
         Raises:
             Unsupported: when gensim is not installed.
         """
-        try:
-            from gensim.models.doc2vec import Doc2Vec, TaggedDocument
-        except ImportError as error:
-            raise Unsupported(
-                "graph2vec needs gensim, which is not installed: pip install 'gclbench[deepwalk]'"
-            ) from error
+        models = gensim_models("graph2vec")
         words = refined_labels(graph, self.depth)
         starts = np.searchsorted(graph.graph_of.cpu().numpy(), np.arange(graph.items + 1))
         documents = [
-            TaggedDocument([str(word) for word in words[:, first:last].ravel()], [number])
+            models.doc2vec.TaggedDocument(
+                [str(word) for word in words[:, first:last].ravel()], [number]
+            )
             for number, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True))
         ]
         # One worker: with several, the order of updates and so the vectors change from run to run.
-        model = Doc2Vec(
+        model = models.Doc2Vec(
             documents,
             vector_size=self.dimension,
             window=0,

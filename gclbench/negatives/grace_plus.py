@@ -17,7 +17,14 @@ from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.affinity import Affinity
-from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows, mean_of
+from gclbench.negatives.strategy import (
+    Negatives,
+    Pair,
+    Report,
+    WeightRows,
+    check_two_nodes,
+    mean_of,
+)
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
@@ -51,10 +58,7 @@ class GracePlusWeights:
         Raises:
             Unsupported: when the graph has a single node.
         """
-        if nodes < 2:
-            raise Unsupported(
-                f"negatives=grace_plus needs two nodes or more, and this graph has {nodes}"
-            )
+        check_two_nodes("grace_plus", nodes)
         return GracePlusNegatives(self, rng.torch("negatives"))
 
 
@@ -75,8 +79,7 @@ class GracePlusNegatives(Negatives):
     def forward(self, pair: Pair) -> Loss:
         """The same anchors for all views."""
         anchors = self._anchors(pair)
-        losses = [self._loss(each, anchors) for each in pair.each()]
-        return losses[0] if len(losses) == 1 else mean_of(losses)
+        return mean_of([self._loss(each, anchors) for each in pair.each()])
 
     def loss(self, pair: Pair) -> Loss:
         return self._loss(pair, self._anchors(pair))

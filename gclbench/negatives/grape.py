@@ -15,7 +15,7 @@ from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.self_expression import SelfExpression, scaled, within_hops
-from gclbench.negatives.strategy import Negatives, Pair, Report
+from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.negatives.uniform import mean_one
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
@@ -55,10 +55,7 @@ class Grape:
         Raises:
             Unsupported: when the graph has a single node.
         """
-        if nodes < 2:
-            raise Unsupported(
-                f"negatives=grape needs two nodes or more, and this graph has {nodes}"
-            )
+        check_two_nodes("grape", nodes)
         return GrapeNegatives(self, rng)
 
 

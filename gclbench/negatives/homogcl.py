@@ -17,7 +17,7 @@ from gclbench.contrast.pair_entries import PairEntries
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
-from gclbench.negatives.strategy import Negatives, Pair, Report, mean_of
+from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes, mean_of
 from gclbench.negatives.uniform import mean_one
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
@@ -53,10 +53,7 @@ class Homogcl:
         Raises:
             Unsupported: when the graph has a single node.
         """
-        if nodes < 2:
-            raise Unsupported(
-                f"negatives=homogcl needs two nodes or more, and this graph has {nodes}"
-            )
+        check_two_nodes("homogcl", nodes)
         return HomogclNegatives(self, rng.integer("negatives"))
 
 
@@ -78,8 +75,7 @@ class HomogclNegatives(Negatives):
     def forward(self, pair: Pair) -> Loss:
         """One clustering for all views."""
         p = self._assigned(pair)
-        losses = [self._loss(each, p) for each in pair.each()]
-        return losses[0] if len(losses) == 1 else mean_of(losses)
+        return mean_of([self._loss(each, p) for each in pair.each()])
 
     def loss(self, pair: Pair) -> Loss:
         return self._loss(pair, self._assigned(pair))

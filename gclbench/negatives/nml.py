@@ -15,7 +15,6 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive
 from gclbench.contrast.panel import paired
-from gclbench.graph import Unsupported
 from gclbench.negatives.nml_metrics import (
     CosineMetric,
     Metric,
@@ -26,7 +25,7 @@ from gclbench.negatives.nml_metrics import (
     UniformMetric,
     Views,
 )
-from gclbench.negatives.strategy import Negatives, Pair, Report
+from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
@@ -87,8 +86,7 @@ class Nml:
         Raises:
             Unsupported: when the graph has a single node.
         """
-        if nodes < 2:
-            raise Unsupported(f"negatives=nml needs two nodes or more, and this graph has {nodes}")
+        check_two_nodes("nml", nodes)
         generator = rng.torch("negatives")
         with rng.seeded("negatives"):
             made: Metric

@@ -14,8 +14,7 @@ from gclbench.component.settings import Fraction, Range
 from gclbench.contrast.blocks import block_rows, by_blocks
 from gclbench.contrast.panel import paired
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import Unsupported
-from gclbench.negatives.strategy import Negatives, Pair, Report
+from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.negatives.uniform import UniformNegatives, mean_one, ones
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
@@ -57,10 +56,7 @@ class Phases:
         Raises:
             Unsupported: when the graph has a single node.
         """
-        if nodes < 2:
-            raise Unsupported(
-                f"negatives=phases needs two nodes or more, and this graph has {nodes}"
-            )
+        check_two_nodes("phases", nodes)
         return PhasesNegatives(self)
 
 

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.contrast.unit_rows import unit_rows
+from gclbench.graph import Unsupported
 from gclbench.nn.sparse import edges_among
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
@@ -241,8 +242,7 @@ class Negatives(nn.Module):
 
     def forward(self, pair: Pair) -> Loss:
         """The loss, averaged over the anchor view with each of the other views."""
-        losses = [self.loss(each) for each in pair.each()]
-        return losses[0] if len(losses) == 1 else mean_of(losses)
+        return mean_of([self.loss(each) for each in pair.each()])
 
     def joint_parameters(self) -> list[nn.Parameter]:
         """Those of its parameters that the encoder's optimiser trains."""
@@ -268,12 +268,27 @@ class Negatives(nn.Module):
 
 
 def mean_of(losses: Sequence[Loss]) -> Loss:
-    """The mean of losses of one kind, term by term."""
+    """The mean of losses of one kind, term by term; a single one as it is."""
+    if len(losses) == 1:
+        return losses[0]
     value = torch.stack([loss.value for loss in losses]).mean()
     terms = {
         name: torch.stack([loss.terms[name] for loss in losses]).mean() for name in losses[0].terms
     }
     return Loss(value, terms, final=all(loss.final for loss in losses))
+
+
+def check_two_nodes(name: str, nodes: int) -> None:
+    """Whether a node has a negative at all.
+
+    Args:
+        name: the strategy's, as typed.
+
+    Raises:
+        Unsupported: when the graph has a single node.
+    """
+    if nodes < 2:
+        raise Unsupported(f"negatives={name} needs two nodes or more, and this graph has {nodes}")
 
 
 class Strategy(Protocol):

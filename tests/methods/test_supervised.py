@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch_geometric.nn.models import GCN
 
 from gclbench.component.settings import identity_of
 from gclbench.data.splits import Split
@@ -87,6 +88,22 @@ def test_gcn_by_hand(graph) -> None:
     torch.testing.assert_close(found.scores, scores.detach(), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found.z, hidden.detach(), atol=1e-5, rtol=1e-4)
     assert watch.last_loss == pytest.approx(losses[-1], rel=1e-4)
+
+
+@pytest.mark.parametrize("jump", ["cat", "max"])
+def test_jknet_is_torch_geometrics(jump, graph) -> None:
+    ours = JkNet(hidden=5, layers=3, jump=jump).network(INPUTS, CLASSES).eval()
+    theirs = GCN(INPUTS, 5, num_layers=3, out_channels=CLASSES, jk=jump).eval()
+    with torch.no_grad():
+        for ours_layer, layer in zip(
+            [*ours.layers, ours.head], [*theirs.convs, theirs.lin], strict=True
+        ):
+            for mine, other in zip(ours_layer.parameters(), layer.parameters(), strict=True):
+                mine.add_(0.1)  # biases too
+                other.copy_(mine)
+    _, scores = ours(graph.x, graph.edge_index)
+    torch.testing.assert_close(scores, theirs(graph.x, graph.edge_index))
+    assert len({*JkNet().decayed(ours)}) == len([*ours.parameters()]) == 8
 
 
 @pytest.mark.parametrize("method", NETWORKS)

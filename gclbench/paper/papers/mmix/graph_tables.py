@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gclbench.paper.columns import RAW, TRAINED, Column, is_
+from gclbench.paper.columns import RAW, Column, is_
 from gclbench.paper.contrastive_columns import MVGRL, NODES, runs_of
 from gclbench.paper.measure import Measure
-from gclbench.paper.papers.mmix.tables import COLLECTIONS, MMIX_MO, MMIX_MP, WITHOUT_DIVERSITY
+from gclbench.paper.papers.mmix.tables import (
+    COLLECTIONS,
+    MMIX_MO,
+    MMIX_MP,
+    WITHOUT_DIVERSITY,
+    plain,
+)
 from gclbench.paper.table_definition import Definition
 
 LEVELS = "method.levels"
 TRAINED_GCN = "method.train_encoder"
-
-
-def _plain(method: str, printed: str | None = None) -> Column:
-    return Column(method, (is_("method.name", method), RAW, TRAINED), printed or method)
 
 
 def _kernel(name: str, printed: str, label: str) -> Column:
@@ -98,18 +100,18 @@ TABLES = (
             _kernel("multiscale_laplacian", "mlg_kernel", "MLG kernel"),
             _kernel("random_walk", "random_walk", "random walk kernel"),
             VERTEX_EDGE,
-            _plain("graphsage"),
-            _plain("gcn_graphs", "gcn"),
-            _plain("gin"),
-            _plain("gin_eps"),
-            _plain("gat_graphs", "gat_eps"),
-            _plain("graph2vec"),
-            Column("infograph", runs_of("infograph"), "infograph"),
-            Column("graphcl", runs_of("graphcl"), "graphcl"),
+            plain("graphsage"),
+            plain("gcn_graphs", "gcn"),
+            plain("gin"),
+            plain("gin_eps"),
+            plain("gat_graphs", "gat_eps"),
+            plain("graph2vec"),
+            plain("infograph"),
+            plain("graphcl"),
             REPRODUCED,
             RANDOM_GCN,
-            Column("joao", runs_of("joao"), "joao"),
-            Column("joaov2", runs_of("joaov2"), "joaov2"),
+            plain("joao"),
+            plain("joaov2"),
             MO,
             WITHOUT,
             MP,
