@@ -62,7 +62,8 @@ class Embedding:
         course: (iterations, n×d) of embeddings on the way, of the same geometry, where a setting
             asked for them (`training.course`).
         scores: (n×K), logits of the classes 0 … K−1, where a classifier is what the method defines
-            (gcn, label_propagation); task=classification reads them in place of a probe. Else None.
+            (gcn, gin, label_propagation); task=classification and task=graph_classification read
+            them in place of a machine of their own. Else None.
 
     Raises:
         ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that

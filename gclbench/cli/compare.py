@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, unwritable
+from gclbench.cli.parser import Parser, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -91,7 +91,7 @@ def main(argv: list[str]) -> int:
     try:
         made = deliver(options.output, written.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        return _wrong(unwritable(options.output, error))
+        return _wrong(unwritable_output(options.output, error))
     print(f"wrote {options.output}{made}")
     return 0
 

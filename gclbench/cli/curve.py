@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, unwritable
+from gclbench.cli.parser import Parser, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -56,7 +56,7 @@ def draw(argv: list[str]) -> int:
     except (MissingStore, LookupError) as error:
         return _wrong(str(error))
     except OSError as error:
-        return _wrong(unwritable(options.output, error))
+        return _wrong(unwritable_output(options.output, error))
     print(f"wrote {options.output}{made}: {len(records)} runs in {len(series)} lines")
     return 0
 

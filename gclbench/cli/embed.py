@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, id_first, unwritable
+from gclbench.cli.parser import Parser, id_first, unwritable_output
 from gclbench.machine import messages
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
     except _Refused as refused:
         return _wrong(str(refused), refused.code)
     except OSError as error:
-        return _wrong(unwritable(options.output, error))
+        return _wrong(unwritable_output(options.output, error))
     items, width = array.shape
     print(f"wrote {options.output}{made}: {items} items × {width}, float32, of run {record.id}")
     return 0

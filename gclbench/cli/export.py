@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, unwritable
+from gclbench.cli.parser import Parser, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import Record, deliver, pack
 
@@ -111,7 +111,7 @@ def _table(collection: Collection, output: Path | None, form: str) -> int:
     try:
         made = deliver(output, content)
     except OSError as error:
-        return _wrong(unwritable(output, error))
+        return _wrong(unwritable_output(output, error))
     bad = sum(not record.ok for record in collection.records)
     troubles = f", {bad} not ok" if bad else ""
     print(f"{output}  {len(collection.records)} runs{troubles}{made}")

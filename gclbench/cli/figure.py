@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gclbench.cli.parser import Parser, id_first, unwritable
+from gclbench.cli.parser import Parser, id_first, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -115,7 +115,7 @@ def main(argv: list[str]) -> int:
     except (MissingStore, figures.MissingMatplotlib) as error:
         return _wrong(str(error))
     except OSError as error:
-        return _wrong(unwritable(output, error))
+        return _wrong(unwritable_output(output, error))
     print(f"wrote {output}{made}\n\n{figures.caption(figure, collection, options.dataset)}")
     return 0
 

@@ -50,7 +50,7 @@ def add_with(parser: argparse.ArgumentParser, to: str) -> None:
     )
 
 
-def unwritable(path: Path, error: OSError) -> str:
+def unwritable_output(path: Path, error: OSError) -> str:
     """What to say where the file of --output cannot be written."""
     return f"cannot write {path}: {error.strerror or error}; choose another --output"
 

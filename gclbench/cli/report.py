@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gclbench.cli.parser import Parser, add_with, unwritable
+from gclbench.cli.parser import Parser, add_with, unwritable_output
 from gclbench.machine import messages
 
 EXAMPLES = """examples:
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         print(f"gclbench report: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"gclbench report: {unwritable(options.output, error)}", file=sys.stderr)
+        print(f"gclbench report: {unwritable_output(options.output, error)}", file=sys.stderr)
         return 2
     print(
         f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"

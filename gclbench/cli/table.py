@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gclbench.cli.parser import Parser, add_with, id_first, unwritable
+from gclbench.cli.parser import Parser, add_with, id_first, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -140,7 +140,7 @@ def main(argv: list[str]) -> int:
     try:
         made = deliver(options.output, text.getvalue().encode("utf-8", "backslashreplace"))
     except OSError as error:
-        print(f"gclbench table: {unwritable(options.output, error)}", file=sys.stderr)
+        print(f"gclbench table: {unwritable_output(options.output, error)}", file=sys.stderr)
         return 2
     print(f"wrote {options.output}{made}")
     return 0

@@ -38,7 +38,7 @@ class CollectionModel(Model):
     the epoch with the lowest loss ends.
 
     Args:
-        name: of the method, for messages. settings: its epochs and batch_size.
+        name: who takes batches, for messages. settings: its epochs and batch_size.
         graph: a collection of two graphs or more.
         normalise: divide each row of the features by its sum.
         batches: what shuffles the graphs. state: what else changes in an epoch.
@@ -60,8 +60,8 @@ class CollectionModel(Model):
         super().__init__(settings.epochs, batches=batches, **state)
         if graph.items < 2:
             raise Unsupported(
-                f"method={name} contrasts graphs with each other, hence needs two, and"
-                " this collection has one"
+                f"{name} takes batches of two graphs or more, and '{graph.name}' has one;"
+                " method=graph_statistics embeds a single one"
             )
         self.normalise, self.size, self.device = normalise, settings.batch_size, graph.x.device
         self.collection = self.prepared(graph)

@@ -27,7 +27,7 @@ AUGMENTATIONS = ("subgraph", "node", "edge", "mask")
 
 @METHODS.register("graphcl_nodes")
 @dataclass(frozen=True)
-class GraphCl(Dgi):
+class GraphclNodes(Dgi):
     """GraphCL on nodes: DGI whose nodes are scored against the summaries of two augmented graphs.
 
     Both are drawn once, before the training. The scores against the two are added.
@@ -46,7 +46,7 @@ class GraphCl(Dgi):
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
     ) -> Model:
-        return GraphClModel(self, graph, rng)
+        return GraphclNodesModel(self, graph, rng)
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Augmented:
     propagation: SparseMatrix | Diffusion
 
 
-class GraphClModel(DgiModel):
+class GraphclNodesModel(DgiModel):
     """DGI's layer, and its discriminator for the summaries of both augmented graphs."""
 
-    def __init__(self, settings: GraphCl, graph: Data, rng: Streams):
+    def __init__(self, settings: GraphclNodes, graph: Data, rng: Streams):
         super().__init__(settings, graph, rng)
         draws = rng.numpy("augmentations")
         self.augmented = [_augmented(settings, graph, draws) for _ in range(2)]
@@ -83,7 +83,7 @@ class GraphClModel(DgiModel):
         return self.encoder.activate(graph.propagation @ rows)
 
 
-def _augmented(settings: GraphCl, graph: Data, draws: np.random.Generator) -> Augmented:
+def _augmented(settings: GraphclNodes, graph: Data, draws: np.random.Generator) -> Augmented:
     """An augmented graph, drawn anew."""
     edges, count, device = graph.edge_index, graph.num_nodes, graph.edge_index.device
     dropped = int(settings.share * count)

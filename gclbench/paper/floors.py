@@ -19,10 +19,16 @@ NAMES = {
     "classification": "majority class",
     "graph_classification": "majority class",
     "clustering": "chance",
+    "graph_clustering": "chance",
 }
 """What a task's floor is called, as a row among the methods."""
 
-FIRST = {"classification": "accuracy", "graph_classification": "accuracy", "clustering": "acc"}
+FIRST = {
+    "classification": "accuracy",
+    "graph_classification": "accuracy",
+    "clustering": "acc",
+    "graph_clustering": "acc",
+}
 """The metric that says whether a method is below it."""
 
 

@@ -116,7 +116,7 @@ class Clustering(WholeGraph):
         return Scores(
             metrics,
             degenerate=("one cluster holds every node",) if metrics["clusters_found"] == 1 else (),
-            floor=_chance(labels[known], k, rng.numpy("chance")) if comparable else {},
+            floor=chance(labels[known], k, rng.numpy("chance")) if comparable else {},
         )
 
 
@@ -165,8 +165,8 @@ def agreement(truth: np.ndarray, found: np.ndarray) -> dict[str, float]:
     }
 
 
-def _chance(truth: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
-    """Agreement of clusters dealt at random."""
+def chance(truth: np.ndarray, k: int, rng: np.random.Generator) -> dict[str, float]:
+    """Agreement of classes (n) and k clusters dealt at random, the mean of `DEALS` draws."""
     draws = [agreement(truth, rng.integers(k, size=len(truth))) for _ in range(DEALS)]
     return {name: float(np.mean([draw[name] for draw in draws])) for name in draws[0]}
 

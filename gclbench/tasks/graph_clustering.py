@@ -12,7 +12,7 @@ from gclbench.component.settings import Count, OneOf, Range
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph
-from gclbench.tasks.clustering import agreement, fit_kmeans, number_of_clusters
+from gclbench.tasks.clustering import agreement, chance, fit_kmeans, number_of_clusters
 from gclbench.tasks.embedding_rows import embedding_rows
 from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
@@ -58,7 +58,8 @@ class GraphClustering(WholeGraph):
 
         Returns:
             acc, nmi, ari, macro_f1, fmi over the labelled graphs (left out when there are fewer
-            than two classes); inertia; clusters_found, the number of non-empty clusters.
+            than two classes); inertia; clusters_found, the number of non-empty clusters. They are
+            degenerate with a single cluster; their floor is that of node clustering.
 
         Raises:
             Unsupported: as `split`.
@@ -80,4 +81,5 @@ class GraphClustering(WholeGraph):
         return Scores(
             {**metrics, "inertia": inertia, "clusters_found": float(count)},
             degenerate=("one cluster holds every graph",) if count == 1 else (),
+            floor=chance(labels[known], k, rng.numpy("chance")) if comparable else {},
         )

@@ -68,7 +68,9 @@ def test_a_graphs_embedding_does_not_depend_on_what_stands_beside_it(name: str) 
 @pytest.mark.parametrize("name", METHODS)
 def test_one_graph_is_refused(name: str) -> None:
     alone = make_graph(torch.ones(3, 2), [[0, 1], [1, 2]], None, "one", graph_of=[0, 0, 0])
-    with pytest.raises(Unsupported, match="needs two, and this collection has one"):
+    with pytest.raises(
+        Unsupported, match="batches of two graphs or more, and 'one' has one; method="
+    ):
         fitted(name, alone)
 
 

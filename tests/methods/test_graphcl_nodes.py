@@ -9,7 +9,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from gclbench.graph import Graph, make_graph
 from gclbench.methods.dgi import Dgi
-from gclbench.methods.graphcl_nodes import GraphCl, grown
+from gclbench.methods.graphcl_nodes import GraphclNodes, grown
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -44,7 +44,7 @@ def built(method, graph):
 
 @pytest.mark.parametrize("augmentation", ["subgraph", "node", "edge", "mask"])
 def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
-    model = built(GraphCl(hidden=WIDTH, augmentation=augmentation), graph)
+    model = built(GraphclNodes(hidden=WIDTH, augmentation=augmentation), graph)
     loss = model.loss(Step(1, 1)).value
     x, weight, bias = (
         graph.x / graph.x.sum(dim=1, keepdim=True),
@@ -71,26 +71,26 @@ def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
 def test_what_the_augmented_graphs_are(graph) -> None:
     a = adjacency(graph)
     for augmentation in ("subgraph", "node"):
-        for one in built(GraphCl(augmentation=augmentation), graph).augmented:
+        for one in built(GraphclNodes(augmentation=augmentation), graph).augmented:
             assert len(one.nodes) == 16 and one.seen is None
             torch.testing.assert_close(
                 one.propagation.matrix.to_dense(), dense(a[one.nodes][:, one.nodes])
             )
-    first, second = built(GraphCl(augmentation="mask"), graph).augmented
+    first, second = built(GraphclNodes(augmentation="mask"), graph).augmented
     assert first.seen.sum() == second.seen.sum() == 16 and not torch.equal(first.seen, second.seen)
     count = int(a.sum()) // 2
-    (one, _) = built(GraphCl(augmentation="edge", share=0.4), graph).augmented
+    (one, _) = built(GraphclNodes(augmentation="edge", share=0.4), graph).augmented
     changed = (one.propagation.matrix.to_dense() > 0).float() - torch.eye(NODES)
     assert int(changed.sum()) // 2 == count, "as many are put in as are left out"
     assert int((a - changed).clamp(min=0).sum()) // 2 == int(0.1 * count) > 0
 
 
 def test_both_are_drawn_once(graph) -> None:
-    settings = GraphCl(epochs=2, hidden=WIDTH, patience=0)
+    settings = GraphclNodes(epochs=2, hidden=WIDTH, patience=0)
     labels = torch.full((NODES,), -1)
     one = settings.fit(graph, labels, Streams(2), Watch()).z
     assert torch.equal(one, settings.fit(graph, labels, Streams(2), Watch()).z)
-    other = GraphCl(epochs=2, hidden=WIDTH, patience=0, augmentation="mask")
+    other = GraphclNodes(epochs=2, hidden=WIDTH, patience=0, augmentation="mask")
     assert not torch.equal(one, other.fit(graph, labels, Streams(2), Watch()).z)
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics.pairwise import rbf_kernel
 
 from gclbench.data.splits import stratified_folds
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
-from gclbench.tasks.graph_classification import GraphClassification
+from gclbench.tasks.graph_classification import GraphClassification, _majority
 from gclbench.tasks.graph_clustering import GraphClustering
-from gclbench.tasks.support_vectors import classify
+from gclbench.tasks.support_vectors import _similarities, classify
 from gclbench.training.streams import Streams
 
 GRAPHS = 60
@@ -80,6 +81,39 @@ def test_the_spread_over_folds_is_that_of_their_accuracies(
     found = task.evaluate(embedding, graph, split, rng)
     assert found["accuracy"] == pytest.approx(0.8)
     assert found["accuracy_fold_std"] == pytest.approx(np.std([0.5, 1.0, 0.9], ddof=1))
+
+
+def test_rows_of_a_test_fold_do_not_scale_the_others() -> None:
+    """Mean and deviation are those of the training rows."""
+    train, test = np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[1e6, 6.0]])
+    for normalize in ("auto", "standardize"):
+        own, other = GraphClassification(normalize=normalize)._scaled(train, test, "euclidean")
+        assert own.tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+        assert other.tolist() == [[1e6 - 2, 0.0]]
+
+
+def test_the_similarities_of_rbf_are_scikit_learns() -> None:
+    """γ = 1 / (d · variance of all training entries), its `scale`."""
+    rng = np.random.default_rng(0)
+    train, test = 3 * rng.standard_normal((9, 4)), rng.standard_normal((5, 4))
+    own, other = _similarities(train, test)
+    gamma = 1 / (4 * train.var())
+    np.testing.assert_allclose(own, rbf_kernel(train, gamma=gamma), atol=1e-12)
+    np.testing.assert_allclose(other, rbf_kernel(test, train, gamma=gamma), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_of_equally_good_c_the_smallest_is_taken(kernel: str) -> None:
+    y = np.repeat([0, 1], 10)
+    x = np.stack([20.0 * y - 10, np.linspace(-1, 1, 20)], axis=1)
+    found = classify(x, y, x, kernel, (100.0, 1.0, 10.0), 2, seed=0)
+    assert found.C == 1.0 and np.array_equal(found.predicted, y) and not found.unconverged
+
+
+def test_the_floor_reads_no_label_of_the_fold() -> None:
+    labels = np.array([0, 0, 0, 1, 1, -1])
+    assert _majority(labels, np.array([0, 1])).tolist() == [1, 1]
+    assert _majority(labels, np.array([3, 4, 2])).tolist() == [0, 0, 0]
 
 
 def test_labels_of_a_test_fold_change_no_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +206,10 @@ def test_graph_clustering_finds_the_clouds_at_any_scale_of_a_column() -> None:
     for one in (embedding, scaled):
         found = task.evaluate(one, graph, None, Streams(0))
         assert found["acc"] > 0.9 and found["clusters_found"] == 3
+        assert 0.3 < found.floor["acc"] < 0.6 and abs(found.floor["ari"]) < 0.1
+        assert not found.degenerate
+    same = task.evaluate(Embedding(torch.ones(GRAPHS, 2)), graph, None, Streams(0))
+    assert same.degenerate == ("one cluster holds every graph",)
     with pytest.raises(Unsupported, match="100 clusters, and 'pairs' has 60 graphs; give at most"):
         GraphClustering(clusters=100).split(graph, Streams(0))
     with pytest.raises(Unsupported, match="has no labels; give it with task.graph_clustering"):
