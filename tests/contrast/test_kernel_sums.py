@@ -46,6 +46,14 @@ def test_more_features_come_closer_to_the_exact_sums(tau):
     assert errors[0] > 2 * errors[1] > 4 * errors[2] and errors[2] < 0.02
 
 
+@pytest.mark.parametrize("length", [0.0, 1.0])
+def test_sums_of_equal_rows_are_exact(length):
+    """cos² + sin² of the same angle is 1, whatever was drawn."""
+    z = length * rows()[:1].expand(NODES, -1)
+    found = log_kernel_sums(z, 0.5, drawn(3))
+    torch.testing.assert_close(found, exact(z, 0.5), atol=1e-9, rtol=0)
+
+
 def test_rows_of_zeros_are_right_too():
     z = rows()
     z[3] = 0

@@ -108,6 +108,21 @@ def test_the_affinity_is_that_of_dense_matrices(share):
     torch.testing.assert_close(affinity.rows(batch, batch), found[batch][:, batch])
 
 
+def test_pagerank_takes_twenty_steps():
+    """On a path a walk is far from its limit, so that one step more or less shows."""
+    nodes = 40
+    there = torch.stack([torch.arange(nodes - 1), torch.arange(1, nodes)])
+    adjacency = torch.eye(nodes, dtype=torch.float64)
+    adjacency[there[0], there[1]] = adjacency[there[1], there[0]] = 1
+    root = adjacency.sum(dim=1).rsqrt()
+    ppr = torch.eye(nodes, dtype=torch.float64)
+    for _ in range(20):
+        ppr = 0.9 * (root[:, None] * adjacency * root) @ ppr + 0.1 * torch.eye(nodes)
+    edges = torch.cat([there, there.flip(0)], dim=1)
+    found = Affinity(torch.ones(nodes, 2), edges, 0.0, entries=nodes).rows(torch.arange(nodes))
+    torch.testing.assert_close(found.double(), ppr, rtol=1e-5, atol=1e-6)
+
+
 def test_of_a_row_of_pagerank_the_largest_entries_are_kept():
     whole = dense_affinity(0.0)
     found = Affinity(X, EDGES, 0.0, entries=2).rows(torch.arange(NODES)).double()
