@@ -45,6 +45,10 @@ def built(method, graph):
 @pytest.mark.parametrize("augmentation", ["subgraph", "node", "edge", "mask"])
 def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
     model = built(GraphclNodes(hidden=WIDTH, augmentation=augmentation), graph)
+    with torch.no_grad():
+        # So that the two summaries, and what they score, are far apart.
+        model.encoder.weight.mul_(20)
+        model.discriminator.weight.normal_(generator=torch.Generator().manual_seed(0)).mul_(20)
     loss = model.loss(Step(1, 1)).value
     x, weight, bias = (
         graph.x / graph.x.sum(dim=1, keepdim=True),
@@ -65,7 +69,7 @@ def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
             scores[place] = scores[place] + h @ judge.weight @ c + judge.bias
     target = torch.cat([torch.ones(NODES), torch.zeros(NODES)])
     expected = binary_cross_entropy_with_logits(torch.cat(scores), target)
-    torch.testing.assert_close(loss, expected, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(loss, expected, atol=1e-6, rtol=1e-4)
 
 
 def test_what_the_augmented_graphs_are(graph) -> None:
