@@ -57,7 +57,7 @@ class LabelPropagation:
 
         Raises:
             Unsupported: when the task reveals no labels, or the graph has no edges.
-            FloatingPointError: when `solver=conjugate_gradients` does not converge.
+            Diverged: when `solver=conjugate_gradients` does not converge.
         """
         train = labelled_nodes(labels, type(self).__name__).to(labels.device)
         if not graph.edge_index.shape[1]:

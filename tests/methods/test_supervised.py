@@ -29,7 +29,7 @@ from gclbench.tasks.classification import Classification
 from gclbench.tasks.clustering import Clustering
 from gclbench.tasks.link_prediction import LinkPrediction
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
+from gclbench.training.watch import Diverged, Watch
 
 NODES, INPUTS, CLASSES = 24, 7, 3
 NETWORKS = [Gcn, SupervisedMlp, Chebyshev, JkNet, Gat]
@@ -222,6 +222,13 @@ def test_steps_short_of_the_limit_are_told(graph) -> None:
     limit, _ = fit(LabelPropagation(solver="conjugate_gradients"), graph)
     assert "next_step_moves" not in limit.findings
     assert 0 < limit.findings["iterations"] <= NODES
+
+
+def test_a_system_that_is_not_solved_is_told(graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gclbench.methods.harmonic.TOLERANCE", 0.0)
+    text = "on 'small' are not within 0 after 240 iterations; method.solver=steps takes"
+    with pytest.raises(Diverged, match=text):
+        fit(LabelPropagation(solver="conjugate_gradients"), graph)
 
 
 @pytest.mark.parametrize("solver", ["steps", "conjugate_gradients"])
