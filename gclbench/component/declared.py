@@ -1,9 +1,11 @@
 """What a component's class says: the defaults of its settings, and the statements that follow.
 
-A class of settings may state four things besides, each a `ClassVar`:
+A class of settings may state a few things besides, each a `ClassVar`:
 
 - `filter: ClassVar[str] = "gnnbp"` and `negatives: ClassVar[str] = "nml"`: of a method, what it is
   run with unless the command says otherwise;
+- `for_graphs: ClassVar[str] = "gcn_graphs"`: of a method on nodes, the method that the field calls
+  the same on collections of graphs; `for_nodes` the other way round;
 - `task: ClassVar[tuple[str, ...]] = ("graph_classification",)`: of a dataset, the tasks that it is
   run with unless the command says otherwise;
 - `paper: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cora": {"lr": 0.01}}`: settings for a
@@ -28,7 +30,7 @@ from gclbench.component.registry import Registry
 from gclbench.component.settings import defaults, plain
 
 PACKAGE = "gclbench"
-STATEMENTS = ("filter", "negatives", "task", "paper")
+STATEMENTS = ("filter", "negatives", "for_graphs", "for_nodes", "task", "paper")
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -55,6 +57,7 @@ class Declared:
         defaults: setting to plain default, in the order of declaration; None for one that must be
             given.
         filter, negatives: names of components; None where the class states none.
+        for_graphs, for_nodes: names of methods; None where the class states none.
         task: names of tasks; empty where the class states none.
         paper: dataset to settings.
     """
@@ -62,6 +65,8 @@ class Declared:
     defaults: Mapping[str, Any]
     filter: str | None = None
     negatives: str | None = None
+    for_graphs: str | None = None
+    for_nodes: str | None = None
     task: tuple[str, ...] = ()
     paper: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 

@@ -38,6 +38,9 @@ CONFIG_MODULE = "gclbench.configs"
 COMPONENTS = "components"
 """Where in Hydra's composition the YAML of every component is put."""
 
+TASKS_ON_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
+"""A dataset that states one of them is a collection of graphs."""
+
 _one_at_a_time = threading.Lock()
 """Hydra keeps its state in the process."""
 
@@ -76,6 +79,20 @@ def stated_names(method: str) -> dict[str, str]:
     yaml = yaml_of("method", method)
     either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
     return {kind: str(name) for kind, name in either.items() if name is not None}
+
+
+def method_for(names: Mapping[str, Any]) -> dict[str, str]:
+    """The method that the chosen one stands for on the chosen dataset: `{"method": "gcn_graphs"}`
+    of gcn on a collection of graphs; empty where it is itself.
+
+    Raises:
+        UnknownName: there is no such method or dataset.
+    """
+    chosen = {kind: str(names.get(kind, _command()[kind])) for kind in ("method", "dataset")}
+    said = declared(GROUPS["method"], chosen["method"])
+    tasks = stated_tasks(chosen["dataset"]).get("task", ())
+    other = said.for_graphs if {*tasks} & {*TASKS_ON_GRAPHS} else said.for_nodes
+    return {} if other is None else {"method": other}
 
 
 def stated_tasks(dataset: str) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import GROUPS, UnknownName
-from gclbench.config.composition import all_names, composed, stated_names
+from gclbench.config.composition import all_names, composed, method_for, stated_names
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.suggestion import unknown_key
 from gclbench.records import flatten
@@ -42,6 +42,8 @@ def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[s
     if "method" in wrong:
         # The method chooses these, so nothing can be said about their settings.
         wrong |= {"filter", "negatives"}
+    if not wrong & {"method", "dataset"}:
+        names |= method_for(names)
     _check_stated(names, errors)
     values = _composed(names, {}, errors)
     known = flatten(values)

@@ -18,3 +18,4 @@ class AugclMethod(TwoView):
     """
 
     negatives: ClassVar[str] = "augcl"
+    for_graphs: ClassVar[str] = "augcl_graphcl"

@@ -18,3 +18,4 @@ class AugclGraphcl(Graphcl):
     """
 
     negatives: ClassVar[str] = "augcl"
+    for_nodes: ClassVar[str] = "augcl"

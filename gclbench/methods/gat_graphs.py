@@ -18,3 +18,4 @@ class GatGraphs(GraphClassifier):
     """
 
     layer: ClassVar[str] = "gat"
+    for_nodes: ClassVar[str] = "gat"

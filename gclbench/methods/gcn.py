@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch.nn.functional import relu
 from torch_geometric.nn import GCNConv
@@ -16,6 +17,8 @@ from gclbench.nn.stack import Stack
 @dataclass(frozen=True)
 class Gcn(Supervised):
     """GCN: two graph convolutions, trained on the labels of training nodes."""
+
+    for_graphs: ClassVar[str] = "gcn_graphs"
 
     def network(self, inputs: int, classes: int) -> Stack:
         first = GCNConv(inputs, self.hidden, cached=True)

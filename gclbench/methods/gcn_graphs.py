@@ -15,3 +15,4 @@ class GcnGraphs(GraphClassifier):
     """GCN on graphs: graph convolutions, trained on the labels of training graphs."""
 
     layer: ClassVar[str] = "gcn"
+    for_nodes: ClassVar[str] = "gcn"

@@ -93,6 +93,8 @@ class Graphcl(GraphViews):
     A GIN, whose graph vectors go through a projector that only the loss sees.
     """
 
+    for_nodes: ClassVar[str] = "graphcl_nodes"
+
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
     ) -> Model:
