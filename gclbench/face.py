@@ -159,7 +159,10 @@ def fit(
     Args:
         graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
             nodes have an attribute `x`, a list of F numbers; or what `load` returns. Labels, `y`,
-            are used by methods that learn from them alone.
+            are used by methods that learn from them alone. The weights of edges are `edge_weight`,
+            an `edge_attr` of one number for each edge, or networkx's `weight`;
+            `**{"dataset.weights": "ignore"}` leaves them out, and
+            `**{"dataset.direction": "refuse"}` refuses a directed graph.
         method: its name; `gclbench list methods` on the command line names all. settings: of it.
         overrides, seed, progress, keys: as for `embed`.
 
@@ -172,11 +175,12 @@ def fit(
         RunFailed: when the training comes to no embedding, with the reason.
     """
     words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
-    named = next((key for key in words if key.partition(".")[0] == "dataset"), None)
-    if named is not None:
+    reads = ("dataset.weights", "dataset.direction")
+    named = [key for key in words if key.partition(".")[0] == "dataset" and key not in reads]
+    if named:
         raise ValueError(
-            f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
-            " a dataset by its name"
+            f"gclbench.fit takes its graph as graph=…, so leave {named[0]} out; gclbench.embed"
+            f" takes a dataset by its name, and {' and '.join(reads)} say how to read the graph"
         )
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
@@ -184,7 +188,8 @@ def fit(
 
     from gclbench.data.in_memory import graph_of
 
-    made = graph_of(graph)
+    read = experiment.components.dataset
+    made = graph_of(graph, weights=read.weights, direction=read.direction)
     if made is not graph:
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)

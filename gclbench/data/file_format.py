@@ -1,4 +1,5 @@
-"""What a user's own `.npz` holds, as text, and which files are none; without NumPy and torch."""
+"""What a user's own `.npz` holds, how it may be read, and which files are
+none; without NumPy and torch."""
 
 from __future__ import annotations
 
@@ -9,6 +10,12 @@ from pathlib import Path
 ARRAY = b"\x93NUMPY"
 """The first bytes of a single array, an `.npy`."""
 
+WEIGHTS = ("use", "ignore")
+DIRECTIONS = ("undirected", "refuse")
+"""What `dataset.weights` and `dataset.direction` may be."""
+
+WITHOUT = "The edges' weights are ignored (dataset.weights=ignore)."
+
 FORMAT = """\
 key                                  shape         what
 x                                    N x F         features, numbers; or instead of it the four
@@ -16,6 +23,10 @@ x                                    N x F         features, numbers; or instead
 x_data, x_indices, x_indptr, x_shape               as scipy's csr_matrix has them
 edge_index                           2 x E         node pairs, whole numbers in 0...N-1, one or both
                                                    directions of an edge
+edge_weight                          E             optional: the weight of each pair, a positive
+                                                   number (dataset.weights=ignore leaves it out)
+adj_data, adj_indices, adj_indptr,                 instead of both: the adjacency matrix as scipy's
+adj_shape                                          csr_matrix has it; its entries are the weights
 y                                    N             optional: classes 0, 1, 2, ...; -1 for a node
                                                    without label
 train_mask, val_mask, test_mask      N or N x S    optional, all three: the public

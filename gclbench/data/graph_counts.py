@@ -28,9 +28,10 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
     `graphs` (of a collection; absent for a single graph), `nodes`, `edges`, `pairs` (of nodes that
     the edges join; absent where no edges are parallel), `features`, `classes` (0 without labels),
     `class_sizes` (items of each class, a list), `unlabelled` (items without a label), `isolated`
-    (nodes without an edge), `mean_degree`, `max_degree`.
+    (nodes without an edge), `mean_degree`, `max_degree`, `weights` (the least and the largest of an
+    edge; absent where edges have none).
     """
-    degrees = degree(graph)
+    degrees, weight = degree(graph), graph.edge_weight
     labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
     edges, pairs = graph.edge_index.shape[1] // 2, distinct_pairs(graph)
     sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
@@ -46,4 +47,5 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         "isolated": int((degrees == 0).sum()),
         "mean_degree": float(degrees.double().mean()),
         "max_degree": int(degrees.max()),
+        **({} if weight is None else {"weights": [float(weight.min()), float(weight.max())]}),
     }

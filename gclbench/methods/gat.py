@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from torch import nn
 from torch.nn.functional import elu
@@ -27,6 +27,8 @@ class Gat(Supervised):
         hidden: width of each head. heads: of the first layer, side by side. output_heads: of the
             second, averaged. dropout: before each layer and of the attention.
     """
+
+    takes_weights: ClassVar[bool] = False  # attention says how much a neighbour counts
 
     epochs: Annotated[int, Range(least=0)] = 1000
     patience: Annotated[int, Range(least=0)] = 100

@@ -30,7 +30,8 @@ class Gca(TwoView):
     def drops(self, graph: Data) -> tuple[Drops, Drops]:
         """Probabilities per edge entry and feature column, of which `edge_drop` and `feature_drop`
         are the means (before the cap)."""
-        centrality = CENTRALITIES[self.centrality](graph.edge_index, len(graph.x))
+        measure = CENTRALITIES[self.centrality]
+        centrality = measure(graph.edge_index, len(graph.x), graph.edge_weight)
         edges = edge_dropping(centrality, graph.edge_index)
         x = normalised_rows(graph.x) if self.normalize_features else graph.x
         columns = column_dropping(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -39,6 +39,9 @@ class GraphCl(Dgi):
         share: of the nodes that are dropped or masked; a quarter of it is the share of the edges
             that are dropped, and of those that are added.
     """
+
+    # An edge that `edge` puts in would have no weight, and `subgraph` draws neighbours alike.
+    takes_weights: ClassVar[bool] = False
 
     augmentation: Annotated[str, OneOf(*AUGMENTATIONS)] = "subgraph"
     share: Annotated[float, Range(above=0, below=1)] = 0.2

@@ -29,6 +29,8 @@ LEAST = 1e-30
 class LabelPropagation:
     """Label propagation: each node takes the mean of its neighbours' shares of the classes.
 
+    It is a weighted mean where edges have weights.
+
     Training nodes keep their label: the limit is the harmonic function of the graph. Features have
     no part in it. A node that no training node reaches has no share of any class; it is given the
     classes' shares of the training nodes.
@@ -38,6 +40,7 @@ class LabelPropagation:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing"
@@ -56,12 +59,14 @@ class LabelPropagation:
         known = one_hot(labels[train], graph.classes).to(torch.float32)
         start = known.new_zeros(graph.num_nodes, graph.classes)
         start[train] = known
-        target = graph.edge_index[1]
-        degree = torch.bincount(target, minlength=graph.num_nodes)
+        target, weight = graph.edge_index[1], graph.edge_weight
+        wide = None if weight is None else weight.double()
+        degree = torch.bincount(target, wide, minlength=graph.num_nodes)
+        share = 1 / degree[target].to(torch.float32)
         shares = Propagation(self.steps, alpha=1.0)(
             start,
             graph.edge_index,
-            edge_weight=1 / degree[target].to(torch.float32),
+            edge_weight=share if weight is None else share * weight,
             post_step=lambda found: found.index_copy(0, train, known),
         )
         total = shares.sum(dim=1, keepdim=True)

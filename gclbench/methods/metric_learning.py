@@ -48,6 +48,7 @@ class MetricLearning(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"

@@ -37,7 +37,9 @@ class TwoPropagations:
     def __init__(self, graph: Data, alpha: float, normalise: bool):
         x = normalised_rows(graph.x) if normalise else graph.x
         self.features = Features(x)
-        self.propagation = Adjacency(graph.edge_index, self.features.nodes).normalised()
+        self.propagation = Adjacency(
+            graph.edge_index, self.features.nodes, graph.edge_weight
+        ).normalised()
         self.diffusion = Diffusion(self.propagation, alpha)
         entries = graph.edge_index.shape[1] + self.features.nodes
         self.smoothed: Features | None = None

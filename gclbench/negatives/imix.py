@@ -34,6 +34,7 @@ class Imix:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     alpha: Positive = 1.0
 

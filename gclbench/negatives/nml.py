@@ -58,6 +58,7 @@ class Nml:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     metric: Annotated[str, OneOf("separable", "pairwise", "oracle", "uniform", "cosine")] = (
         "separable"

@@ -39,6 +39,7 @@ class Phases:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     most: Fraction = 0.1
     begin: Annotated[float, Range(least=0, below=1)] = 0.2

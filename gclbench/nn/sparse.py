@@ -116,9 +116,10 @@ class Adjacency:
     Args:
         edge_index: 2×E; an entry (j, i) carries j's message to i. Repeated entries each count, and
             each is kept or dropped on its own. nodes: N.
+        weight: of the entries (E), None where all are 1; a self-loop's is 1.
     """
 
-    def __init__(self, edge_index: Tensor, nodes: int):
+    def __init__(self, edge_index: Tensor, nodes: int, weight: Tensor | None = None):
         self.nodes = nodes
         self.edges = edge_index.shape[1]
         loops = torch.arange(nodes, device=edge_index.device)
@@ -127,10 +128,19 @@ class Adjacency:
         self.order = torch.argsort(target * nodes + source)
         self.source, self.target = source[self.order], target[self.order]
         self.reverse = torch.argsort(self.source * nodes + self.target)
+        # Of the sorted entries; None where all are 1.
+        self.weight = (
+            None if weight is None else torch.cat([weight, weight.new_ones(nodes)])[self.order]
+        )
+
+    @property
+    def degree(self) -> Tensor:
+        """What the entries of each row add up to (N), the self-loop with them, float32."""
+        return _total(self.target, self.weight, self.nodes)
 
     def normalised(self, keep: Tensor | None = None) -> SparseMatrix:
-        """D^(−½)(A + I)D^(−½) over the kept entries, D the in-degrees with the self-loop (Kipf &
-        Welling 2017).
+        """D^(−½)(A + I)D^(−½) over the kept entries, with their weights, D the in-degrees with the
+        self-loop (Kipf & Welling 2017).
 
         Args:
             keep: (E,) bool over the columns of `edge_index`, on any device; self-loops always stay.
@@ -141,15 +151,25 @@ class Adjacency:
             mask[: self.edges] = keep.to(mask.device)
             mask = mask[self.order]
         source, target = self.source[mask], self.target[mask]
-        scale = torch.bincount(target, minlength=self.nodes).to(torch.float32).rsqrt()
+        weight = None if self.weight is None else self.weight[mask]
+        scale = _total(target, weight, self.nodes).rsqrt()
         values = torch.zeros(len(mask), device=mask.device)
         values[mask] = scale[source] * scale[target]
+        if weight is not None:
+            values[mask] *= weight
         chosen = self.reverse[mask[self.reverse]]
         shape = (self.nodes, self.nodes)
         return SparseMatrix(
             compressed(target, source, values[mask], shape),
             compressed(self.source[chosen], self.target[chosen], values[chosen], shape),
         )
+
+
+def _total(target: Tensor, weight: Tensor | None, nodes: int) -> Tensor:
+    """The sum of the weights of the entries of each target (N), float32; their number where there
+    are no weights."""
+    wide = None if weight is None else weight.double()
+    return torch.bincount(target, wide, minlength=nodes).to(torch.float32)
 
 
 def edges_among(edge_index: Tensor, batch: Tensor, nodes: int) -> Tensor:

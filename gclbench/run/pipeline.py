@@ -21,6 +21,7 @@ from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run import datasets
+from gclbench.run.abilities import names_of, weights_refusal
 from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
@@ -89,12 +90,15 @@ class Pipeline:
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
-                chooses by a validation score that the task does not give.
+                chooses by a validation score that the task does not give; when the graph has edge
+                weights that a component does not use.
         """
         method = self._components.method
         with self.clock.phase("hide"):
             reason = refusal(method, self._spec.method["name"], self._spec.negatives["name"])
             reason = reason or judging.refusal(method, task)
+            names = names_of(self._spec)
+            reason = reason or weights_refusal(self.graph, self._components, names)
             if reason is not None:
                 raise Unsupported(reason)
             self._visible = visible = task.hide(self.graph, split)
@@ -203,9 +207,11 @@ def _marks(graph: Data) -> dict[str, tuple[int, float]]:
     """By name of a tensor that runs share, what changes when somebody writes into it: torch's
     count of writes, and the sum of some rows, for those who write past torch."""
     found = {}
-    for key in ("x", "edge_index"):
-        tensor = graph[key]
-        rows = tensor if key == "x" else tensor.T
+    for key in ("x", "edge_index", "edge_weight"):
+        tensor = graph.get(key)
+        if tensor is None:
+            continue
+        rows = tensor.T if key == "edge_index" else tensor
         some = rows[:: max(1, rows.numel() // LOOKED_AT)]
         version = 0 if tensor.is_inference() else tensor._version
         found[key] = version, float(some.sum(dtype=torch.float64))
