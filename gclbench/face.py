@@ -158,7 +158,8 @@ def fit(
 
     Args:
         graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
-            nodes have an attribute `x`, a list of F numbers; or what `load` returns. Labels, `y`,
+            nodes have an attribute `x`, a list of F numbers; or what `load` returns. x may be a
+            sparse tensor, or a SciPy sparse matrix. Labels, `y`,
             are used by methods that learn from them alone. The weights of edges are `edge_weight`,
             an `edge_attr` of one number for each edge, or networkx's `weight`;
             `**{"dataset.weights": "ignore"}` leaves them out, and
@@ -210,6 +211,7 @@ def _embedding(
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
     from gclbench.run.runner import limited
+    from gclbench.tasks.embedding_rows import dense_rows
     from gclbench.tasks.items import check_items
     from gclbench.tasks.no_task import NoTask
     from gclbench.training.watch import Watch
@@ -245,10 +247,11 @@ def _embedding(
                         " gclbench.run evaluates it"
                     )
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
+                z = dense_rows(found.z.detach())
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
             raise RunFailed(title, ending.status, ending.reason) from error
-    return found.z.detach().cpu().float().numpy()
+    return z.cpu().float().numpy()
 
 
 def table(

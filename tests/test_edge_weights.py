@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from small_embeddings import embedding
 
 from gclbench.component.registry import METHODS, NEGATIVES
-from gclbench.component.settings import defaults
-from gclbench.config.validation import experiment_of
 from gclbench.contrast.centrality import CENTRALITIES
 from gclbench.filters.agc import AgcFilter
 from gclbench.filters.gnnbp import GnnBP
@@ -23,17 +21,13 @@ from gclbench.filters.operator import Operator
 from gclbench.filters.push import push_in_order
 from gclbench.filters.ssgc import SsgcFilter
 from gclbench.graph import Graph, Unsupported, make_graph
-from gclbench.launch.specification import specification
 from gclbench.methods.deepwalk import random_walks
 from gclbench.negatives.mmix import Mmix
 from gclbench.nn.sparse import Adjacency
 from gclbench.run.abilities import able
-from gclbench.run.datasets import Loaded
-from gclbench.run.pipeline import Pipeline
 from gclbench.tasks import cluster_metrics
 from gclbench.tasks.link_prediction import LinkPrediction
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
 
 NODES = 60
 
@@ -60,36 +54,6 @@ def scaled(graph: Graph, factor: float) -> Graph:
     return make_graph(
         graph.x, graph.edge_index, graph.y, "g", edge_weight=graph.edge_weight * factor
     )
-
-
-SMALL = {
-    "epochs": "2",
-    "patience": "0",
-    "architecture": "[8,6]",
-    "hidden": "6",
-    "batch_size": "12",
-    "pretrain_epochs": "2",
-    "max_order": "3",
-    "repetitions": "1",
-    "n_init": "1",
-    "walks": "2",
-    "length": "5",
-}
-
-
-def embedding(graph: Graph, *overrides: str) -> Tensor:
-    """What a method makes of a graph in two steps or so, by the pipeline of every run."""
-    (method,) = (text.partition("=")[2] for text in overrides if text.startswith("method="))
-    known = defaults(METHODS.load(method))
-    settings = [f"method.{key}={value}" for key, value in SMALL.items() if key in known]
-    experiment = experiment_of(
-        ["dataset=sbm", "task=classification", *settings, *overrides, "device=cpu"]
-    )
-    components, task = experiment.components, experiment.components.tasks["classification"]
-    spec = specification(experiment, "classification", 3, graph.content_hash)
-    pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), "cpu")
-    visible, labels = pipeline.hide(task, pipeline.split(task))
-    return pipeline.fit(pipeline.filter(task, visible), labels).z.detach()
 
 
 # --- the same as parallel edges

@@ -104,14 +104,18 @@ def column_dropping(centrality: Tensor, x: Tensor, binary: bool) -> Tensor:
     in the maximum and the means.
 
     Args:
-        x: N×F. binary: use 1 for every non-zero entry.
+        x: N×F, dense or compressed rows. binary: use 1 for every non-zero entry.
 
     Returns:
         (F,) float64, infinite for columns without weight.
     """
     rows = x.cpu()
     weight = torch.zeros(x.shape[1], dtype=torch.float64)
-    for start in range(0, len(rows), 4096):
+    if x.layout == torch.sparse_csr:
+        sizes = rows.values().abs().double()
+        each = torch.repeat_interleave(centrality, rows.crow_indices().diff())
+        weight.index_add_(0, rows.col_indices(), (sizes > 0) * each if binary else sizes * each)
+    for start in range(0, 0 if x.layout == torch.sparse_csr else len(rows), 4096):
         block = rows[start : start + 4096]
         weight += ((block != 0) if binary else block.abs()).to(torch.float64).T @ centrality[
             start : start + 4096

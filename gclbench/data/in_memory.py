@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from torch import Tensor
 
 from gclbench.data.file_format import WITHOUT
@@ -52,7 +53,7 @@ def graph_of(
 
 def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
     for key, what in (("x", "features, nodes × features"), ("edge_index", "node pairs, 2 × edges")):
-        if not isinstance(data.get(key), Tensor):
+        if not (isinstance(data.get(key), Tensor) or (key == "x" and issparse(data.get(key)))):
             raise GraphError(f"graph '{name}': the Data has no {key} ({what}); set data.{key}")
     labels = data.get("y")
     if isinstance(labels, Tensor) and labels.dim() == 2 and labels.shape[1] == 1:
@@ -62,7 +63,7 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
     if weight is not None and ignored:
         weight, notes = None, [*notes, WITHOUT]
     return make_graph(
-        data.x.detach().cpu(),
+        data.x.detach().cpu() if isinstance(data.x, Tensor) else data.x,
         data.edge_index.detach().cpu(),
         labels,
         name,

@@ -18,6 +18,7 @@ class NoFilter:
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered:
         """The graph's own x (N×F), not copied."""

@@ -18,8 +18,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import torch
 from torch import Tensor
 
 from gclbench.graph.arrays import tensor_of, whole
@@ -27,13 +25,15 @@ from gclbench.graph.carrier import Data
 from gclbench.graph.digest import digest_of
 from gclbench.graph.edges import edges_of
 from gclbench.graph.errors import GraphError, Unsupported
-from gclbench.graph.rounding import rounded
+from gclbench.graph.features import bytes_of, checked, features_of, is_sparse, told_apart
 
 __all__ = [
     "MASKS",
     "Graph",
     "GraphError",
     "Unsupported",
+    "bytes_of",
+    "is_sparse",
     "make_graph",
     "with_features",
     "without_labels",
@@ -42,15 +42,13 @@ __all__ = [
 
 MASKS = ("train_mask", "val_mask", "test_mask")
 
-# Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
-_ROWS = 4096
-
 
 class Graph(Data):
     """A PyG `Data` that knows its items and its content hash.
 
     Attributes:
-        x: features (N×F), float32.
+        x: features (N×F), float32; compressed rows (`torch.sparse_csr`) where a dense matrix would
+            be out of proportion (`gclbench.graph.features`).
         edge_index: both directions of every edge (2×E), int64, sorted by row then column. Parallel
             edges are entries of their own, so the matrix that the entries add up to is the
             adjacency matrix: a node's degree is the number of its entries.
@@ -90,7 +88,8 @@ class Graph(Data):
     @property
     def content_hash(self) -> str:
         """sha256 (hex) over shapes, types and bytes of x, edge_index, y, the masks, graph_of and
-        edge_weight, those that there are; computed at first use."""
+        edge_weight, those that there are; computed at first use. It does not depend on how x is
+        stored."""
         tensors = [
             (key, getattr(self, key))
             for key in ("x", "edge_index", "y", *MASKS, "graph_of", "edge_weight")
@@ -104,7 +103,7 @@ class Graph(Data):
         )
         known = self.__dict__.get("_content_hash")
         if known is None or known[0] != state:
-            known = (state, digest_of(tensors))
+            known = (state, digest_of([(key, told_apart(tensor)) for key, tensor in tensors]))
             self.__dict__["_content_hash"] = known
         return known[1]
 
@@ -135,7 +134,7 @@ def make_graph(
     features, and int64 edges that need no repair, are not copied.
 
     Args:
-        x: features (N×F): tensor, array or scipy sparse matrix of numbers.
+        x: features (N×F): tensor, sparse tensor, array or scipy sparse matrix of numbers.
         edge_index: node pairs (2×E) of whole numbers in 0…N−1.
         y: classes (n), whole numbers, −1 for an unlabelled item; or None.
         name: the dataset's name.
@@ -159,7 +158,7 @@ def make_graph(
             split whose parts overlap.
     """
     notes = list(repairs)
-    features = _features(rounded(x, name, notes), name)
+    features = features_of(x, name, notes, collection=graph_of is not None)
     count = features.shape[0]
     edges, weights = edges_of(
         edge_index, edge_weight, count, name, notes, undirected, multiple, directed
@@ -191,7 +190,7 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
     Raises:
         GraphError: when `x` has another number of rows or values that are not finite.
     """
-    features = _features(x, graph.name)
+    features = checked(x, graph.name)
     if features.shape[0] != graph.num_nodes:
         raise GraphError(
             f"graph '{graph.name}' has {graph.num_nodes} nodes; the new features have"
@@ -221,37 +220,6 @@ def without_labels(graph: Graph) -> Graph:
         if mask in bare:
             del bare[mask]
     return bare
-
-
-def _features(x: Any, name: str) -> Tensor:
-    if scipy.sparse.issparse(x):
-        x = x.astype(np.float32).toarray()
-    if not isinstance(x, Tensor):
-        array = np.asarray(x)
-        if array.dtype.kind not in "fiub":
-            raise GraphError(f"graph '{name}': features must be numbers, not {array.dtype}")
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float32, copy=False)
-        x = tensor_of(array)
-    if x.dim() != 2 or 0 in x.shape:
-        raise GraphError(
-            f"graph '{name}': features must be a matrix (nodes × features) with at least one of"
-            f" each, not of shape {tuple(x.shape)}"
-        )
-    if x.is_complex():
-        raise GraphError(f"graph '{name}': features must be real numbers, not {x.dtype}")
-    x = x.to(torch.float32)
-    for number, rows in enumerate(x.split(_ROWS)):
-        bad = ~torch.isfinite(rows)
-        if bad.any():
-            row, column = bad.nonzero()[0].tolist()
-            total = sum(int((~torch.isfinite(block)).sum()) for block in x.split(_ROWS))
-            raise GraphError(
-                f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond"
-                f" float32), the first in row {number * _ROWS + row}, column {column}; replace them"
-                " before making the graph"
-            )
-    return x
 
 
 def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:

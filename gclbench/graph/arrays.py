@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,3 +27,18 @@ def tensor_of(array: np.ndarray) -> Tensor:
     array = np.ascontiguousarray(array)
     # torch would warn about, and let code write into, read-only memory (memory-mapped files).
     return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+def compressed_of(matrix: Any) -> Tensor:
+    """A tensor of compressed rows of SciPy's csr matrix."""
+    pointers, columns = (part.astype(np.int64) for part in (matrix.indptr, matrix.indices))
+    with warnings.catch_warnings():
+        # PyTorch calls its compressed rows a beta, once per process.
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
+        return torch.sparse_csr_tensor(
+            tensor_of(pointers),
+            tensor_of(columns),
+            tensor_of(matrix.data),
+            matrix.shape,
+            check_invariants=False,
+        )

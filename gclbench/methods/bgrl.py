@@ -43,6 +43,7 @@ class Bgrl(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False

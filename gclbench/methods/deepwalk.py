@@ -41,6 +41,7 @@ class DeepWalk:
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "its skip-gram draws its own"

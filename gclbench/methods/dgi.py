@@ -43,6 +43,7 @@ class Dgi(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     inductive: ClassVar[bool] = True

@@ -42,6 +42,7 @@ class Gae(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it tells edges from pairs that are none, and weighs all alike"

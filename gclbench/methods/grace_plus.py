@@ -16,3 +16,4 @@ class GracePlus(Grace):
 
     negatives: ClassVar[str] = "grace_plus"
     takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights
+    takes_sparse: ClassVar[bool] = False  # and cosines of dense features

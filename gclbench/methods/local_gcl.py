@@ -44,6 +44,7 @@ class LocalGcl(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = (

@@ -61,6 +61,11 @@ class Supervised(Trained):
     normalize_features: bool = True
 
     @property
+    def takes_sparse(self) -> bool:
+        """Where the first layer multiplies x by its weight before all else."""
+        return self.linear_first
+
+    @property
     def reads_validation(self) -> bool:
         """Whether early stopping reads the task's score on validation nodes."""
         return self.patience > 0

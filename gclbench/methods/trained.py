@@ -37,6 +37,8 @@ class Trained:
             (`training.choice`).
         takes_weights: whether the weights of edges do in it what they should; true also where it
             reads no edges (`run.abilities`).
+        takes_sparse: whether `graph.x` may be compressed rows (`torch.sparse_csr`); what does not
+            say so gets dense features, where they fit the memory.
         inductive: whether trained weights embed another graph of the same features: its model, made
             for that graph, needs nothing else of the training (`run.applied`).
         course: iterations between two embeddings on the way that the task evaluates too, beside

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gclbench.contrast.local_global import summary, true_or_shuffled
 from gclbench.filters.gnnbp import GnnBP
-from gclbench.graph import with_features
+from gclbench.graph import is_sparse, with_features
 from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import RowMixture
 from gclbench.nn.convolution import Convolution
@@ -43,7 +43,7 @@ class TwoPropagations:
         self.diffusion = Diffusion(self.propagation, alpha)
         entries = graph.edge_index.shape[1] + self.features.nodes
         self.smoothed: Features | None = None
-        if x.numel() < PROPAGATION_COST * self.diffusion.steps * entries:
+        if not is_sparse(x) and x.numel() < PROPAGATION_COST * self.diffusion.steps * entries:
             smoothed = (
                 GnnBP(alpha=alpha, rrz=0.5)
                 .apply(with_features(graph, x).cpu(), device=str(x.device))

@@ -49,6 +49,7 @@ class TwoView(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
     inductive: ClassVar[bool] = True

@@ -48,6 +48,7 @@ class Mmix:
     """
 
     version: ClassVar[str] = "1"
+    takes_sparse: ClassVar[bool] = True
     mixes_nodes: ClassVar[bool] = True
 
     variant: Annotated[str, OneOf(*VARIANTS)] = "mp"

@@ -23,6 +23,7 @@ class Uniform:
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """No state."""

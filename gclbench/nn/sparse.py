@@ -58,7 +58,13 @@ def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, 
 
 
 def normalised_rows(x: Tensor) -> Tensor:
-    """x with each row divided by its sum of absolute values; rows of zeros stay."""
+    """x, dense or compressed rows, with each row divided by its sum of absolute values; rows of
+    zeros stay."""
+    if x.layout == torch.sparse_csr:
+        sums = torch.zeros(len(x), device=x.device, dtype=x.dtype)
+        rows, values = entry_rows(x), x.values()
+        sums.index_add_(0, rows, values.abs())
+        return with_values(x, values / sums[rows])
     total = torch.linalg.vector_norm(x, ord=1, dim=1, keepdim=True)
     return x / total.masked_fill(total == 0, 1.0)
 
@@ -68,7 +74,8 @@ class Features:
     zero.
 
     Args:
-        x: N×F. normalise: divide each row by its sum of absolute values (rows of zeros stay).
+        x: N×F, dense or compressed rows, which stay sparse.
+        normalise: divide each row by its sum of absolute values (rows of zeros stay).
     """
 
     def __init__(self, x: Tensor, normalise: bool = False):
@@ -76,7 +83,7 @@ class Features:
             x = normalised_rows(x)
         self.nodes, self.width = x.shape
         self.device = x.device
-        few = int(torch.count_nonzero(x)) < DENSE_FROM * x.numel()
+        few = x.layout == torch.sparse_csr or count(x) < DENSE_FROM * x.numel()
         self.sparse = _both_ways(x) if few else None
         self.dense = None if self.sparse is not None else x
 
@@ -91,6 +98,23 @@ class Features:
         return self.sparse @ weight if self.sparse is not None else self.dense @ weight  # type: ignore[operator]
 
 
+def count(x: Tensor) -> int:
+    """How many entries of a matrix, dense or of compressed rows, are not zero."""
+    return int(torch.count_nonzero(x.values() if x.layout == torch.sparse_csr else x))
+
+
+def entry_rows(x: Tensor) -> Tensor:
+    """The row of each entry of compressed rows."""
+    lengths = x.crow_indices().diff()
+    return torch.repeat_interleave(torch.arange(len(lengths), device=x.device), lengths)
+
+
+def with_values(x: Tensor, values: Tensor) -> Tensor:
+    """Compressed rows with other values."""
+    rows, columns = x.crow_indices(), x.col_indices()
+    return torch.sparse_csr_tensor(rows, columns, values, x.shape, check_invariants=False)
+
+
 def compressed_if_sparse(x: Tensor) -> Tensor:
     """x (N×F) as compressed rows where most entries are zero, else as it is: for layers that
     multiply it by a weight before all else."""
@@ -100,8 +124,11 @@ def compressed_if_sparse(x: Tensor) -> Tensor:
 
 def _both_ways(x: Tensor) -> SparseMatrix:
     """The non-zero entries of x as compressed rows and columns."""
-    rows, columns = x.nonzero(as_tuple=True)
-    values = x[rows, columns]
+    if x.layout == torch.sparse_csr:
+        rows, columns, values = entry_rows(x), x.col_indices(), x.values()
+    else:
+        rows, columns = x.nonzero(as_tuple=True)
+        values = x[rows, columns]
     order = torch.argsort(columns, stable=True)
     return SparseMatrix(
         compressed(rows, columns, values, (x.shape[0], x.shape[1])),

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.nn import Linear
 
+from gclbench.nn.sparse import with_values
+
 
 class WithoutEdges(Linear):
     """A linear layer of torch_geometric that is given edges and does not read them.
@@ -68,6 +70,4 @@ class Stack(nn.Module):
     def _dropped(self, x: Tensor) -> Tensor:
         if x.layout != torch.sparse_csr:
             return dropout(x, self.dropout, self.training)
-        values = dropout(x.values(), self.dropout, self.training)
-        rows, columns = x.crow_indices(), x.col_indices()
-        return torch.sparse_csr_tensor(rows, columns, values, x.shape, check_invariants=False)
+        return with_values(x, dropout(x.values(), self.dropout, self.training))
