@@ -19,6 +19,7 @@ from torch_geometric.data import Data
 import gclbench
 from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.contrast.centrality import column_dropping
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.data.custom import Custom
 from gclbench.data.in_memory import graph_of
 from gclbench.data.sbm import SBM
@@ -34,7 +35,7 @@ from gclbench.graph import (
     with_features,
 )
 from gclbench.machine import memory_map
-from gclbench.nn.sparse import Features, normalised_rows
+from gclbench.nn.sparse import Features, in_groups, normalised_rows, rows_of
 from gclbench.run.abilities import able
 from gclbench.run.collapse import collapse_of
 from gclbench.tasks.classification import Classification
@@ -174,7 +175,8 @@ def test_methods_find_the_same_of_sparse_features(method: str, request: Any) -> 
 
 
 @pytest.mark.parametrize(
-    "overrides", [("method=sdcn",), ("method=dmat_i",), ("method=dgi", "filter=ssgc")]
+    "overrides",
+    [("method=sdcn",), ("method=dmat_i", "filter=gnnbp"), ("method=dgi", "filter=ssgc")],
 )
 def test_others_make_them_dense_where_they_fit(overrides: tuple[str, ...]) -> None:
     assert torch.equal(embedding(made_sparse(), *overrides), embedding(DENSE, *overrides))
@@ -257,6 +259,26 @@ def test_products_masks_and_norms_of_compressed_rows() -> None:
     rows = normalised_rows(sparse)
     assert is_sparse(rows)
     torch.testing.assert_close(rows.to_dense(), normalised_rows(dense))
+
+
+def test_chosen_rows_and_unit_rows_of_compressed_rows() -> None:
+    dense, sparse = torch.from_numpy(MATRIX.toarray()), features.compressed_of(MATRIX)
+    chosen = torch.tensor([5, 3, 3, 0])
+    assert torch.equal(rows_of(sparse, chosen).to_dense(), dense[chosen])
+    assert torch.equal(torch.cat([part.to_dense() for part in in_groups(sparse, 7)]), dense)
+    torch.testing.assert_close(unit_rows(sparse).to_dense(), unit_rows(dense))
+
+
+@pytest.mark.parametrize("strategy", ["progcl_mix", "imix", "nml"])
+def test_strategies_that_mix_rows(strategy: str, request: Any) -> None:
+    asked = ["method=dmat_i", "filter=none", f"negatives={strategy}"]
+    asked += ["negatives.start_epoch=1"] * (strategy == "progcl_mix")
+    expected = embedded(DENSE, *asked)
+    request.getfixturevalue("no_room")
+    found = embedded(made_sparse(), *asked)
+    torch.testing.assert_close(found.z, expected.z, rtol=1e-3, atol=1e-5)
+    assert found.contrast is not None and expected.contrast is not None
+    torch.testing.assert_close(found.contrast.u, expected.contrast.u, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("binary", [True, False])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -27,6 +28,18 @@ class SparseMatrix:
     def __matmul__(self, dense: Tensor) -> Tensor:
         """R×H from C×H; the gradient goes to the dense factor."""
         return _SparseProduct.apply(self.matrix, self.transposed, dense)
+
+    def masked(self, keep: Tensor) -> SparseMatrix:
+        """The matrix with the entries of some columns set to zero.
+
+        Args:
+            keep: (C,) bool, columns that stay.
+        """
+        here, there = keep[self.matrix.col_indices()], keep[entry_rows(self.transposed)]
+        return SparseMatrix(
+            with_values(self.matrix, self.matrix.values() * here),
+            with_values(self.transposed, self.transposed.values() * there),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,7 +97,9 @@ class Features:
         self.nodes, self.width = x.shape
         self.device = x.device
         few = x.layout == torch.sparse_csr or count(x) < DENSE_FROM * x.numel()
-        self.sparse = _both_ways(x) if few else None
+        self.sparse = both_ways(x) if few else None
+        # A masked copy of the entries is small where that of a weight of very many rows is not.
+        self.by_entries = x.layout == torch.sparse_csr
         self.dense = None if self.sparse is not None else x
 
     def product(self, weight: Tensor, keep: Tensor | None = None) -> Tensor:
@@ -93,6 +108,8 @@ class Features:
         Args:
             weight: F×H. keep: (F,) bool, columns that stay; None keeps all.
         """
+        if keep is not None and self.by_entries and self.sparse is not None:
+            return self.sparse.masked(keep.to(self.device)) @ weight
         # x·diag(keep)·W: masking the small factor spares a masked copy of the features.
         weight = weight if keep is None else weight * keep.to(weight.device)[:, None]
         return self.sparse @ weight if self.sparse is not None else self.dense @ weight  # type: ignore[operator]
@@ -115,6 +132,32 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(rows, columns, values, x.shape, check_invariants=False)
 
 
+def rows_of(x: Tensor, chosen: Tensor) -> Tensor:
+    """Some rows (M numbers) of a matrix, dense or of compressed rows, in that order."""
+    if x.layout != torch.sparse_csr:
+        return x.index_select(0, chosen)
+    first, lengths = x.crow_indices()[chosen], x.crow_indices().diff()[chosen]
+    pointers = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    within = torch.arange(int(pointers[-1]), device=x.device)
+    entries = within + (first - pointers[:-1]).repeat_interleave(lengths)
+    return torch.sparse_csr_tensor(
+        pointers,
+        x.col_indices()[entries],
+        x.values()[entries],
+        (len(chosen), x.shape[1]),
+        check_invariants=False,
+    )
+
+
+def in_groups(x: Tensor, size: int) -> Iterator[Tensor]:
+    """Groups of `size` rows of a matrix, dense or of compressed rows, one after the other."""
+    if x.layout != torch.sparse_csr:
+        yield from x.split(size)
+        return
+    for rows in torch.arange(len(x), device=x.device).split(size):
+        yield rows_of(x, rows)
+
+
 def compressed_if_sparse(x: Tensor) -> Tensor:
     """x (N×F) as compressed rows where most entries are zero, else as it is: for layers that
     multiply it by a weight before all else."""
@@ -122,8 +165,8 @@ def compressed_if_sparse(x: Tensor) -> Tensor:
     return x if sparse is None else sparse.matrix
 
 
-def _both_ways(x: Tensor) -> SparseMatrix:
-    """The non-zero entries of x as compressed rows and columns."""
+def both_ways(x: Tensor) -> SparseMatrix:
+    """The non-zero entries of x, dense or compressed rows, as compressed rows and columns."""
     if x.layout == torch.sparse_csr:
         rows, columns, values = entry_rows(x), x.col_indices(), x.values()
     else:
