@@ -21,6 +21,7 @@ from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.contrast.centrality import column_dropping
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.data.custom import Custom
+from gclbench.data.graph_counts import describe_graph
 from gclbench.data.in_memory import graph_of
 from gclbench.data.sbm import SBM
 from gclbench.embedding import Embedding
@@ -36,6 +37,7 @@ from gclbench.graph import (
 )
 from gclbench.machine import memory_map
 from gclbench.nn.sparse import Features, in_groups, normalised_rows, rows_of
+from gclbench.run import saving
 from gclbench.run.abilities import able
 from gclbench.run.collapse import collapse_of
 from gclbench.tasks.classification import Classification
@@ -137,6 +139,7 @@ def test_a_file_and_a_graph_in_memory(always: None, tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", **parts, edge_index=EDGES)
     loaded = Custom(path=str(tmp_path / "g.npz")).load()
     assert is_sparse(loaded.x) and bytes_of(loaded.x) < 4 * NODES * WIDTH
+    assert describe_graph(loaded)["entries"] == MATRIX.nnz
     pairs = torch.from_numpy(EDGES)
     for x in (MATRIX, torch.from_numpy(MATRIX.toarray()).to_sparse()):
         found = graph_of(Data(x=x, edge_index=pairs))
@@ -232,6 +235,15 @@ def test_linear_on_sparse_rows(no_room: None) -> None:
         Classification(normalize="standardize").evaluate(found, sparse, split, rng)
     with pytest.raises(Unsupported, match="40 × 60 numbers take 0.0 GiB, .* task=classification"):
         embedding_rows(found, sparse)
+
+
+def test_an_embedding_without_room_is_not_written(
+    no_room: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = embedded(made_sparse(), "method=linear")
+    saving.save(tmp_path, ["embedding"], found, None)
+    assert not [*tmp_path.iterdir()]
+    assert "embedding.npy is not written: this reads the embedding as a dense" in caplog.text
 
 
 def test_rows_that_are_alike_are_seen(always: None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gclbench.graph import Graph
+from gclbench.graph import Graph, is_sparse
 
 
 def degree(graph: Graph) -> Tensor:
@@ -26,10 +26,11 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
     """Counts of a graph as plain values.
 
     `graphs` (of a collection; absent for a single graph), `nodes`, `edges`, `pairs` (of nodes that
-    the edges join; absent where no edges are parallel), `features`, `classes` (0 without labels),
-    `class_sizes` (items of each class, a list), `unlabelled` (items without a label), `isolated`
-    (nodes without an edge), `mean_degree`, `max_degree`, `weights` (the least and the largest of an
-    edge; absent where edges have none).
+    the edges join; absent where no edges are parallel), `features`, `entries` (of features that
+    are stored sparse; absent where they are dense), `classes` (0 without labels), `class_sizes`
+    (items of each class, a list), `unlabelled` (items without a label), `isolated` (nodes without
+    an edge), `mean_degree`, `max_degree`, `weights` (the least and the largest of an edge; absent
+    where edges have none).
     """
     degrees, weight = degree(graph), graph.edge_weight
     labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
@@ -41,6 +42,7 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         "edges": edges,
         **({"pairs": pairs} if pairs < edges else {}),
         "features": graph.x.shape[1],
+        **({"entries": len(graph.x.values())} if is_sparse(graph.x) else {}),
         "classes": len(sizes),
         "class_sizes": sizes,
         "unlabelled": graph.items - labelled.numel(),

@@ -155,7 +155,7 @@ def _refused(single: int, differing: int, edges: int, name: str) -> str:
     if single:
         found.append(f"{single} of {edges} edges stand in one direction only")
     if differing:
-        found.append(f"{differing} of {edges} have another weight in the other direction")
+        found.append(f"{differing} of {edges} have entries of different weights")
     return (
         f"graph '{name}' is directed: {' and '.join(found)}. dataset.direction=refuse asks for a"
         " graph that is not; every method here is for undirected graphs, and"

@@ -56,8 +56,8 @@ def test_what_is_repaired_is_told() -> None:
 def test_a_directed_graph_is_refused_where_asked() -> None:
     for pairs, weight, text in (
         (PAIRS[:3], None, "1 of 2 edges stand in one direction only. dataset.direction=refuse"),
-        (PAIRS, [1.0, 2, 3, 1], "1 of 2 have another weight in the other direction"),
-        (PAIRS[:3], [1.0, 2, 3], "1 of 2 edges stand .* only and 1 of 2 have another weight"),
+        (PAIRS, [1.0, 2, 3, 1], "1 of 2 have entries of different weights"),
+        (PAIRS[:3], [1.0, 2, 3], "1 of 2 edges stand .* only and 1 of 2 have entries of"),
     ):
         with pytest.raises(GraphError, match=f"graph 'g' is directed: {text}"):
             made(pairs, weight, directed="refuse")
