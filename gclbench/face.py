@@ -157,13 +157,10 @@ def fit(
     Without a task, nothing is held out, and no labels are needed.
 
     Args:
-        graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
-            nodes have an attribute `x`, a list of F numbers; or what `load` returns. x may be a
-            sparse tensor, or a SciPy sparse matrix. Labels, `y`,
-            are used by methods that learn from them alone. The weights of edges are `edge_weight`,
-            an `edge_attr` of one number for each edge, or networkx's `weight`;
-            `**{"dataset.weights": "ignore"}` leaves them out, and
-            `**{"dataset.direction": "refuse"}` refuses a directed graph.
+        graph: a torch_geometric `Data` with x (N×F, also a sparse tensor or SciPy matrix) and
+            edge_index (2×E); a networkx graph whose nodes have an attribute `x`, a list of F
+            numbers; or what `load` returns. Labels, `y`, are used by methods that learn from them
+            alone. Weights of edges count, unless `**{"dataset.weights": "ignore"}`.
         method: its name; `gclbench list methods` on the command line names all. settings: of it.
         overrides, seed, progress, keys: as for `embed`.
 
@@ -175,14 +172,11 @@ def fit(
             `GraphError`, for a graph that cannot be used.
         RunFailed: when the training comes to no embedding, with the reason.
     """
+    from gclbench.data.file_format import misplaced
+
     words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
-    reads = ("dataset.weights", "dataset.direction")
-    named = [key for key in words if key.partition(".")[0] == "dataset" and key not in reads]
-    if named:
-        raise ValueError(
-            f"gclbench.fit takes its graph as graph=…, so leave {named[0]} out; gclbench.embed"
-            f" takes a dataset by its name, and {' and '.join(reads)} say how to read the graph"
-        )
+    if why := misplaced(words):
+        raise ValueError(why)
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
@@ -190,7 +184,7 @@ def fit(
     from gclbench.data.in_memory import graph_of
 
     read = experiment.components.dataset
-    made = graph_of(graph, weights=read.weights, direction=read.direction)
+    made = graph_of(graph, "graph", read.weights, read.direction)
     if made is not graph:
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ARRAY = b"\x93NUMPY"
@@ -13,6 +14,9 @@ ARRAY = b"\x93NUMPY"
 WEIGHTS = ("use", "ignore")
 DIRECTIONS = ("undirected", "refuse")
 """What `dataset.weights` and `dataset.direction` may be."""
+
+READ_BY = ("dataset.weights", "dataset.direction")
+"""How a graph in memory may be asked to be read."""
 
 WITHOUT = "The edges' weights are ignored (dataset.weights=ignore)."
 
@@ -47,5 +51,17 @@ def unusable(path: Path) -> str:
         if not file.read(len(ARRAY)).startswith(ARRAY) and not zipfile.is_zipfile(path):
             return (
                 f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
+            )
+    return ""
+
+
+def misplaced(keys: Iterable[str]) -> str:
+    """Why keys of settings do not go with a graph in memory; empty where they do."""
+    for key in keys:
+        if key.partition(".")[0] == "dataset" and key not in READ_BY:
+            return (
+                f"gclbench.fit takes its graph as graph=…, so leave {key} out"
+                f" ({' and '.join(READ_BY)} say how to read it); gclbench.embed takes a dataset by"
+                " its name"
             )
     return ""

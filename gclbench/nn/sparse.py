@@ -161,6 +161,8 @@ def in_groups(x: Tensor, size: int) -> Iterator[Tensor]:
 def compressed_if_sparse(x: Tensor) -> Tensor:
     """x (N×F) as compressed rows where most entries are zero, else as it is: for layers that
     multiply it by a weight before all else."""
+    if x.layout == torch.sparse_csr:
+        return x
     sparse = Features(x).sparse
     return x if sparse is None else sparse.matrix
 

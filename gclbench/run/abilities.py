@@ -7,6 +7,7 @@ silence, and never makes a matrix that the memory has no room for.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 
 from torch import Tensor
@@ -97,7 +98,11 @@ def able(registry: Registry, ability: str) -> list[str]:
     at their default settings."""
     found = []
     for name in registry.names():
-        cls = registry.load(name)
-        if "nodes" in getattr(cls, "items", ("nodes",)) and getattr(cls(), ability, False):
-            found.append(name)
+        with contextlib.suppress(ImportError):  # a package that cannot be used here
+            cls = registry.load(name)
+            says = getattr(cls, ability, False)
+            if isinstance(says, property):
+                says = getattr(cls(), ability)
+            if says and "nodes" in getattr(cls, "items", ("nodes",)):
+                found.append(name)
     return found
