@@ -258,7 +258,9 @@ def test_rows_that_are_alike_are_seen(always: None) -> None:
 
 
 def test_products_masks_and_norms_of_compressed_rows() -> None:
-    dense, sparse = torch.from_numpy(MATRIX.toarray()), features.compressed_of(MATRIX)
+    signed = MATRIX.copy()
+    signed.data[::3] *= -1
+    dense, sparse = torch.from_numpy(signed.toarray()), features.compressed_of(signed)
     weight = torch.randn(WIDTH, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
     keep = torch.arange(WIDTH) % 3 > 0
     for normalise in (False, True):
