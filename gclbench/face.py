@@ -157,9 +157,10 @@ def fit(
     Without a task, nothing is held out, and no labels are needed.
 
     Args:
-        graph: a torch_geometric `Data` with x (N×F) and edge_index (2×E); a networkx graph whose
-            nodes have an attribute `x`, a list of F numbers; or what `load` returns. Labels, `y`,
-            are used by methods that learn from them alone.
+        graph: a torch_geometric `Data` with x (N×F, also a sparse tensor or SciPy matrix) and
+            edge_index (2×E); a networkx graph whose nodes have an attribute `x`, a list of F
+            numbers; or what `load` returns. Labels, `y`, are used by methods that learn from them
+            alone. Weights of edges count, unless `**{"dataset.weights": "ignore"}`.
         method: its name; `gclbench list methods` on the command line names all. settings: of it.
         overrides, seed, progress, keys: as for `embed`.
 
@@ -171,20 +172,19 @@ def fit(
             `GraphError`, for a graph that cannot be used.
         RunFailed: when the training comes to no embedding, with the reason.
     """
+    from gclbench.data.file_format import misplaced
+
     words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
-    named = next((key for key in words if key.partition(".")[0] == "dataset"), None)
-    if named is not None:
-        raise ValueError(
-            f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
-            " a dataset by its name"
-        )
+    if why := misplaced(words):
+        raise ValueError(why)
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
 
     from gclbench.data.in_memory import graph_of
 
-    made = graph_of(graph)
+    read = experiment.components.dataset
+    made = graph_of(graph, "graph", read.weights, read.direction)
     if made is not graph:
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)
@@ -205,6 +205,7 @@ def _embedding(
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
     from gclbench.run.runner import limited
+    from gclbench.tasks.embedding_rows import dense_rows
     from gclbench.tasks.items import check_items
     from gclbench.tasks.no_task import NoTask
     from gclbench.training.watch import Watch
@@ -240,10 +241,11 @@ def _embedding(
                         " gclbench.run evaluates it"
                     )
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
+                z = dense_rows(found.z.detach())
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
             raise RunFailed(title, ending.status, ending.reason) from error
-    return found.z.detach().cpu().float().numpy()
+    return z.cpu().float().numpy()
 
 
 def table(

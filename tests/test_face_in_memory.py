@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 import gclbench
 from gclbench.config.validation import ConfigErrors
+from gclbench.data.file_format import WITHOUT
 from gclbench.data.in_memory import graph_of
 from gclbench.graph import GraphError
 from gclbench.paper.sources import MissingStore
@@ -53,14 +54,50 @@ def test_what_is_repaired_or_not_used_is_said() -> None:
     graph = networkx.DiGraph(ring().edges)
     networkx.set_node_attributes(graph, dict.fromkeys(graph, 1.5), "x")
     networkx.set_edge_attributes(graph, 2.0, "weight")
-    said = graph_of(graph).repairs
-    assert said[0] == "The edges' weight is not used." and "made undirected" in said[1]
+    assert "made undirected" in graph_of(graph).repairs[0]
+    assert graph_of(graph, weights="ignore").repairs[0] == WITHOUT
+    with pytest.raises(GraphError, match="5 of 5 edges stand in one direction only. dataset.dir"):
+        graph_of(graph, direction="refuse")
     data = Data(
         x=torch.rand(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.ones(3, 1).long()
     )
-    data.edge_weight = torch.ones(2)
+    data.edge_attr = torch.ones(2, 3)
     found = graph_of(data)
-    assert found.repairs[0] == "edge_weight is not used." and found.y is not None
+    assert found.repairs[0].startswith("edge_attr is not used: its shape is (2, 3)")
+    assert found.y is not None and found.edge_weight is None
+
+
+def test_weights_of_edges_are_read() -> None:
+    graph = ring()
+    graph.edges["d", "a"]["weight"] = 2.5
+    assert graph_of(graph).edge_weight.tolist() == [2.5, 1, 2.5, 1, 1, 1, 1, 1, 1, 1]
+    assert graph_of(graph, weights="ignore").content_hash == graph_of(ring()).content_hash
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    weight = torch.tensor([2.0, 2.0, 3.0, 3.0])
+    expected = Data(x=torch.eye(3), edge_index=pairs, edge_weight=weight)
+    attributes = Data(x=torch.eye(3), edge_index=pairs, edge_attr=weight[:, None])
+    first, second = graph_of(expected), graph_of(attributes)
+    assert first.edge_weight.tolist() == weight.tolist() and first.repairs == ()
+    assert second.content_hash == first.content_hash
+    assert second.repairs == ("edge_attr is taken for the edges' weights.",)
+    assert graph_of(first, weights="ignore").edge_weight is None
+
+
+def test_fit_reads_a_graph_as_it_is_told() -> None:
+    pairs = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
+    data = Data(x=torch.rand(4, 2), edge_index=torch.cat([pairs, pairs.flip(0)], dim=1))
+    plain, quick = Data(**data.to_dict()), {"settings": {"epochs": 2}, "progress": False}
+    data.edge_weight = torch.tensor([1.0, 2, 3, 4] * 2)
+    of = {"use": gclbench.fit(graph=data, method="dgi", **quick)}
+    with pytest.warns(UserWarning, match="graph: The edges' weights are ignored"):
+        of["ignore"] = gclbench.fit(
+            graph=data, method="dgi", **quick, **{"dataset.weights": "ignore"}
+        )
+    expected = gclbench.fit(graph=plain, method="dgi", **quick)
+    assert np.array_equal(of["ignore"], expected) and not np.array_equal(of["use"], expected)
+    data.edge_weight = torch.arange(8.0) + 1
+    with pytest.raises(GraphError, match="4 of 4 have entries of different weights"):
+        gclbench.fit(graph=data, method="dgi", **quick, **{"dataset.direction": "refuse"})
 
 
 @pytest.mark.parametrize(

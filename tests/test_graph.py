@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse
 import torch
 
-from gclbench import graph as graphs
 from gclbench.graph import (
     GraphError,
     Unsupported,
+    edges,
     make_graph,
     with_features,
     without_labels,
@@ -258,7 +258,7 @@ def test_edges_that_need_no_repair_are_not_copied_and_nearly_right_ones_are_repa
 ) -> None:
     x = torch.ones(5, 2)
     for entries in (2, 1 << 22):
-        monkeypatch.setattr(graphs, "_ENTRIES", entries)
+        monkeypatch.setattr(edges, "_ENTRIES", entries)
         right = torch.tensor([[0, 1, 1, 2, 2, 3], [2, 2, 3, 0, 1, 1]])
         assert make_graph(x, right, None, "right").edge_index.data_ptr() == right.data_ptr()
         for wrong in (

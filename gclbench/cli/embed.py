@@ -183,7 +183,11 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
         else:
             from gclbench.data.custom import read_custom
 
-            data = read_custom(graph, graph.stem)
+            read = {
+                key: getattr(components.dataset, key, usual)
+                for key, usual in (("weights", "use"), ("direction", "undirected"))
+            }
+            data = read_custom(graph, graph.stem, **read)
         (task,) = components.tasks
         spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])
         if spec.id != record.id or (graph is None and data.content_hash != spec.dataset_hash):

@@ -218,11 +218,11 @@ def _say_repairs(experiments: list[Experiment]) -> None:
     from gclbench.run import datasets
 
     own = {
-        each.settings["dataset"]["name"]: each.components.dataset
+        each.components.dataset: each.settings["dataset"]["name"]
         for each in experiments
         if NAMED_BY_USER in each.settings["dataset"]
     }
-    for name, dataset in own.items():
+    for dataset, name in own.items():
         with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
             for repair in datasets.load(dataset).graph.repairs:
                 note(f"{name}: {repair}")

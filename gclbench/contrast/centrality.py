@@ -29,26 +29,29 @@ DENSE_NODES = 64
 vectors."""
 
 
-def degree(edge_index: Tensor, nodes: int) -> Tensor:
-    """Entries that point to each node, (N,) float64."""
-    return torch.bincount(edge_index[1].cpu(), minlength=nodes).to(torch.float64)
+def degree(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
+    """Entries that point to each node, or the sum of their weights, (N,) float64."""
+    return _summed(edge_index[1].cpu(), nodes, weight)
 
 
-def pagerank(edge_index: Tensor, nodes: int) -> Tensor:
+def pagerank(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
     """σ = d A D⁻¹ σ + 1, (N,) float64 (the paper's definition; a node without edges has 1)."""
     source, target = edge_index.cpu()
-    share = DAMPING / torch.bincount(source, minlength=nodes).to(torch.float64).clamp(min=1)
+    total = _summed(source, nodes, weight)
+    share = DAMPING / torch.where(total > 0, total, 1.0)
+    own = 1.0 if weight is None else weight.cpu().double()
     score = torch.ones(nodes, dtype=torch.float64)
     # All terms of the series are non-negative and their total shrinks by d each time, while every
     # score is at least 1.
     term = score
     while float(term.sum()) * DAMPING / (1 - DAMPING) > PAGERANK_TOLERANCE:
-        term = torch.zeros(nodes, dtype=torch.float64).index_add_(0, target, (share * term)[source])
+        passed = (share * term)[source] * own
+        term = torch.zeros(nodes, dtype=torch.float64).index_add_(0, target, passed)
         score = score + term
     return score
 
 
-def eigenvector(edge_index: Tensor, nodes: int) -> Tensor:
+def eigenvector(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
     """Entries of the adjacency matrix's leading eigenvector, unit length, non-negative, plus
     `NOWHERE`, (N,) float64.
 
@@ -58,7 +61,8 @@ def eigenvector(edge_index: Tensor, nodes: int) -> Tensor:
     source, target = edge_index.cpu().numpy()
     if not len(source):
         return torch.full((nodes,), 1 / math.sqrt(max(1, nodes)), dtype=torch.float64)
-    matrix = scipy.sparse.csr_array((np.ones(len(source)), (target, source)), shape=(nodes, nodes))
+    values = np.ones(len(source)) if weight is None else weight.cpu().double().numpy()
+    matrix = scipy.sparse.csr_array((values, (target, source)), shape=(nodes, nodes))
     if nodes <= DENSE_NODES:
         vector = np.linalg.eigh(matrix.toarray())[1][:, -1]
     else:
@@ -67,6 +71,12 @@ def eigenvector(edge_index: Tensor, nodes: int) -> Tensor:
         vector = scipy.sparse.linalg.eigsh(matrix, k=1, which="LA", v0=np.ones(nodes))[1][:, 0]
     vector = vector * (1.0 if vector.sum() >= 0 else -1.0)
     return torch.from_numpy(np.clip(vector, 0.0, None) + NOWHERE)
+
+
+def _summed(ends: Tensor, nodes: int, weight: Tensor | None) -> Tensor:
+    """The sum of the weights of the entries of each node, (N,) float64; their number without."""
+    wide = None if weight is None else weight.cpu().double()
+    return torch.bincount(ends, wide, minlength=nodes).to(torch.float64)
 
 
 CENTRALITIES = {"degree": degree, "pagerank": pagerank, "eigenvector": eigenvector}
@@ -94,14 +104,18 @@ def column_dropping(centrality: Tensor, x: Tensor, binary: bool) -> Tensor:
     in the maximum and the means.
 
     Args:
-        x: N×F. binary: use 1 for every non-zero entry.
+        x: N×F, dense or compressed rows. binary: use 1 for every non-zero entry.
 
     Returns:
         (F,) float64, infinite for columns without weight.
     """
     rows = x.cpu()
     weight = torch.zeros(x.shape[1], dtype=torch.float64)
-    for start in range(0, len(rows), 4096):
+    if x.layout == torch.sparse_csr:
+        sizes = rows.values().abs().double()
+        each = torch.repeat_interleave(centrality, rows.crow_indices().diff())
+        weight.index_add_(0, rows.col_indices(), (sizes > 0) * each if binary else sizes * each)
+    for start in range(0, 0 if x.layout == torch.sparse_csr else len(rows), 4096):
         block = rows[start : start + 4096]
         weight += ((block != 0) if binary else block.abs()).to(torch.float64).T @ centrality[
             start : start + 4096

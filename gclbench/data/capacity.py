@@ -23,7 +23,6 @@ def check_capacity(nodes: int, features: int, name: str, entries: int = 0, copie
         edges = f" and {entries:,} entries of edges" if entries else ""
         raise GraphError(
             f"graph '{name}': {nodes:,} × {features:,} features as float32{edges} need"
-            f" {wanted / GIB:,.1f} GiB of memory, and {free / GIB:,.1f} GiB are free; features are"
-            " dense in every method, so take fewer of them, for example by a truncated SVD, or"
-            " fewer nodes"
+            f" {wanted / GIB:,.1f} GiB of memory, and {free / GIB:,.1f} GiB are free; take fewer"
+            " features, for example by a truncated SVD, or fewer nodes"
         )

@@ -5,12 +5,19 @@
 | `x` | N×F | features, numbers; or instead of it the four arrays of a csr matrix: |
 | `x_data`, `x_indices`, `x_indptr`, `x_shape` | | as scipy's csr_matrix has them |
 | `edge_index` | 2×E | node pairs, whole numbers in 0…N−1, one or both directions of an edge |
+| `edge_weight` | E | optional: the weight of each pair, a positive number |
+| `adj_data`, `adj_indices`, `adj_indptr`, `adj_shape` | | instead of both, the adjacency matrix as
+scipy's csr_matrix has it: its entries are the weights |
 | `y` | N | optional: classes 0, 1, 2, …; −1 for a node without label |
 | `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: the public split |
 
-Nothing pickled is read. Features that are not finite, ids out of range and wrong shapes or types
-are errors. Directed edges are made undirected, repeated ones and self-loops dropped, labels with
-gaps renumbered, and isolated nodes kept; each of these is recorded in the graph's `repairs`.
+Sparse features stay sparse where a dense matrix would be out of proportion: the rule is that of
+`gclbench.graph.features`. Nothing pickled is read.
+
+Features that are not finite, ids out of range and wrong shapes or types are errors. Directed edges
+are made undirected, repeated ones and self-loops dropped, labels with gaps renumbered, and isolated
+nodes kept; each of these is recorded in the graph's `repairs`.
+Weights that are all 1 are none.
 """
 
 from __future__ import annotations
@@ -24,15 +31,17 @@ from typing import Annotated, Any
 import numpy as np
 
 from gclbench.component.registry import DATASETS, nearest
-from gclbench.component.settings import Machine
+from gclbench.component.settings import Machine, OneOf, SameIdAtDefault
 from gclbench.data.capacity import check_capacity
-from gclbench.data.file_format import unusable
+from gclbench.data.file_format import DIRECTIONS, WEIGHTS, WITHOUT, unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
+from gclbench.graph.features import few
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
-KEYS = ("x", *SPARSE, "edge_index", "y", *MASKS)
+ADJACENCY = ("adj_data", "adj_indices", "adj_indptr", "adj_shape")
+KEYS = ("x", *SPARSE, "edge_index", "edge_weight", *ADJACENCY, "y", *MASKS)
 
 
 @DATASETS.register("custom")
@@ -47,6 +56,9 @@ class Custom:
         path: the `.npz`; its keys are documented in gclbench/data/custom.py.
         called: its name in progress lines, tables and records, typed `dataset.name=NAME`; not
             given, the file's name without `.npz`.
+        weights: `use` the weights of edges that the file has, or `ignore` them.
+        direction: what becomes of a directed edge: `undirected` makes it undirected, which is told,
+            `refuse` is an error. Every method is for undirected graphs.
 
     Raises:
         ValueError: a name that is no single word, or is that of another dataset.
@@ -54,6 +66,8 @@ class Custom:
 
     path: Annotated[str, Machine()]
     called: Annotated[str | None, Machine()] = None
+    weights: Annotated[str, OneOf(*WEIGHTS), SameIdAtDefault()] = "use"
+    direction: Annotated[str, OneOf(*DIRECTIONS), Machine()] = "undirected"
 
     def __post_init__(self) -> None:
         if self.called is None:
@@ -93,11 +107,17 @@ class Custom:
         Raises:
             GraphError: the file is not there, is no `.npz`, or holds no usable graph.
         """
-        return read_custom(Path(self.path).expanduser(), self.recorded_as)
+        path = Path(self.path).expanduser()
+        return read_custom(path, self.recorded_as, self.weights, self.direction)
 
 
-def read_custom(path: Path, name: str) -> Graph:
+def read_custom(
+    path: Path, name: str, weights: str = "use", direction: str = "undirected"
+) -> Graph:
     """The graph of a user's `.npz`, under a name.
+
+    Args:
+        weights, direction: as of `Custom`.
 
     Raises:
         GraphError: as `Custom.load`.
@@ -113,16 +133,25 @@ def read_custom(path: Path, name: str) -> Graph:
             f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}"
         )
     x = _features(members, path)
-    if "edge_index" not in members:
-        raise GraphError(
-            f"{path} has no 'edge_index' (2×E node pairs); it has {', '.join(members)}"
-        )
+    pairs, weight = _edges(members, x.shape[0] if hasattr(x, "shape") else 0, path)
+    notes = []
+    if weights == "ignore" and weight is not None:
+        notes, weight = [WITHOUT], None
     masks = {key: members[key] for key in MASKS if key in members}
     if masks and len(masks) < len(MASKS):
         raise GraphError(
             f"{path} has {', '.join(masks)} only; give all of {', '.join(MASKS)} or none"
         )
-    graph = make_graph(x, members["edge_index"], members.get("y"), name, masks=masks)
+    graph = make_graph(
+        x,
+        pairs,
+        members.get("y"),
+        name,
+        masks=masks,
+        repairs=notes,
+        edge_weight=weight,
+        directed=direction,
+    )
     counts = describe_graph(graph)
     if counts["isolated"]:
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
@@ -154,6 +183,33 @@ def _members(path: Path) -> dict[str, np.ndarray]:
         raise GraphError(f"{path} cannot be read as an .npz file ({error}); {advice}") from error
 
 
+def _edges(members: dict[str, np.ndarray], nodes: int, path: Path) -> tuple[Any, Any]:
+    """Pairs, and their weights or None, as the file has them."""
+    parts = [key for key in ADJACENCY if key in members]
+    if "edge_index" not in members and not parts:
+        raise GraphError(
+            f"{path} has no 'edge_index' (2×E node pairs); it has {', '.join(members)}"
+        )
+    if parts and ("edge_index" in members or "edge_weight" in members):
+        raise GraphError(
+            f"{path} must have either 'edge_index' (2×E node pairs) and, where edges have weights,"
+            f" 'edge_weight', or {', '.join(ADJACENCY)}; it has {', '.join(members)}"
+        )
+    if not parts:
+        return members["edge_index"], members.get("edge_weight")
+    if len(parts) < len(ADJACENCY):
+        raise GraphError(
+            f"{path} has {', '.join(parts)}; a csr matrix needs {', '.join(ADJACENCY)}"
+        )
+    matrix = csr_of(members, "adj", path.stem).tocoo()
+    if matrix.shape != (nodes, nodes):
+        raise GraphError(
+            f"{path} has features of {nodes} nodes and an adjacency matrix of shape {matrix.shape};"
+            f" it must be {nodes}×{nodes}"
+        )
+    return np.stack([matrix.row, matrix.col]), matrix.data
+
+
 def _features(members: dict[str, np.ndarray], path: Path) -> Any:
     sparse = [key for key in SPARSE if key in members]
     if ("x" in members) == bool(sparse):
@@ -166,5 +222,6 @@ def _features(members: dict[str, np.ndarray], path: Path) -> Any:
     if len(sparse) < len(SPARSE):
         raise GraphError(f"{path} has {', '.join(sparse)}; a csr matrix needs {', '.join(SPARSE)}")
     matrix = csr_of(members, "x", path.stem)
-    check_capacity(matrix.shape[0], matrix.shape[1], path.stem)
+    if not few(matrix.shape, matrix.nnz):
+        check_capacity(matrix.shape[0], matrix.shape[1], path.stem)
     return matrix

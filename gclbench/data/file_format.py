@@ -1,13 +1,24 @@
-"""What a user's own `.npz` holds, as text, and which files are none; without NumPy and torch."""
+"""What a user's own `.npz` holds, how it may be read, and which files are
+none; without NumPy and torch."""
 
 from __future__ import annotations
 
 import contextlib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 ARRAY = b"\x93NUMPY"
 """The first bytes of a single array, an `.npy`."""
+
+WEIGHTS = ("use", "ignore")
+DIRECTIONS = ("undirected", "refuse")
+"""What `dataset.weights` and `dataset.direction` may be."""
+
+READ_BY = ("dataset.weights", "dataset.direction")
+"""How a graph in memory may be asked to be read."""
+
+WITHOUT = "The edges' weights are ignored (dataset.weights=ignore)."
 
 FORMAT = """\
 key                                  shape         what
@@ -16,6 +27,10 @@ x                                    N x F         features, numbers; or instead
 x_data, x_indices, x_indptr, x_shape               as scipy's csr_matrix has them
 edge_index                           2 x E         node pairs, whole numbers in 0...N-1, one or both
                                                    directions of an edge
+edge_weight                          E             optional: the weight of each pair, a positive
+                                                   number (dataset.weights=ignore leaves it out)
+adj_data, adj_indices, adj_indptr,                 instead of both: the adjacency matrix as scipy's
+adj_shape                                          csr_matrix has it; its entries are the weights
 y                                    N             optional: classes 0, 1, 2, ...; -1 for a node
                                                    without label
 train_mask, val_mask, test_mask      N or N x S    optional, all three: the public
@@ -36,5 +51,17 @@ def unusable(path: Path) -> str:
         if not file.read(len(ARRAY)).startswith(ARRAY) and not zipfile.is_zipfile(path):
             return (
                 f"{path} is no .npz file; save the graph with numpy.savez(path, x=…, edge_index=…)"
+            )
+    return ""
+
+
+def misplaced(keys: Iterable[str]) -> str:
+    """Why keys of settings do not go with a graph in memory; empty where they do."""
+    for key in keys:
+        if key.partition(".")[0] == "dataset" and key not in READ_BY:
+            return (
+                f"gclbench.fit takes its graph as graph=…, so leave {key} out"
+                f" ({' and '.join(READ_BY)} say how to read it); gclbench.embed takes a dataset by"
+                " its name"
             )
     return ""

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gclbench.graph import Graph
+from gclbench.graph import Graph, is_sparse
 
 
 def degree(graph: Graph) -> Tensor:
@@ -26,11 +26,13 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
     """Counts of a graph as plain values.
 
     `graphs` (of a collection; absent for a single graph), `nodes`, `edges`, `pairs` (of nodes that
-    the edges join; absent where no edges are parallel), `features`, `classes` (0 without labels),
-    `class_sizes` (items of each class, a list), `unlabelled` (items without a label), `isolated`
-    (nodes without an edge), `mean_degree`, `max_degree`.
+    the edges join; absent where no edges are parallel), `features`, `entries` (of features that
+    are stored sparse; absent where they are dense), `classes` (0 without labels), `class_sizes`
+    (items of each class, a list), `unlabelled` (items without a label), `isolated` (nodes without
+    an edge), `mean_degree`, `max_degree`, `weights` (the least and the largest of an edge; absent
+    where edges have none).
     """
-    degrees = degree(graph)
+    degrees, weight = degree(graph), graph.edge_weight
     labelled = graph.y[graph.y >= 0] if graph.y is not None else torch.empty(0, dtype=torch.long)
     edges, pairs = graph.edge_index.shape[1] // 2, distinct_pairs(graph)
     sizes = torch.bincount(labelled).tolist() if labelled.numel() else []
@@ -40,10 +42,12 @@ def describe_graph(graph: Graph) -> dict[str, Any]:
         "edges": edges,
         **({"pairs": pairs} if pairs < edges else {}),
         "features": graph.x.shape[1],
+        **({"entries": len(graph.x.values())} if is_sparse(graph.x) else {}),
         "classes": len(sizes),
         "class_sizes": sizes,
         "unlabelled": graph.items - labelled.numel(),
         "isolated": int((degrees == 0).sum()),
         "mean_degree": float(degrees.double().mean()),
         "max_degree": int(degrees.max()),
+        **({} if weight is None else {"weights": [float(weight.min()), float(weight.max())]}),
     }

@@ -6,63 +6,86 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from torch import Tensor
 
-from gclbench.graph import MASKS, Graph, GraphError, make_graph
+from gclbench.data.file_format import WITHOUT
+from gclbench.graph import MASKS, Graph, GraphError, make_graph, without_weights
 from gclbench.graph.carrier import Data
 
-UNUSED = ("edge_weight", "edge_attr")
 KINDS = (
     "a torch_geometric Data with x and edge_index, a networkx graph whose nodes have an attribute"
     " 'x', or a graph of gclbench.load"
 )
 
 
-def graph_of(value: Any, name: str = "graph") -> Graph:
+def graph_of(
+    value: Any, name: str = "graph", weights: str = "use", direction: str = "undirected"
+) -> Graph:
     """The graph of an object, checked and repaired as one of a file is.
 
     A networkx graph has its features in the node attribute `x` (numbers, or one) and its classes,
-    where there are any, in `y`. Its nodes are numbered in the order in which it lists them.
+    where there are any, in `y`. Its nodes are numbered in the order in which it lists them. The
+    weights of edges are its edge attribute `weight`, 1 where an edge has none; those of a Data are
+    its `edge_weight`, or its `edge_attr` where that is one number for each edge.
 
     Args:
         value: a graph of torch_geometric, of networkx, or ours, which is returned as it is.
         name: of the graph.
+        weights: whether to `use` the weights of edges or to `ignore` them.
+        direction: whether directed edges are made `undirected`, which is told, or `refuse`d.
 
     Raises:
         GraphError: for anything else, and for a graph that cannot be used; the text says what was
             found and what is expected.
     """
+    ignored = weights == "ignore"
     if isinstance(value, Graph):
-        return value
+        return without_weights(value) if ignored else value
     if isinstance(value, Data):
-        return _of_data(value, name)
+        return _of_data(value, name, ignored, direction)
     # Who has a graph of networkx has imported networkx.
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(value, networkx.Graph):
-        return _of_networkx(value, name)
+        return _of_networkx(value, name, ignored, direction)
     raise GraphError(f"graph is a {type(value).__name__}; it must be {KINDS}")
 
 
-def _of_data(data: Data, name: str) -> Graph:
+def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
     for key, what in (("x", "features, nodes × features"), ("edge_index", "node pairs, 2 × edges")):
-        if not isinstance(data.get(key), Tensor):
+        if not (isinstance(data.get(key), Tensor) or (key == "x" and issparse(data.get(key)))):
             raise GraphError(f"graph '{name}': the Data has no {key} ({what}); set data.{key}")
     labels = data.get("y")
     if isinstance(labels, Tensor) and labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     masks = {key: data[key] for key in MASKS if isinstance(data.get(key), Tensor)}
-    unused = [f"{key} is not used." for key in UNUSED if data.get(key) is not None]
+    weight, notes = _weight_of(data)
+    if weight is not None and ignored:
+        weight, notes = None, [*notes, WITHOUT]
     return make_graph(
-        data.x.detach().cpu(),
+        data.x.detach().cpu() if isinstance(data.x, Tensor) else data.x,
         data.edge_index.detach().cpu(),
         labels,
         name,
         masks=masks if len(masks) == len(MASKS) else None,
-        repairs=unused,
+        repairs=notes,
+        edge_weight=weight,
+        directed=direction,
     )
 
 
-def _of_networkx(graph: Any, name: str) -> Graph:
+def _weight_of(data: Data) -> tuple[Any, list[str]]:
+    """The weight of each edge of a Data, None where it has none; and what is not used of it."""
+    weight, attributes = data.get("edge_weight"), data.get("edge_attr")
+    if weight is not None or attributes is None:
+        return weight, [] if attributes is None else ["edge_attr is not used: edge_weight is."]
+    if isinstance(attributes, Tensor) and attributes.numel() == data.edge_index.shape[1]:
+        return attributes.reshape(-1), ["edge_attr is taken for the edges' weights."]
+    shape = tuple(getattr(attributes, "shape", ()))
+    return None, [f"edge_attr is not used: its shape is {shape}, and a weight is one number."]
+
+
+def _of_networkx(graph: Any, name: str, ignored: bool, direction: str) -> Graph:
     places = {node: place for place, node in enumerate(graph.nodes)}
     rows = {node: values["x"] for node, values in graph.nodes(data=True) if "x" in values}
     lacking = [node for node in places if node not in rows]
@@ -86,11 +109,14 @@ def _of_networkx(graph: Any, name: str) -> Graph:
     classes = [values.get("y", -1) for _, values in graph.nodes(data=True)]
     pairs = [(places[u], places[v]) for u, v in graph.edges()]
     weighted = any("weight" in values for _, _, values in graph.edges(data=True))
+    weights = [weight for _, _, weight in graph.edges(data="weight", default=1.0)]
     return make_graph(
         features,
         np.array(pairs, dtype=np.int64).reshape(-1, 2).T,
         np.array(classes) if any("y" in values for _, values in graph.nodes(data=True)) else None,
         name,
         undirected=not graph.is_directed(),
-        repairs=["The edges' weight is not used."] if weighted else (),
+        repairs=[WITHOUT] if weighted and ignored else (),
+        edge_weight=np.array(weights) if weighted and not ignored else None,
+        directed=direction,
     )

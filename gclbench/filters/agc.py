@@ -26,6 +26,7 @@ class AgcFilter:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     order: Annotated[int, Range(least=0)] = 12
 

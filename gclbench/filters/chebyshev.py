@@ -75,9 +75,12 @@ class Solver:
 
     def __init__(self, problem: Problem, path: Path, name: str):
         self.problem, self.path, self.name = problem, path, name
-        self._degree = path.degree.clamp(min=1.0)
+        self._degree = path.safe_degree
         self._into = self._degree.pow(-problem.r).mul_(problem.alpha)[:, None]
         self._out_of = self._degree.pow(problem.r)[:, None]
+        least, most = (float(end) for end in self._out_of.aminmax())
+        # Without weights degrees are 1 to 2³¹.
+        self._stretch = max(1.0, most / 2.0**31) / min(1.0, least)
         # Made before threads share them.
         self._components, self._summing_error = path.components, path.summing_error
 
@@ -111,8 +114,9 @@ class Solver:
         if verified:
             error = min(error, self._exact_bound(z, raw, scale) + SCALING * size)
         filtered = _scaled(z, self._out_of * scale, scale)
-        # Smaller features cannot leave float32: |w| is at most theirs, and Dʳ at most 2³¹.
-        if scale >= 2.0**60 and not math.isfinite(float(filtered.abs().amax())):
+        # Smaller features cannot leave float32: |w| is at most theirs, and Dʳ at most 2³¹, or what
+        # edge weights make of it.
+        if scale * self._stretch >= 2.0**60 and not math.isfinite(float(filtered.abs().amax())):
             raise ValueError(beyond_float32(self.name, largest))
         put(result, columns, filtered, self.path.rank)
         return Solved(raw.shape[1], sweeps, error * scale, size * scale, verified)

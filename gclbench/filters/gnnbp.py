@@ -52,6 +52,7 @@ class GnnBP:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     alpha: Annotated[float, Range(above=0, most=1)] = 0.1
     rrz: Annotated[float, Range(least=0, most=1)] = 0.4
@@ -99,7 +100,7 @@ class GnnBP:
             DiskTooSmall: when the result goes to disk and does not fit there.
         """
         started = time.perf_counter()
-        operator = Operator(graph.edge_index, graph.num_nodes, self.self_loops)
+        operator = Operator(graph.edge_index, graph.num_nodes, self.self_loops, graph.edge_weight)
         x = graph.x.cpu()
         result, file = self._result(x, folder)
         try:

@@ -27,6 +27,7 @@ class Laplacian:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     order: Annotated[int, Range(least=0)] = 3
     strength: Annotated[float, Range(above=0, most=1)] = 2 / 3
@@ -39,7 +40,7 @@ class Laplacian:
 def laplacian_smoothing(graph: Data, order: int, strength: float) -> Filtered:
     """(I − s L)^t X of a graph on the CPU, in slices of columns."""
     started = time.perf_counter()
-    adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=True)
+    adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, True, graph.edge_weight)
 
     def smooth(x: Tensor) -> Tensor:
         for _ in range(order):

@@ -17,6 +17,8 @@ class NoFilter:
     """The features as they are."""
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered:
         """The graph's own x (N×F), not copied."""

@@ -1,12 +1,12 @@
-"""The matrix of generalised PageRank, as compressed rows without values.
+"""The matrix of generalised PageRank, as compressed rows without values, or with edge weights.
 
 With Ã the adjacency matrix (with or without self-loops), D its degrees and P = D⁻¹Ã,
 
     X = α Dʳ (I − (1−α) P)⁻¹ D⁻ʳ X₀.
 
 P is similar to the symmetric S = D^(−½) Ã D^(−½), and symmetric itself in the inner product Σ_i
-deg_i u_i v_i; its eigenvalues are in [−1, 1]. Its entries are 1/degree of the row, so no array of
-values is needed.
+deg_i u_i v_i; its eigenvalues are in [−1, 1]. Its entries are 1/degree of the row, times the edge's
+weight where edges have weights; without them no array of values is needed.
 """
 
 from __future__ import annotations
@@ -37,37 +37,44 @@ class Operator:
         edge_index: 2×E, both directions of every undirected edge, no self-loops, on the CPU;
             repeated entries add up, in the matrices and in the degrees.
         nodes: N. self_loops: use A + I instead of A.
+        weight: of the entries (E), float32, above 0; None where all are 1. A self-loop's is 1.
 
     Attributes:
         order: (N,) int64: the node that row i stands for. rank: its inverse.
         pointers: (N+1,) int64. columns: (entries,) int32, in rows' numbers.
-        degree: (N,) float64. safe_degree: the same, a node without any entry counted as degree 1:
-            its features come out scaled by α, as from GBP's routine.
+        weights: (entries,) float32, None where all are 1.
+        degree: (N,) float64, the sum of a row's weights. safe_degree: the same, a node without any
+            entry counted as degree 1: its features come out scaled by α, as from GBP's routine.
         parallel: whether entries are repeated.
 
     Raises:
         ValueError: for more nodes than 32-bit columns can name.
     """
 
-    def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
+    def __init__(
+        self, edge_index: Tensor, nodes: int, self_loops: bool, weight: Tensor | None = None
+    ):
         if nodes >= 2**31:
             raise ValueError(
                 f"the filter numbers nodes in 32 bits, so at most {2**31 - 1};"
                 f" this graph has {nodes}"
             )
         rows, neighbours = edge_index.numpy()
+        own = None if weight is None else weight.numpy()
         if not _ascending(rows, neighbours):
             by_row = np.lexsort((neighbours, rows))
             rows, neighbours = rows[by_row], neighbours[by_row]
+            own = None if own is None else own[by_row]
         counts = np.bincount(rows, minlength=nodes)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        degree = counts + int(self_loops)
-        order = np.argsort(-degree, kind="stable")
+        length = counts + int(self_loops)
+        order = np.argsort(-length, kind="stable")
         rank = np.empty(nodes, dtype=np.int32)
         rank[order] = np.arange(nodes, dtype=np.int32)
         pointers = np.zeros(nodes + 1, dtype=np.int64)
-        np.cumsum(degree[order], out=pointers[1:])
+        np.cumsum(length[order], out=pointers[1:])
         columns = np.empty(int(pointers[-1]), dtype=np.int32)
+        weights = None if own is None else np.ones(len(columns), dtype=np.float32)
         first = 0
         while first < nodes:
             last = max(
@@ -79,9 +86,10 @@ class Operator:
                 np.cumsum(lengths) - lengths, lengths
             )
             target = np.repeat(pointers[first:last], lengths) + within
-            columns[target] = rank[
-                neighbours[np.repeat(starts[order[first:last]], lengths) + within]
-            ]
+            source = np.repeat(starts[order[first:last]], lengths) + within
+            columns[target] = rank[neighbours[source]]
+            if weights is not None and own is not None:
+                weights[target] = own[source]
             first = last
         if self_loops:
             columns[pointers[1:] - 1] = np.arange(nodes, dtype=np.int32)
@@ -90,20 +98,30 @@ class Operator:
         self.entries = len(columns)
         self.order, self.rank = torch.from_numpy(order), torch.from_numpy(rank.astype(np.int64))
         self.pointers, self.columns = torch.from_numpy(pointers), torch.from_numpy(columns)
+        self.weights = None if weights is None else torch.from_numpy(weights)
+        degree = length if own is None else np.bincount(rows, own, nodes) + float(self_loops)
         self.degree = torch.from_numpy(degree[order].astype(np.float64))
-        self.safe_degree = self.degree.clamp(min=1.0)
+        self.safe_degree = torch.where(self.degree > 0, self.degree, 1.0)
 
     def transition(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """P as a sparse N×N matrix with values, rows in the order of `order`."""
-        values = torch.repeat_interleave(
-            self.safe_degree.reciprocal().to(dtype), self.pointers.diff()
-        )
-        return self.compressed(values)
+        return self.compressed(self.shares(slice(0, self.nodes), dtype))
+
+    def shares(self, rows: slice, dtype: torch.dtype) -> Tensor:
+        """The entries of some rows of P, one row after the other."""
+        inverse, lengths = self.safe_degree.reciprocal()[rows], self.pointers.diff()[rows]
+        if self.weights is None:
+            return torch.repeat_interleave(inverse.to(dtype), lengths)
+        start, stop = int(self.pointers[rows.start]), int(self.pointers[rows.stop])
+        wide = torch.repeat_interleave(inverse, lengths)
+        return wide.mul_(self.weights[start:stop]).to(dtype)
 
     def symmetric(self, dtype: torch.dtype = torch.float64) -> Tensor:
         """S = D^(−½) Ã D^(−½) likewise."""
         scale = self.safe_degree.rsqrt()
         left = torch.repeat_interleave(scale, self.pointers.diff())
+        if self.weights is not None:
+            left = left * self.weights
         return self.compressed((left * scale[self.columns]).to(dtype))
 
     def compressed(self, values: Tensor) -> Tensor:
@@ -130,16 +148,20 @@ class Operator:
 
     @functools.cached_property
     def summing_error(self) -> Tensor:
-        """(N,) float64: t_j = Σ over the rows i that read node j of n_i², n_i the number of terms
-        in row i's sum plus 2.
+        """(N,) float64: t_j = Σ over the rows i that read node j of a_ij n_i², n_i the number of
+        terms in row i's sum plus 2, a_ij the edge's weight.
 
         With it a bound on the rounding of one product in float32, unit roundoff u and sums in any
         order, takes the row norms of w alone: ‖fl(P w) − P w‖_D ≤ u (Σ_j t_j ‖w_j‖²)^½. (A row errs
-        by at most n_i u · mean_j |w_j| and deg_i (mean_j |w_j|)² ≤ Σ_j w_j².)
+        by at most n_i u · mean_j |w_j|, by weight, and deg_i (mean_j |w_j|)² ≤ Σ_j a_ij w_j².)
         """
         squares = (self.pointers.diff() + 2).double().square()
         pattern = scipy.sparse.csr_matrix(
-            (np.ones(self.entries, dtype=np.float64), self.columns.numpy(), self.pointers.numpy()),
+            (
+                np.ones(self.entries) if self.weights is None else self.weights.double().numpy(),
+                self.columns.numpy(),
+                self.pointers.numpy(),
+            ),
             shape=(self.nodes, self.nodes),
         )
         # Ã is symmetric: the rows that read j are those that row j reads.
@@ -174,7 +196,7 @@ class Components:
         piece = np.arange(int(chunks.sum())) - first_chunk[of_chunk]
         ends = np.concatenate([[0], np.cumsum(sizes)])
         starts = ends[of_chunk] + piece * self._CHUNK
-        share = operator.degree.numpy() / np.maximum(volume, 1.0)[label]
+        share = operator.degree.numpy() / np.where(volume > 0, volume, 1.0)[label]
         self.label = torch.from_numpy(label.astype(np.int32))
         self._rows = torch.from_numpy(by_component.astype(np.int32))
         self._share = torch.from_numpy(share[by_component].astype(np.float32))

@@ -137,5 +137,5 @@ def _memory(
     beside it."""
     if isinstance(path, CudaPath):
         return int(torch.cuda.max_memory_allocated(path.device))
-    matrix = operator.entries * 8 + operator.nodes * 48
+    matrix = operator.entries * (8 if operator.weights is None else 12) + operator.nodes * 48
     return matrix + workers * BUFFERS * 4 * operator.nodes * pieces[0].stop + 4 * result.numel()

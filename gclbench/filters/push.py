@@ -57,7 +57,7 @@ def push(
     Raises:
         ValueError: when x is not finite, or the result would not be.
     """
-    degree = path.degree.clamp(min=1.0)
+    degree = path.safe_degree
     out_of = degree.pow(r)[:, None]
     raw = taken(x, columns, path.order)
     largest = raw.abs().amax(dim=0).double()
@@ -129,7 +129,7 @@ def _rounds(
     rounds, reads = 0, 0.0
     while True:
         path.push_round(residue, threshold, alpha, reserve, other, active)
-        read = float(torch.dot(active.double(), path.degree))
+        read = float(torch.dot(active.double(), path.lengths))
         if not bool(active.any()):
             return reserve, residue, rounds, reads
         residue, other = other, residue
@@ -157,6 +157,7 @@ def push_in_order(
     """
     degree = operator.safe_degree.tolist()
     pointers, neighbours = operator.pointers.tolist(), operator.columns.tolist()
+    weights = [1.0] * len(neighbours) if operator.weights is None else operator.weights.tolist()
     values = column.to(torch.float64)[operator.order].tolist()
     scaled = [value / degree[node] ** r for node, value in enumerate(values)]
     result = [0.0] * operator.nodes
@@ -173,7 +174,7 @@ def push_in_order(
             reserve[node] += alpha * amount
             for index in range(pointers[node], pointers[node + 1]):
                 neighbour = neighbours[index]
-                residue[neighbour] += (1.0 - alpha) * amount / degree[neighbour]
+                residue[neighbour] += (1.0 - alpha) * weights[index] * amount / degree[neighbour]
                 if residue[neighbour] > threshold and neighbour not in queued:
                     waiting.append(neighbour)
                     queued.add(neighbour)

@@ -31,6 +31,7 @@ class SsgcFilter:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
 
     order: Count = 16
     alpha: Annotated[float, Range(least=0, most=1)] = 0.05
@@ -40,7 +41,9 @@ class SsgcFilter:
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered:
         """Filters x (N×F float32), always on the CPU; device and folder are not used."""
         started = time.perf_counter()
-        adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, self.self_loops)
+        adjacency = SymmetricAdjacency(
+            graph.edge_index, graph.num_nodes, self.self_loops, graph.edge_weight
+        )
         size = (
             torch.linalg.vector_norm(graph.x, ord=1, dim=1, keepdim=True)
             if self.normalize_features

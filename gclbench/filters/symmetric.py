@@ -24,9 +24,12 @@ class SymmetricAdjacency:
     Args:
         edge_index: 2×E, both directions of every undirected edge, no self-loops; repeated entries
             add up. nodes: N. self_loops: Ã = A + I.
+        weight: of the entries (E), None where all are 1; a self-loop's is 1.
     """
 
-    def __init__(self, edge_index: Tensor, nodes: int, self_loops: bool):
+    def __init__(
+        self, edge_index: Tensor, nodes: int, self_loops: bool, weight: Tensor | None = None
+    ):
         rows, columns = edge_index.cpu().numpy()
         loops = (
             np.arange(nodes)
@@ -34,10 +37,15 @@ class SymmetricAdjacency:
             else np.flatnonzero(np.bincount(rows, minlength=nodes) == 0)
         )
         rows, columns = np.concatenate([rows, loops]), np.concatenate([columns, loops])
-        scale = 1.0 / np.sqrt(np.bincount(rows, minlength=nodes))
+        own = None
+        if weight is not None:
+            own = np.concatenate([weight.cpu().numpy().astype(np.float64), np.ones(len(loops))])
+        scale = 1.0 / np.sqrt(np.bincount(rows, own, minlength=nodes))
+        values = scale[rows] * scale[columns]
+        if own is not None:
+            values *= own
         matrix = scipy.sparse.csr_matrix(
-            ((scale[rows] * scale[columns]).astype(np.float32), (rows, columns)),
-            shape=(nodes, nodes),
+            (values.astype(np.float32), (rows, columns)), shape=(nodes, nodes)
         )
         without_notice()
         self.matrix = torch.sparse_csr_tensor(

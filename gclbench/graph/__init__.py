@@ -18,40 +18,42 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-import torch
 from torch import Tensor
 
+from gclbench.graph.arrays import tensor_of, whole
 from gclbench.graph.carrier import Data
 from gclbench.graph.digest import digest_of
+from gclbench.graph.edges import edges_of
 from gclbench.graph.errors import GraphError, Unsupported
-from gclbench.graph.rounding import rounded
+from gclbench.graph.features import bytes_of, checked, features_of, is_sparse, told_apart
 
 __all__ = [
     "MASKS",
     "Graph",
     "GraphError",
     "Unsupported",
+    "bytes_of",
+    "is_sparse",
     "make_graph",
     "with_features",
     "without_labels",
+    "without_weights",
 ]
 
 MASKS = ("train_mask", "val_mask", "test_mask")
-
-# Rows of a feature matrix that a check looks at in one go: bounds its temporary memory.
-_ROWS = 4096
-_ENTRIES = 1 << 22
 
 
 class Graph(Data):
     """A PyG `Data` that knows its items and its content hash.
 
     Attributes:
-        x: features (N×F), float32.
+        x: features (N×F), float32; compressed rows (`torch.sparse_csr`) where a dense matrix would
+            be out of proportion (`gclbench.graph.features`).
         edge_index: both directions of every edge (2×E), int64, sorted by row then column. Parallel
             edges are entries of their own, so the matrix that the entries add up to is the
             adjacency matrix: a node's degree is the number of its entries.
+        edge_weight: the weight of each entry (E), float32, above 0, the same in both directions;
+            absent where all are 1. A node's degree is then the sum of its entries' weights.
         graph_of: the graph that each node belongs to (N), int64, ascending 0…G−1; absent where the
             items are nodes.
         y: class of each item (n), int64, −1 where unknown; or None.
@@ -72,17 +74,25 @@ class Graph(Data):
         return "graphs" if "graph_of" in self else "nodes"
 
     @property
+    def edges(self) -> tuple[Tensor, ...]:
+        """What a layer of torch_geometric is told of the edges: `edge_index`, and `edge_weight`
+        where there is one."""
+        weight = self.edge_weight
+        return (self.edge_index,) if weight is None else (self.edge_index, weight)
+
+    @property
     def items(self) -> int:
         """Number n of items: rows of an embedding, labels, and what a split divides."""
         return int(self.graph_of[-1]) + 1 if "graph_of" in self else int(self.num_nodes)
 
     @property
     def content_hash(self) -> str:
-        """sha256 (hex) over shapes, types and bytes of x, edge_index, y, the masks and graph_of;
-        computed at first use."""
+        """sha256 (hex) over shapes, types and bytes of x, edge_index, y, the masks, graph_of and
+        edge_weight, those that there are; computed at first use. It does not depend on how x is
+        stored."""
         tensors = [
             (key, getattr(self, key))
-            for key in ("x", "edge_index", "y", *MASKS, "graph_of")
+            for key in ("x", "edge_index", "y", *MASKS, "graph_of", "edge_weight")
             if isinstance(getattr(self, key, None), Tensor)
         ]
         # Kept only while the very same tensors are there, unchanged: replacing one or writing into
@@ -93,7 +103,7 @@ class Graph(Data):
         )
         known = self.__dict__.get("_content_hash")
         if known is None or known[0] != state:
-            known = (state, digest_of(tensors))
+            known = (state, digest_of([(key, told_apart(tensor)) for key, tensor in tensors]))
             self.__dict__["_content_hash"] = known
         return known[1]
 
@@ -113,6 +123,8 @@ def make_graph(
     repairs: Sequence[str] = (),
     undirected: bool = False,
     multiple: bool = False,
+    edge_weight: Any = None,
+    directed: str = "undirected",
 ) -> Graph:
     """A validated graph; the only constructor of one.
 
@@ -122,7 +134,7 @@ def make_graph(
     features, and int64 edges that need no repair, are not copied.
 
     Args:
-        x: features (N×F): tensor, array or scipy sparse matrix of numbers.
+        x: features (N×F): tensor, sparse tensor, array or scipy sparse matrix of numbers.
         edge_index: node pairs (2×E) of whole numbers in 0…N−1.
         y: classes (n), whole numbers, −1 for an unlabelled item; or None.
         name: the dataset's name.
@@ -134,16 +146,24 @@ def make_graph(
         undirected: each pair given stands for both directions, so that one is not a repair.
         multiple: each pair given is an undirected edge of its own, whatever other pairs there are:
             (u, v) and (v, u), or (u, v) twice, are two parallel edges.
+        edge_weight: of each pair (E), a positive number, 0 where it is no edge. Of different
+            weights for one pair the largest counts (recorded).
+        directed: what becomes of edges stored in one direction, or with another weight in the
+            other: `undirected` makes them undirected (recorded), `refuse` is an error.
 
     Raises:
         GraphError: features not finite or not a matrix, edges out of range or of a wrong shape or
-            type, a `graph_of` that does not divide the nodes or an edge between two of its graphs,
-            labels or masks of a wrong shape or type, a split whose parts overlap.
+            type, weights that are negative or not finite, a `graph_of` that does not divide the
+            nodes or an edge between two of its graphs, labels or masks of a wrong shape or type, a
+            split whose parts overlap.
     """
     notes = list(repairs)
-    features = _features(rounded(x, name, notes), name)
+    features = features_of(x, name, notes, collection=graph_of is not None)
     count = features.shape[0]
-    edges = _edges(edge_index, count, name, notes, undirected, multiple)
+    edges, weights = edges_of(
+        edge_index, edge_weight, count, name, notes, undirected, multiple, directed
+    )
+    weighted = {} if weights is None else {"edge_weight": weights}
     kind, parts = "node", {}
     if graph_of is not None:
         kind, parts = "graph", {"graph_of": _graph_of(graph_of, edges, count, name)}
@@ -158,6 +178,7 @@ def make_graph(
         name=name,
         repairs=tuple(notes),
         classes=classes,
+        **weighted,
         **parts,
         **split,
     )
@@ -169,7 +190,7 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
     Raises:
         GraphError: when `x` has another number of rows or values that are not finite.
     """
-    features = _features(x, graph.name)
+    features = checked(x, graph.name)
     if features.shape[0] != graph.num_nodes:
         raise GraphError(
             f"graph '{graph.name}' has {graph.num_nodes} nodes; the new features have"
@@ -178,6 +199,16 @@ def with_features(graph: Graph, x: Tensor) -> Graph:
     changed = copy.copy(graph)
     changed.x = features
     return changed
+
+
+def without_weights(graph: Graph) -> Graph:
+    """A shallow copy of the graph whose edges have no weights; the graph itself where they have
+    none."""
+    if graph.edge_weight is None:
+        return graph
+    bare = copy.copy(graph)
+    del bare.edge_weight
+    return bare
 
 
 def without_labels(graph: Graph) -> Graph:
@@ -191,109 +222,8 @@ def without_labels(graph: Graph) -> Graph:
     return bare
 
 
-def _features(x: Any, name: str) -> Tensor:
-    if scipy.sparse.issparse(x):
-        x = x.astype(np.float32).toarray()
-    if not isinstance(x, Tensor):
-        array = np.asarray(x)
-        if array.dtype.kind not in "fiub":
-            raise GraphError(f"graph '{name}': features must be numbers, not {array.dtype}")
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float32, copy=False)
-        x = _tensor(array)
-    if x.dim() != 2 or 0 in x.shape:
-        raise GraphError(
-            f"graph '{name}': features must be a matrix (nodes × features) with at least one of"
-            f" each, not of shape {tuple(x.shape)}"
-        )
-    if x.is_complex():
-        raise GraphError(f"graph '{name}': features must be real numbers, not {x.dtype}")
-    x = x.to(torch.float32)
-    for number, rows in enumerate(x.split(_ROWS)):
-        bad = ~torch.isfinite(rows)
-        if bad.any():
-            row, column = bad.nonzero()[0].tolist()
-            total = sum(int((~torch.isfinite(block)).sum()) for block in x.split(_ROWS))
-            raise GraphError(
-                f"graph '{name}': {total} feature value(s) are not finite (NaN, infinite, or beyond"
-                f" float32), the first in row {number * _ROWS + row}, column {column}; replace them"
-                " before making the graph"
-            )
-    return x
-
-
-def _whole(values: Any, what: str, name: str) -> np.ndarray:
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
-    if array.dtype.kind not in "iu" and array.size:
-        raise GraphError(
-            f"graph '{name}': {what} must be whole numbers (an integer type), not {array.dtype}"
-        )
-    return array.astype(np.int64, copy=False)
-
-
-def _edges(
-    edge_index: Any, count: int, name: str, notes: list[str], undirected: bool, multiple: bool
-) -> Tensor:
-    pairs = _whole(edge_index, "edge_index", name)
-    if pairs.ndim != 2 or pairs.shape[0] != 2:
-        hint = "; transpose it" if pairs.ndim == 2 and pairs.shape[1] == 2 else ""
-        raise GraphError(
-            f"graph '{name}': edge_index must have shape (2, edges), not {pairs.shape}{hint}"
-        )
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= count):
-        outside = ((pairs < 0) | (pairs >= count)).any(axis=0)
-        first = int(outside.argmax())
-        raise GraphError(
-            f"graph '{name}': {int(outside.sum())} of {pairs.shape[1]} edges name nodes that do not"
-            f" exist, the first is edge {first}: ({pairs[0, first]}, {pairs[1, first]}); there are"
-            f" {count} nodes, so ids are 0…{count - 1}"
-        )
-    if not multiple and _is_canonical(pairs, count):
-        return _tensor(pairs)
-    loops = pairs[0] == pairs[1]
-    if loops.any():
-        notes.append(f"{int(loops.sum())} self-loop(s) dropped.")
-        pairs = pairs[:, ~loops]
-    entries, keys = pairs.shape[1], pairs[0] * count + pairs[1]
-    if not multiple:
-        ordered = 0 if undirected else _distinct(keys).size
-        keys = _distinct(pairs.min(axis=0) * count + pairs.max(axis=0))
-        repeated = entries - (keys.size if undirected else ordered)
-        if repeated:
-            notes.append(f"{repeated} repeated edge entr{'y' if repeated == 1 else 'ies'} dropped.")
-        single = 0 if undirected else 2 * keys.size - ordered
-        if single:
-            notes.append(f"{single} edge(s) stored in one direction only were made undirected.")
-    both = np.sort(np.concatenate([keys, keys % count * count + keys // count]))
-    return _tensor(np.stack([both // count, both % count]))
-
-
-def _is_canonical(pairs: np.ndarray, count: int) -> bool:
-    """Whether entries need no repair: sorted, distinct, without loops, in both directions."""
-    for start in range(0, pairs.shape[1], _ENTRIES):
-        rows, columns = pairs[:, start : start + _ENTRIES + 1]
-        ascending = (rows[1:] > rows[:-1]) | (
-            (rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1])
-        )
-        if not ascending.all() or (rows == columns).any():
-            return False
-    pointers = np.concatenate([[0], np.cumsum(np.bincount(pairs[0], minlength=count))])
-    ones = np.ones(pairs.shape[1], dtype=np.int8)
-    forward = scipy.sparse.csr_matrix((ones, pairs[1], pointers), shape=(count, count))
-    backward = forward.T.tocsr()
-    return np.array_equal(forward.indptr, backward.indptr) and np.array_equal(
-        forward.indices, backward.indices
-    )
-
-
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    """The distinct values in ascending order; a sort, which for these sizes beats a hash table."""
-    keys = np.sort(keys)
-    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
-
-
 def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
-    numbers = _whole(graph_of, "graph_of", name)
+    numbers = whole(graph_of, "graph_of", name)
     if numbers.shape != (count,):
         raise GraphError(
             f"graph '{name}': graph_of must have shape ({count},), one for each node,"
@@ -309,7 +239,7 @@ def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
             f" gaps; the first number that does not fit is graph_of[{node}] = {numbers[node]}. Sort"
             " the nodes by graph and number the graphs that have nodes from 0"
         )
-    found = _tensor(numbers)
+    found = tensor_of(numbers)
     across = (found[edges[0]] != found[edges[1]]).nonzero()
     if len(across):
         u, v = edges[:, int(across[0])].tolist()
@@ -324,7 +254,7 @@ def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
 def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tensor | None:
     if y is None:
         return None
-    labels = _whole(y, "labels", name)
+    labels = whole(y, "labels", name)
     if labels.shape != (count,):
         one_hot = labels.ndim == 2 and labels.shape[0] == count
         hint = "; for one-hot rows give their argmax" if one_hot else ""
@@ -341,7 +271,7 @@ def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tenso
     if classes.size and classes[-1] != classes.size - 1:
         notes.append(f"Labels {_shown(classes)} renumbered 0…{classes.size - 1} in that order.")
         labels = np.where(labels >= 0, np.searchsorted(classes, labels), -1)
-    return _tensor(labels)
+    return tensor_of(labels)
 
 
 def _shown(values: np.ndarray) -> str:
@@ -368,7 +298,7 @@ def _masks(masks: Mapping[str, Any], count: int, name: str, kind: str) -> dict[s
                 f"graph '{name}': {key} must hold true and false (or 1 and 0), not other values of"
                 f" type {array.dtype}"
             )
-        made[key] = _tensor(array.astype(bool))
+        made[key] = tensor_of(array.astype(bool))
     columns = {key: mask if mask.dim() == 2 else mask[:, None] for key, mask in made.items()}
     widths = {mask.shape[1] for mask in columns.values()} - {1}
     if len(widths) > 1:
@@ -382,9 +312,3 @@ def _masks(masks: Mapping[str, Any], count: int, name: str, kind: str) -> dict[s
                 f"graph '{name}': {shared} {kind}(s) are in both {first} and {second} of one split"
             )
     return made
-
-
-def _tensor(array: np.ndarray) -> Tensor:
-    array = np.ascontiguousarray(array)
-    # torch would warn about, and let code write into, read-only memory (memory-mapped files).
-    return torch.from_numpy(array if array.flags.writeable else array.copy())

@@ -43,7 +43,9 @@ def workers_for(units: Sequence[Unit]) -> int:
 
 def _needs(graph: Graph, unit: Unit) -> tuple[int, int]:
     """Threads, and bytes."""
-    size = PROCESS + COPIES * 4 * graph.x.numel() + ENTRY * graph.edge_index.shape[1]
+    from gclbench.graph import bytes_of
+
+    size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1]
     return threads.threads_for(graph.num_nodes, unit.threads), size
 
 

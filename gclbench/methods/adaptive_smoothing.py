@@ -32,6 +32,7 @@ class AdaptiveSmoothing:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing"

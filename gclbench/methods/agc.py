@@ -28,7 +28,7 @@ class Agc(AdaptiveSmoothing):
 
     def power(self, graph: Data) -> Callable[[Tensor], Tensor]:
         """x ← (x + S x)/2."""
-        adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=True)
+        adjacency = SymmetricAdjacency(graph.edge_index, graph.num_nodes, True, graph.edge_weight)
         return lambda x: adjacency.towards(x, STRENGTH)
 
     def represented(

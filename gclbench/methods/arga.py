@@ -54,7 +54,7 @@ class AdversarialModel(AutoencoderModel):
     def losses(self, step: Step) -> Iterator[Loss]:
         judge = self.autoencoder.discriminator
         with drawing_from(self.state["noise"]):
-            z = self.autoencoder.encode(self.x, self.edge_index)
+            z = self.autoencoder.encode(self.x, *self.edges)
             telling = self.autoencoder.discriminator_loss(z)
         yield Loss(telling, {"discriminator": telling.detach()})
         # The encoder's step leaves the discriminator as it is.

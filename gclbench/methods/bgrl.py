@@ -42,6 +42,8 @@ class Bgrl(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
@@ -79,7 +81,7 @@ class BgrlModel(Model):
         super().__init__(settings.epochs, views=rng.torch("views"))
         self.settings, self.entries = settings, graph.edge_index.shape[1]
         self.features = Features(graph.x, settings.normalize_features)
-        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
         inputs, widths = self.features.width, settings.architecture
         with rng.seeded("init"):
             self.encoder = Gcn(inputs, widths, "prelu", batch_norm=True)

@@ -42,6 +42,8 @@ class CcaSsg(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     inductive: ClassVar[bool] = True
@@ -80,7 +82,7 @@ class CcaSsgModel(Model):
         super().__init__(settings.epochs, views=rng.torch("views"))
         self.settings, self.entries = settings, graph.edge_index.shape[1]
         self.features = Features(graph.x, settings.normalize_features)
-        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
         inputs, widths = self.features.width, settings.architecture
         self.network: Gcn | FeatureMlp
         with rng.seeded("init"):

@@ -41,6 +41,8 @@ class DeepWalk:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "its skip-gram draws its own"
@@ -63,7 +65,8 @@ class DeepWalk:
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"deepwalk walks along edges, and '{graph.name}' has none")
         edges, nodes = graph.edge_index.cpu().numpy(), graph.num_nodes
-        walks = random_walks(edges, nodes, self.walks, self.length, rng.numpy("walks"))
+        weight = None if graph.edge_weight is None else graph.edge_weight.cpu().numpy()
+        walks = random_walks(edges, nodes, self.walks, self.length, rng.numpy("walks"), weight)
         alone = (
             np.setdiff1d(np.arange(nodes), edges[0])
             if self.isolated == "own_walk"
@@ -108,23 +111,35 @@ class Sentences:
 
 
 def random_walks(
-    edge_index: np.ndarray, nodes: int, walks: int, length: int, rng: np.random.Generator
+    edge_index: np.ndarray,
+    nodes: int,
+    walks: int,
+    length: int,
+    rng: np.random.Generator,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Uniform random walks from every node with an edge, in shuffled order (rows of `length` node
-    ids).
+    """Random walks from every node with an edge, in shuffled order (rows of `length` node ids).
 
     Args:
         edge_index: both directions of every edge (2×E), sorted by source; a neighbour by k parallel
-            edges is k times as likely. walks: per node.
+            edges is k times as likely. walks: per node. weight: of the entries (E): a neighbour is
+            as likely as its edge is strong; None where all are alike.
     """
     degree = np.bincount(edge_index[0], minlength=nodes)
     first = np.concatenate([[0], np.cumsum(degree)[:-1]])
     starts = np.concatenate([rng.permutation(np.flatnonzero(degree)) for _ in range(walks)])
     path = np.empty((len(starts), length), dtype=np.int64)
     path[:, 0] = starts
+    summed = None if weight is None else np.concatenate([[0.0], np.cumsum(weight, dtype=float)])
     for step in range(1, length):
         here = path[:, step - 1]
-        path[:, step] = edge_index[
-            1, first[here] + (rng.random(len(here)) * degree[here]).astype(np.int64)
-        ]
+        drawn = rng.random(len(here))
+        if summed is None:
+            entry = first[here] + (drawn * degree[here]).astype(np.int64)
+        else:
+            begin, end = summed[first[here]], summed[first[here] + degree[here]]
+            entry = np.searchsorted(summed, begin + drawn * (end - begin), side="right") - 1
+            # Rounding may step over an end.
+            entry = np.clip(entry, first[here], first[here] + degree[here] - 1)
+        path[:, step] = edge_index[1, entry]
     return path

@@ -42,6 +42,8 @@ class Dgi(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     inductive: ClassVar[bool] = True
@@ -76,7 +78,9 @@ class DgiModel(Model):
     def __init__(self, settings: Dgi, graph: Data, rng: Streams):
         super().__init__(settings.epochs, shuffles=rng.torch("shuffles"), noise=rng.torch("noise"))
         self.features = Features(graph.x, settings.normalize_features)
-        self.propagation = settings.propagates(Adjacency(graph.edge_index, self.features.nodes))
+        self.propagation = settings.propagates(
+            Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
+        )
         with rng.seeded("init"):
             self.encoder = Convolution(self.features.width, settings.hidden, settings.activation)
             self.discriminator = Discriminator(settings.hidden)

@@ -16,11 +16,13 @@ from gclbench.component.settings import Count, Fraction, OneOf
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
+from gclbench.graph import is_sparse
 from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
 from gclbench.negatives.strategy import Pair, Strategy
 from gclbench.negatives.uniform import Uniform
+from gclbench.nn.sparse import in_groups, rows_of
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
@@ -88,7 +90,7 @@ class DmatIModel(BatchModel):
         in_order = len(batch) == len(self.x) and self.strategy.by_number
         if in_order:
             batch = batch.sort().values
-        x = self.inputs(self.x.index_select(0, batch))
+        x = self.inputs(rows_of(self.x, batch))
         dropped = [self.columns() for _ in range(self.settings.views)]
         mixture = self.strategy.mixture(len(x), x.device)
         mix = None if mixture is None else mixture.apply
@@ -128,10 +130,13 @@ class DmatIModel(BatchModel):
         if len(self.x) * self.settings.architecture[-1] > ENTRIES_FOR_ANALYSES:
             return None
         dropped = [self.columns()]
-        rows = self.x.split(ROWS_AT_ONCE)
+        rows = in_groups(self.x, ROWS_AT_ONCE)
         parts = [self.encoder.views(self.inputs(part), dropped) for part in rows]
         anchor, masked = (torch.cat(view) for view in zip(*parts, strict=True))
-        if mixture is not None:
+        if mixture is not None and is_sparse(self.x):
+            # Mixing rows of x·W is mixing those of x, which it would make dense.
+            (anchor,) = self.encoder.views(self.inputs(self.x), [], mixture.apply)
+        elif mixture is not None:
             mixed = mixture.apply(self.inputs(self.x)).split(ROWS_AT_ONCE)
             anchor = torch.cat([self.encoder(part) for part in mixed])
         return anchor, masked

@@ -41,6 +41,8 @@ class Gae(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it tells edges from pairs that are none, and weighs all alike"
@@ -78,7 +80,7 @@ class AutoencoderModel(Model):
         name = type(settings).__name__.lower()
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"{name} rebuilds edges, and '{graph.name}' has none")
-        self.edge_index = graph.edge_index
+        self.edges = graph.edges
         edges = graph.edge_index.cpu().numpy()
         self.one_way = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
         self.others = NonEdges(edges, graph.num_nodes)
@@ -95,7 +97,7 @@ class AutoencoderModel(Model):
 
     def loss(self, step: Step) -> Loss:
         with drawing_from(self.state["noise"]):
-            z = self.autoencoder.encode(self.x, self.edge_index)
+            z = self.autoencoder.encode(self.x, *self.edges)
         return self.rebuilt(z)
 
     def rebuilt(self, z: Tensor) -> Loss:
@@ -109,7 +111,7 @@ class AutoencoderModel(Model):
         return Loss(rebuilding + divergence, {**terms, "prior": divergence.detach()})
 
     def embed(self, step: Step) -> Embedding:
-        return Embedding(self.autoencoder.encode(self.x, self.edge_index))
+        return Embedding(self.autoencoder.encode(self.x, *self.edges))
 
 
 class VariationalModel(AutoencoderModel):

@@ -29,6 +29,7 @@ class Gat(Supervised):
     """
 
     for_graphs: ClassVar[str] = "gat_graphs"
+    takes_weights: ClassVar[bool] = False  # attention says how much a neighbour counts
 
     epochs: Annotated[int, Range(least=0)] = 1000
     patience: Annotated[int, Range(least=0)] = 100

@@ -11,7 +11,7 @@ from gclbench.contrast.centrality import CENTRALITIES, capped, column_dropping, 
 from gclbench.graph.carrier import Data
 from gclbench.methods.drops import Drops
 from gclbench.methods.two_view import TwoView
-from gclbench.nn.sparse import DENSE_FROM, normalised_rows
+from gclbench.nn.sparse import DENSE_FROM, count, normalised_rows
 
 
 @METHODS.register("gca")
@@ -30,12 +30,11 @@ class Gca(TwoView):
     def drops(self, graph: Data) -> tuple[Drops, Drops]:
         """Probabilities per edge entry and feature column, of which `edge_drop` and `feature_drop`
         are the means (before the cap)."""
-        centrality = CENTRALITIES[self.centrality](graph.edge_index, len(graph.x))
+        measure = CENTRALITIES[self.centrality]
+        centrality = measure(graph.edge_index, len(graph.x), graph.edge_weight)
         edges = edge_dropping(centrality, graph.edge_index)
         x = normalised_rows(graph.x) if self.normalize_features else graph.x
-        columns = column_dropping(
-            centrality, x, binary=float((x != 0).sum()) < DENSE_FROM * x.numel()
-        )
+        columns = column_dropping(centrality, x, binary=count(x) < DENSE_FROM * x.numel())
         first, second = (
             Drops(capped(edges, edge), capped(columns, column))
             for edge, column in zip(self.edge_drop, self.feature_drop, strict=True)

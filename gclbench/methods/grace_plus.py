@@ -15,3 +15,5 @@ class GracePlus(Grace):
     """GRACE+: GRACE weighted by PageRank and the features' cosines, positives and negatives."""
 
     negatives: ClassVar[str] = "grace_plus"
+    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights
+    takes_sparse: ClassVar[bool] = False  # and cosines of dense features

@@ -15,3 +15,4 @@ class GrapeGcl(Grace):
     """GRAPE: GRACE whose negatives count less where embeddings within k hops express each other."""
 
     negatives: ClassVar[str] = "grape"
+    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights

@@ -41,6 +41,8 @@ class GraphclNodes(Dgi):
     """
 
     for_graphs: ClassVar[str] = "graphcl"
+    # An edge that `edge` puts in would have no weight, and `subgraph` draws neighbours alike.
+    takes_weights: ClassVar[bool] = False
 
     augmentation: Annotated[str, OneOf(*AUGMENTATIONS)] = "subgraph"
     share: Annotated[float, Range(above=0, below=1)] = 0.2

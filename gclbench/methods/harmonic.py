@@ -30,14 +30,17 @@ def stepped(graph: Data, nodes: Tensor, values: Tensor, steps: int) -> tuple[Ten
     """
     start = values.new_zeros(graph.num_nodes, values.shape[1])
     start[nodes] = values
-    target = graph.edge_index[1]
-    degree = torch.bincount(target, minlength=graph.num_nodes)
+    target, weight = graph.edge_index[1], graph.edge_weight
+    wide = None if weight is None else weight.double()
+    degree = torch.bincount(target, wide, minlength=graph.num_nodes)
+    share = 1 / degree[target].to(torch.float32)
+    walked = share if weight is None else share * weight
 
     def walk(found: Tensor, count: int) -> Tensor:
         return Propagation(count, alpha=1.0)(
             found,
             graph.edge_index,
-            edge_weight=1 / degree[target].to(torch.float32),
+            edge_weight=walked,
             post_step=lambda moved: moved.index_copy(0, nodes, values),
         )
 
@@ -59,7 +62,9 @@ def solved(graph: Data, nodes: Tensor, values: Tensor) -> tuple[Tensor, int]:
     """
     count = graph.num_nodes
     source, target = graph.edge_index.cpu().numpy()
-    adjacency = sparse.csr_array((np.ones(len(source)), (target, source)), (count, count))
+    weight = graph.edge_weight
+    entries = np.ones(len(source)) if weight is None else weight.cpu().double().numpy()
+    adjacency = sparse.csr_array((entries, (target, source)), (count, count))
     given, known = nodes.cpu().numpy(), values.cpu().numpy().astype(np.float64)
     _, component = connected_components(adjacency, directed=False)
     free = np.isin(component, component[given])

@@ -15,3 +15,4 @@ class HomoGcl(Grace):
     """HomoGCL: GRACE whose positives are neighbours too, as far as their soft clusters agree."""
 
     negatives: ClassVar[str] = "homogcl"
+    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights

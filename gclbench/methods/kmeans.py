@@ -30,6 +30,7 @@ class GivenFeatures:
     """
 
     version: ClassVar[str] = "2"
+    takes_weights: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing"

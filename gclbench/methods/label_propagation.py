@@ -31,6 +31,8 @@ STILL = 1e-6
 class LabelPropagation:
     """Label propagation: each node takes the mean of its neighbours' shares of the classes.
 
+    It is a weighted mean where edges have weights.
+
     Training nodes keep their label: the limit is the harmonic function of the graph. Features have
     no part in it. A node that no training node reaches has no share of any class; it is given the
     classes' shares of the training nodes.
@@ -44,6 +46,8 @@ class LabelPropagation:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing"

@@ -25,6 +25,8 @@ class Linear:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it trains nothing but the task's own classifier"

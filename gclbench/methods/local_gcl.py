@@ -43,6 +43,8 @@ class LocalGcl(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = (
@@ -88,8 +90,8 @@ class LocalGclModel(Model):
         self.settings = settings
         self.features = Features(graph.x, settings.normalize_features)
         nodes = self.features.nodes
-        self.propagation = Adjacency(graph.edge_index, nodes).normalised()
-        self.neighbours = _means(graph.edge_index, nodes)
+        self.propagation = Adjacency(graph.edge_index, nodes, graph.edge_weight).normalised()
+        self.neighbours = _means(graph.edge_index, nodes, graph.edge_weight)
         with rng.seeded("init"):
             self.encoder = Gcn(
                 self.features.width, settings.architecture, settings.activation, last=False
@@ -125,10 +127,13 @@ def localized(h: Tensor, everything: Tensor, neighbours: SparseMatrix, tau: floa
     return (everything - (h * (neighbours @ h)).sum(dim=1) / tau).mean()
 
 
-def _means(edge_index: Tensor, nodes: int) -> SparseMatrix:
-    """The mean over each node's neighbours, zero for a node without any."""
+def _means(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> SparseMatrix:
+    """The mean over each node's neighbours, weighted where edges have weights; zero for a node
+    without any."""
     source, target = edge_index
-    share = 1.0 / torch.bincount(target, minlength=nodes)[target].to(torch.float32)
+    own = None if weight is None else weight.double()
+    share = 1.0 / torch.bincount(target, own, minlength=nodes)[target].to(torch.float32)
+    share = share if weight is None else share * weight
     shape = (nodes, nodes)
     there, back = torch.argsort(target, stable=True), torch.argsort(source, stable=True)
     return SparseMatrix(

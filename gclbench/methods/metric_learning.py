@@ -21,6 +21,7 @@ from gclbench.methods.labelled import labelled_nodes
 from gclbench.methods.trained import EpochBy, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
+from gclbench.nn.sparse import in_groups, rows_of
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
@@ -48,6 +49,8 @@ class MetricLearning(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.AdamW
     inductive: ClassVar[bool] = True
     no_negatives: ClassVar[str] = "labels say which of its pairs are negatives"
@@ -113,7 +116,7 @@ class BatchModel(Model):
 
     def loss(self, step: Step) -> Loss:
         batch = self.state["batches"].next().to(self.x.device)
-        x, labels = self.inputs(self.x.index_select(0, batch)), self.labels[batch]
+        x, labels = self.inputs(rows_of(self.x, batch)), self.labels[batch]
         loss = self.settings.objective(self.encoder, x, labels, self.state["views"])
         return Loss(loss, {"contrast": loss.detach()})
 
@@ -123,7 +126,7 @@ class BatchModel(Model):
 
     def encoded(self) -> Tensor:
         """The embedding of every node, N×d."""
-        parts = [self.encoder(self.inputs(rows)) for rows in self.x.split(ROWS_AT_ONCE)]
+        parts = [self.encoder(self.inputs(rows)) for rows in in_groups(self.x, ROWS_AT_ONCE)]
         return torch.cat(parts)
 
     def embed(self, step: Step) -> Embedding:

@@ -18,3 +18,4 @@ class MmixMo(Mvgrl):
     """
 
     negatives: ClassVar[str] = "mmix"
+    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights

@@ -15,3 +15,4 @@ class MmixMp(Mvgrl):
     """M-Mix (mp): MVGRL whose graph view is mixed: learned shares and the diversity loss."""
 
     negatives: ClassVar[str] = "mmix"
+    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights

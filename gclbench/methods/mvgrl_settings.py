@@ -51,6 +51,8 @@ class MvgrlSettings(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     inductive: ClassVar[bool] = True
     items: ClassVar[tuple[str, ...]] = ("nodes", "graphs")

@@ -68,6 +68,7 @@ class Sdcn:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it compares nodes with cluster centres, not with other nodes"
@@ -181,7 +182,7 @@ class SdcnModel(Model):
         super().__init__(settings.epochs, history=history)
         self.settings, self.network, self.x = settings, network, graph.x
         self.features = Features(graph.x)
-        self.propagation = row_normalised(graph.edge_index, len(graph.x))
+        self.propagation = row_normalised(graph.edge_index, len(graph.x), graph.edge_weight)
         with torch.no_grad():
             network.centres.copy_(centres)
 
@@ -242,14 +243,16 @@ class Network(nn.Module):
         return hidden[-1], h
 
 
-def row_normalised(edge_index: Tensor, nodes: int) -> SparseMatrix:
-    """D⁻¹(A + I), D the degrees with the self-loop: an isolated node keeps its own row."""
-    entries = Adjacency(edge_index, nodes)
-    values = (
-        torch.bincount(entries.target, minlength=nodes)
-        .to(torch.float32)
-        .reciprocal()[entries.target]
-    )
+def row_normalised(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> SparseMatrix:
+    """D⁻¹(A + I), D the degrees with the self-loop: an isolated node keeps its own row.
+
+    Args:
+        edge_index: 2×E. nodes: N. weight: of the entries (E), None where all are 1.
+    """
+    entries = Adjacency(edge_index, nodes, weight)
+    values = entries.degree.reciprocal()[entries.target]
+    if entries.weight is not None:
+        values = values * entries.weight
     back, shape = entries.reverse, (nodes, nodes)
     return SparseMatrix(
         compressed(entries.target, entries.source, values, shape),

@@ -39,7 +39,9 @@ class Ssgc(AdaptiveSmoothing):
 
     def power(self, graph: Data) -> Callable[[Tensor], Tensor]:
         """x ← S x."""
-        return SymmetricAdjacency(graph.edge_index, graph.num_nodes, self_loops=False).product
+        return SymmetricAdjacency(
+            graph.edge_index, graph.num_nodes, False, graph.edge_weight
+        ).product
 
     def represented(
         self, powers: Powers, order: int, k: int, start: np.random.Generator

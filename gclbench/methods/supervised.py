@@ -40,6 +40,7 @@ class Supervised(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it learns classes, and contrasts no pairs of nodes"
@@ -58,6 +59,11 @@ class Supervised(Trained):
     hidden: Count = 16
     dropout: Share = 0.5
     normalize_features: bool = True
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Where the first layer multiplies x by its weight before all else."""
+        return self.linear_first
 
     @property
     def reads_validation(self) -> bool:
@@ -103,7 +109,7 @@ class SupervisedModel(Model):
         self.unseen = classes_without_node(labels, graph.classes)
         x = normalised_rows(graph.x) if settings.normalize_features else graph.x
         self.x = compressed_if_sparse(x) if settings.linear_first else x
-        self.edge_index = graph.edge_index
+        self.edges = graph.edges
         self.validation = graph.validation if settings.reads_validation else None
         with rng.seeded("init"):
             self.network = settings.network(graph.x.shape[1], graph.classes)
@@ -116,12 +122,12 @@ class SupervisedModel(Model):
                 judged = -torch.tensor(self.validation(self.evaluated(step)))
             self.train()
         with drawing_from(self.state["noise"]):
-            _, scores = self.network(self.x, self.edge_index)
+            _, scores = self.network(self.x, *self.edges)
         loss = cross_entropy(scores[self.nodes], self.targets)
         return Loss(loss, {"cross-entropy": loss.detach()}, judged=judged)
 
     def evaluated(self, step: Step) -> Embedding:
-        hidden, scores = self.network(self.x, self.edge_index)
+        hidden, scores = self.network(self.x, *self.edges)
         return Embedding(hidden, scores=scores)
 
     def embed(self, step: Step) -> Embedding:

@@ -35,6 +35,10 @@ class Trained:
         epoch_by: what the number of steps is chosen by: `last` embeds the state in which the
             training ends, `validation` the one that the task's validation part scores best
             (`training.choice`).
+        takes_weights: whether the weights of edges do in it what they should; true also where it
+            reads no edges (`run.abilities`).
+        takes_sparse: whether `graph.x` may be compressed rows (`torch.sparse_csr`); what does not
+            say so gets dense features, where they fit the memory.
         inductive: whether trained weights embed another graph of the same features: its model, made
             for that graph, needs nothing else of the training (`run.applied`).
         course: iterations between two embeddings on the way that the task evaluates too, beside
@@ -43,6 +47,7 @@ class Trained:
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
     inductive: ClassVar[bool] = False
+    takes_weights: ClassVar[bool] = False
 
     epochs: int
     lr: float

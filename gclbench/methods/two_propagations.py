@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gclbench.contrast.local_global import summary, true_or_shuffled
 from gclbench.filters.gnnbp import GnnBP
-from gclbench.graph import with_features
+from gclbench.graph import is_sparse, with_features
 from gclbench.graph.carrier import Data
 from gclbench.negatives.strategy import RowMixture
 from gclbench.nn.convolution import Convolution
@@ -37,11 +37,13 @@ class TwoPropagations:
     def __init__(self, graph: Data, alpha: float, normalise: bool):
         x = normalised_rows(graph.x) if normalise else graph.x
         self.features = Features(x)
-        self.propagation = Adjacency(graph.edge_index, self.features.nodes).normalised()
+        self.propagation = Adjacency(
+            graph.edge_index, self.features.nodes, graph.edge_weight
+        ).normalised()
         self.diffusion = Diffusion(self.propagation, alpha)
         entries = graph.edge_index.shape[1] + self.features.nodes
         self.smoothed: Features | None = None
-        if x.numel() < PROPAGATION_COST * self.diffusion.steps * entries:
+        if not is_sparse(x) and x.numel() < PROPAGATION_COST * self.diffusion.steps * entries:
             smoothed = (
                 GnnBP(alpha=alpha, rrz=0.5)
                 .apply(with_features(graph, x).cpu(), device=str(x.device))

@@ -48,6 +48,8 @@ class TwoView(Trained):
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = True
     inductive: ClassVar[bool] = True
@@ -90,7 +92,7 @@ class TwoViewModel(Model):
         super().__init__(settings.epochs, views=rng.torch("views"), noise=rng.torch("noise"))
         self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
         self.features = Features(graph.x, settings.normalize_features)
-        self.adjacency = Adjacency(graph.edge_index, self.features.nodes)
+        self.adjacency = Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
         self.drops = settings.drops(graph)
         widths = settings.architecture
         with rng.seeded("init"):

@@ -56,6 +56,8 @@ class Augcl:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     estimator: Annotated[str, OneOf(*NETWORK_ESTIMATORS, "distance")] = "gambler"
     reward: Annotated[float, Range(above=1, most=2)] = 1.9

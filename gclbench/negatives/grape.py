@@ -39,6 +39,7 @@ class Grape:
     """
 
     version: ClassVar[str] = "1"
+    takes_sparse: ClassVar[bool] = True
     learns: ClassVar[bool] = False
 
     scheme: Annotated[str, OneOf("mask", "weight")] = "mask"

@@ -40,6 +40,7 @@ class Homogcl:
     """
 
     version: ClassVar[str] = "1"
+    takes_sparse: ClassVar[bool] = True
 
     clusters: Count = 10
     steps: Count = 20

@@ -34,6 +34,8 @@ class Imix:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     alpha: Positive = 1.0
 

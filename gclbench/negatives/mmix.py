@@ -48,6 +48,7 @@ class Mmix:
     """
 
     version: ClassVar[str] = "1"
+    takes_sparse: ClassVar[bool] = True
     mixes_nodes: ClassVar[bool] = True
 
     variant: Annotated[str, OneOf(*VARIANTS)] = "mp"
@@ -56,6 +57,11 @@ class Mmix:
     self_share: Fraction = 0.2
     threshold: Annotated[float, Range(least=-1, most=1)] = 0.9
     gradient: bool = True
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether edge weights leave nothing to be said: only `wp` reads edges, without weights."""
+        return self.scope != "wp"
 
     def __post_init__(self) -> None:
         if self.variant == "adjacency" and self.scope != "wp":

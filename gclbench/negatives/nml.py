@@ -57,6 +57,8 @@ class Nml:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     metric: Annotated[str, OneOf("separable", "pairwise", "oracle", "uniform", "cosine")] = (
         "separable"

@@ -38,6 +38,8 @@ class Phases:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     most: Fraction = 0.1
     begin: Annotated[float, Range(least=0, below=1)] = 0.2

@@ -57,6 +57,8 @@ class ProgclWeight:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     start_epoch: Count = 400
     high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
@@ -89,6 +91,8 @@ class ProgclMix:
     """
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     selected: Annotated[int, Range(least=2)] = 1000
     start_epoch: Count = 400

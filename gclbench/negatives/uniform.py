@@ -22,6 +22,8 @@ class Uniform:
     """Every other node is a negative, all with weight 1."""
 
     version: ClassVar[str] = "1"
+    takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True
 
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """No state."""

@@ -19,9 +19,9 @@ class GraphEncoder(nn.Module):
         self.first = GCNConv(inputs, hidden, cached=True)
         self.second = GCNConv(hidden, dimension, cached=True)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """N×d."""
-        return self.second(relu(self.first(x, edge_index)), edge_index)
+    def forward(self, x: Tensor, *edges: Tensor) -> Tensor:
+        """N×d, from x (N×F), `edge_index` (2×E) and, where there are some, edge weights (E)."""
+        return self.second(relu(self.first(x, *edges)), *edges)
 
 
 class VariationalEncoder(nn.Module):
@@ -37,7 +37,7 @@ class VariationalEncoder(nn.Module):
         self.mean = GCNConv(hidden, dimension, cached=True)
         self.log_deviation = GCNConv(hidden, dimension, cached=True)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
-        """Means and log deviations, N×d each."""
-        h = relu(self.first(x, edge_index))
-        return self.mean(h, edge_index), self.log_deviation(h, edge_index)
+    def forward(self, x: Tensor, *edges: Tensor) -> tuple[Tensor, Tensor]:
+        """Means and log deviations, N×d each, from what `GraphEncoder` reads."""
+        h = relu(self.first(x, *edges))
+        return self.mean(h, *edges), self.log_deviation(h, *edges)

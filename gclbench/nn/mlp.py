@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.nn.masked_linear import masked_products
+from gclbench.nn.sparse import both_ways
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "identity": nn.Identity,
@@ -45,8 +46,9 @@ class Mlp(nn.Module):
         self.rest = nn.Sequential(*rest)
 
     def forward(self, x: Tensor) -> Tensor:
-        """B×F → B×d."""
-        return self.rest(x @ self.weight)
+        """B×F → B×d; x is dense or compressed rows."""
+        first = both_ways(x) if x.layout == torch.sparse_csr else x
+        return self.rest(first @ self.weight)
 
     def views(
         self, x: Tensor, dropped: list[Tensor], mix: Callable[[Tensor], Tensor] | None = None
@@ -54,11 +56,23 @@ class Mlp(nn.Module):
         """The embeddings of x and of its copies without the dropped columns, each B×d, x's first.
 
         Args:
-            x: B×F. dropped: per copy, the sorted columns set to zero.
+            x: B×F, dense or compressed rows. dropped: per copy, the sorted columns set to zero.
             mix: applied to x·W of the unmasked x; mixing rows there is mixing rows of x.
         """
-        hidden = masked_products(x, self.weight, dropped)
+        products = _masked_entries if x.layout == torch.sparse_csr else masked_products
+        hidden = products(x, self.weight, dropped)
         if mix is not None:
             hidden = (mix(hidden[0]), *hidden[1:])
         stacked = self.rest(torch.cat(hidden))
         return list(stacked.split(len(x)))
+
+
+def _masked_entries(x: Tensor, weight: Tensor, dropped: list[Tensor]) -> tuple[Tensor, ...]:
+    """As `masked_products`, of compressed rows."""
+    matrix = both_ways(x)
+    found = [matrix @ weight]
+    for columns in dropped:
+        keep = torch.ones(x.shape[1], dtype=torch.bool, device=x.device)
+        keep[columns] = False
+        found.append(matrix.masked(keep) @ weight)
+    return tuple(found)

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 from torch_geometric.nn import Linear
 
+from gclbench.nn.sparse import with_values
+
 
 class WithoutEdges(Linear):
     """A linear layer of torch_geometric that is given edges and does not read them.
@@ -22,7 +24,7 @@ class WithoutEdges(Linear):
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs, weight_initializer="glorot", bias_initializer="zeros")
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *edges: Tensor) -> Tensor:
         """N×outputs."""
         return super().forward(x)
 
@@ -32,7 +34,7 @@ class Stack(nn.Module):
     `jump` makes of the h of all layers.
 
     Args:
-        layers, head: modules of (x, edge_index).
+        layers, head: modules of (x, edge_index), or (x, edge_index, edge_weight).
         activation: after each layer, not after the head.
         dropout: share of the entries that each layer and the head do not see in training. They are
             drawn from torch's global generator, as the layers draw theirs.
@@ -51,8 +53,8 @@ class Stack(nn.Module):
         self.layers, self.head = nn.ModuleList(layers), head
         self.activation, self.dropout, self.jump = activation, dropout, jump
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> tuple[Tensor, Tensor]:
-        """What the head reads (N×d), and the class scores (N×K), of x (N×F).
+    def forward(self, x: Tensor, *edges: Tensor) -> tuple[Tensor, Tensor]:
+        """What the head reads (N×d), and the class scores (N×K), of x (N×F) and a graph's edges.
 
         Args:
             x: dense, or compressed rows where the first layer is linear in x before all else: only
@@ -60,14 +62,12 @@ class Stack(nn.Module):
         """
         levels: list[Any] = []
         for layer in self.layers:
-            x = self.activation(layer(self._dropped(x), edge_index))
+            x = self.activation(layer(self._dropped(x), *edges))
             levels.append(x)
         h = x if self.jump is None else self.jump(levels)
-        return h, self.head(self._dropped(h), edge_index)
+        return h, self.head(self._dropped(h), *edges)
 
     def _dropped(self, x: Tensor) -> Tensor:
         if x.layout != torch.sparse_csr:
             return dropout(x, self.dropout, self.training)
-        values = dropout(x.values(), self.dropout, self.training)
-        rows, columns = x.crow_indices(), x.col_indices()
-        return torch.sparse_csr_tensor(rows, columns, values, x.shape, check_invariants=False)
+        return with_values(x, dropout(x.values(), self.dropout, self.training))

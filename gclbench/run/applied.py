@@ -11,6 +11,7 @@ from gclbench.component.components import Components
 from gclbench.graph import Graph, Unsupported
 from gclbench.machine.threads import computing_with, threads_for
 from gclbench.records import RunSpec
+from gclbench.run.abilities import names_of, weights_refusal
 from gclbench.run.datasets import Loaded
 from gclbench.run.pipeline import Pipeline
 from gclbench.training.loop import Step
@@ -51,6 +52,9 @@ def embedded(
     """
     method, name = components.method, spec.method["name"]
     reason = refusal(method, name)
+    if reason is not None:
+        raise Unsupported(reason)
+    reason = weights_refusal(graph, components, names_of(spec))
     if reason is not None:
         raise Unsupported(reason)
     pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), device)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from gclbench.graph import bytes_of
 from gclbench.graph.carrier import Data
 
 KEPT_BYTES = 1 << 30
@@ -55,11 +56,7 @@ class Datasets:
 
 
 def _bytes(graph: Data) -> int:
-    return sum(
-        value.numel() * value.element_size()
-        for _, value in graph
-        if isinstance(value, torch.Tensor)
-    )
+    return sum(bytes_of(value) for _, value in graph if isinstance(value, torch.Tensor))
 
 
 load = Datasets()

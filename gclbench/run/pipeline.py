@@ -15,12 +15,13 @@ from gclbench.data.mirror import cache_folder
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
-from gclbench.graph import Unsupported, with_features, without_labels
+from gclbench.graph import Unsupported, is_sparse, with_features, without_labels
 from gclbench.graph.carrier import Data
 from gclbench.machine import environment, precision
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run import datasets
+from gclbench.run.abilities import names_of, weights_refusal, with_readable_features
 from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
@@ -89,12 +90,15 @@ class Pipeline:
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
-                chooses by a validation score that the task does not give.
+                chooses by a validation score that the task does not give; when the graph has edge
+                weights that a component does not use.
         """
         method = self._components.method
         with self.clock.phase("hide"):
             reason = refusal(method, self._spec.method["name"], self._spec.negatives["name"])
             reason = reason or judging.refusal(method, task)
+            names = names_of(self._spec)
+            reason = reason or weights_refusal(self.graph, self._components, names)
             if reason is not None:
                 raise Unsupported(reason)
             self._visible = visible = task.hide(self.graph, split)
@@ -108,8 +112,13 @@ class Pipeline:
             return visible, torch.full((self.graph.items,), -1, dtype=torch.long)
 
     def filter(self, task: Any, visible: Data) -> Data:
-        """The visible graph with filtered features and no labels, on the device."""
+        """The visible graph with filtered features and no labels, on the device.
+
+        Raises:
+            Unsupported: when features would have to be dense and do not fit the memory so.
+        """
         component, folder = self._components.filter, cache_folder() / "filtered"
+        visible = with_readable_features(visible, self._components, names_of(self._spec))
         with self.clock.phase("filter"):
             if task.hides or self._spec.filter["name"] == "none":
                 # A graph with held-out edges is another one for every seed. Its features would
@@ -162,7 +171,8 @@ class Pipeline:
                 f"{type(method).__qualname__}.fit must return Embedding(z),"
                 f" and returned {type(found).__name__}"
             )
-        if not bool(torch.isfinite(found.z).all()):
+        entries = found.z.values() if is_sparse(found.z) else found.z
+        if not bool(torch.isfinite(entries).all()):
             raise Diverged("the embedding holds NaN or infinite values")
         if self._spec.filter["name"] != "none":
             # Another graph's features would reach it unfiltered.
@@ -203,9 +213,13 @@ def _marks(graph: Data) -> dict[str, tuple[int, float]]:
     """By name of a tensor that runs share, what changes when somebody writes into it: torch's
     count of writes, and the sum of some rows, for those who write past torch."""
     found = {}
-    for key in ("x", "edge_index"):
-        tensor = graph[key]
-        rows = tensor if key == "x" else tensor.T
+    for key in ("x", "edge_index", "edge_weight"):
+        tensor = graph.get(key)
+        if tensor is None:
+            continue
+        if is_sparse(tensor):
+            tensor = tensor.values()
+        rows = tensor.T if key == "edge_index" else tensor
         some = rows[:: max(1, rows.numel() // LOOKED_AT)]
         version = 0 if tensor.is_inference() else tensor._version
         found[key] = version, float(some.sum(dtype=torch.float64))

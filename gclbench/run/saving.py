@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ from gclbench.records import StoreError, unwritable, write_atomically
 if TYPE_CHECKING:
     from gclbench.embedding import Embedding
     from gclbench.training.weights import Weights
+
+log = logging.getLogger(__name__)
 
 EMBEDDING, ITEMS, MODEL = "embedding.npy", "items.npy", "model.pt"
 
@@ -58,8 +61,9 @@ def save(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if "embedding" in kinds and embedding is not None:
-            z = embedding.z.detach().cpu().float().numpy()
-            for name, array in ((ITEMS, np.arange(len(z))), (EMBEDDING, z)):
+            z = _plain(embedding)
+            files = {} if z is None else {ITEMS: np.arange(len(z)), EMBEDDING: z}
+            for name, array in files.items():
                 path = folder / name
                 write_atomically(path, array_bytes(array))
         if "model" in kinds and weights is not None:
@@ -67,6 +71,18 @@ def save(
             weights.write(path)
     except OSError as error:
         raise StoreError(error.errno, unwritable(path, error)) from error
+
+
+def _plain(embedding: Embedding) -> np.ndarray | None:
+    """The embedding as an array; None, with a line in the log, where it is sparse and too large."""
+    from gclbench.graph import Unsupported
+    from gclbench.tasks.embedding_rows import dense_rows
+
+    try:
+        return dense_rows(embedding.z.detach()).cpu().float().numpy()
+    except Unsupported as error:
+        log.warning("%s is not written: %s", EMBEDDING, error)
+        return None
 
 
 def array_bytes(array: np.ndarray) -> bytes:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -111,7 +112,7 @@ class Classification:
             if embedding.scores is not None:
                 own = class_scores(embedding.scores, bare)[val]
                 return -float(cross_entropy(own, torch.from_numpy(y_val)))
-            z = embedding_rows(embedding, bare, self.normalize)
+            z = embedding_rows(embedding, bare, self.normalize, sparse=True)
             x_train, x_val = self._scaled(z[train], z[val])
             return self._probe(x_train, y_train, x_val, y_val).val_accuracy
 
@@ -132,7 +133,7 @@ class Classification:
             ValueError: the embedding has the wrong number of rows, or class scores the wrong number
                 of columns, or one is not finite.
         """
-        z = embedding_rows(embedding, graph, self.normalize)
+        z = embedding_rows(embedding, graph, self.normalize, sparse=True)
         labels = graph.y.numpy()
         train, val, test = (split.parts[part] for part in PARTS)
         if embedding.scores is not None:
@@ -165,10 +166,19 @@ class Classification:
         )
 
     def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-        """The rows of the parts; by the training rows' mean and deviation where asked."""
+        """The rows of the parts; by the training rows' mean and deviation where asked.
+
+        Raises:
+            Unsupported: to standardise sparse rows is asked for.
+        """
         parts = [train.astype(np.float64), *others]
         if self.normalize != "standardize":
             return parts
+        if issparse(train):
+            raise Unsupported(
+                "task.classification.normalize=standardize makes sparse rows dense;"
+                " task.classification.normalize=l2 or none leaves them sparse"
+            )
         mean, deviation = parts[0].mean(axis=0), parts[0].std(axis=0)
         # A column that is constant over the training rows says nothing; dividing by 1 keeps it
         # finite.

@@ -2,7 +2,8 @@
 
 All functions take NumPy arrays. `labels` and `clusters` are integer arrays of the same length;
 their values are names only. `edge_index` (2×E) holds both directions of every undirected edge and
-no self-loops, as `gclbench.graph.make_graph` builds it; parallel edges count each.
+no self-loops, as `gclbench.graph.make_graph` builds it; parallel edges count each. `weight` (E)
+holds the weights of its entries, None where all are 1: numbers of edges are then sums of weights.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ def fowlkes_mallows_index(labels: np.ndarray, clusters: np.ndarray) -> float:
     return float(fowlkes_mallows_score(labels, clusters))
 
 
-def modularity(edge_index: np.ndarray, clusters: np.ndarray) -> float:
+def modularity(
+    edge_index: np.ndarray, clusters: np.ndarray, weight: np.ndarray | None = None
+) -> float:
     """Newman's modularity Q = Σ_c [m_c/m − (vol_c/2m)²] (Newman & Girvan 2004).
 
     m_c is the number of undirected edges inside cluster c, vol_c the sum of its nodes' degrees, m
@@ -100,13 +103,15 @@ def modularity(edge_index: np.ndarray, clusters: np.ndarray) -> float:
     Raises:
         ValueError: the graph has no edges, for which Q is undefined.
     """
-    inside, cut = _edge_ends(edge_index, clusters)
+    inside, cut = _edge_ends(edge_index, clusters, weight)
     ends = inside.sum() + cut.sum()
     volume = (inside + cut) / ends
     return float(inside.sum() / ends - np.square(volume).sum())
 
 
-def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
+def conductance(
+    edge_index: np.ndarray, clusters: np.ndarray, weight: np.ndarray | None = None
+) -> float:
     """Mean over clusters of cut_c / (2 m_c + cut_c) (Yang & Leskovec 2012).
 
     cut_c is the number of edges with one end in c, m_c of those with both. A cluster without any
@@ -115,12 +120,14 @@ def conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
     Raises:
         ValueError: the graph has no edges.
     """
-    inside, cut = _edge_ends(edge_index, clusters)
+    inside, cut = _edge_ends(edge_index, clusters, weight)
     volume = inside + cut
     return float(np.mean(np.divide(cut, volume, out=np.zeros(len(cut)), where=volume > 0)))
 
 
-def pooled_conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
+def pooled_conductance(
+    edge_index: np.ndarray, clusters: np.ndarray, weight: np.ndarray | None = None
+) -> float:
     """Σ cut / Σ (cut + intra): the share of edges that join two clusters.
 
     The DMAT paper does not say whether it prints this or `conductance`, so both are reported.
@@ -128,7 +135,7 @@ def pooled_conductance(edge_index: np.ndarray, clusters: np.ndarray) -> float:
     Raises:
         ValueError: the graph has no edges.
     """
-    inside, cut = _edge_ends(edge_index, clusters)
+    inside, cut = _edge_ends(edge_index, clusters, weight)
     return float(cut.sum() / (inside.sum() + cut.sum()))
 
 
@@ -142,7 +149,9 @@ def _paired(labels: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.nd
     return labels, clusters
 
 
-def _edge_ends(edge_index: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _edge_ends(
+    edge_index: np.ndarray, clusters: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Per cluster, as float64: ends of its internal edges (2 m_c) and of the edges that leave it
     (cut_c)."""
     edge_index = np.asarray(edge_index)
@@ -156,6 +165,10 @@ def _edge_ends(edge_index: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray
     names, cluster_of = np.unique(clusters, return_inverse=True)
     source, target = cluster_of[edge_index[0]], cluster_of[edge_index[1]]
     same = source == target
-    inside = np.bincount(source[same], minlength=len(names)).astype(np.float64)
-    cut = np.bincount(source[~same], minlength=len(names)).astype(np.float64)
+    inside, cut = (
+        np.bincount(
+            source[chosen], None if weight is None else weight[chosen], minlength=len(names)
+        ).astype(np.float64)
+        for chosen in (same, ~same)
+    )
     return inside, cut

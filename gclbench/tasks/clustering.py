@@ -79,12 +79,13 @@ class Clustering(WholeGraph):
         Returns:
             acc, nmi, ari, macro_f1, fmi over the labelled nodes (left out when there are fewer than
             two classes); modularity, conductance (mean over clusters), conductance_pooled on all
-            edges of `graph` (left out when it has none); inertia of k-means, or own_clusters (1) in
-            its place; clusters_found, the number of non-empty clusters. For an embedding with a
-            history also acc_oracle, nmi_oracle, … of the iteration with the largest ACC, and
-            oracle_iteration, its number. Labels choose that iteration, so these are not comparable
-            with the others. They are degenerate with a single cluster; their floor are clusters
-            dealt at random, as many and each as likely as another, in the mean of `DEALS` draws.
+            edges of `graph`, by their weights (left out when it has none); inertia of k-means, or
+            own_clusters (1) in its place; clusters_found, the number of non-empty clusters. For an
+            embedding with a history also acc_oracle, nmi_oracle, … of the iteration with the
+            largest ACC, and oracle_iteration, its number. Labels choose that iteration, so these
+            are not comparable with the others. They are degenerate with a single cluster; their
+            floor are clusters dealt at random, as many and each as likely as another, in the mean
+            of `DEALS` draws.
 
         Raises:
             Unsupported: as `split`.
@@ -103,10 +104,10 @@ class Clustering(WholeGraph):
         comparable = len(np.unique(labels[known])) > 1
         metrics = agreement(labels[known], clusters[known]) if comparable else {}
         if graph.edge_index.shape[1]:
-            edge_index = graph.edge_index.numpy()
-            metrics["modularity"] = modularity(edge_index, clusters)
-            metrics["conductance"] = conductance(edge_index, clusters)
-            metrics["conductance_pooled"] = pooled_conductance(edge_index, clusters)
+            edge_index, *weight = (part.numpy() for part in graph.edges)
+            metrics["modularity"] = modularity(edge_index, clusters, *weight)
+            metrics["conductance"] = conductance(edge_index, clusters, *weight)
+            metrics["conductance_pooled"] = pooled_conductance(edge_index, clusters, *weight)
         metrics.update({"own_clusters": 1.0} if inertia is None else {"inertia": inertia})
         metrics["clusters_found"] = float(len(np.unique(clusters)))
         if own is not None and embedding.history is not None and comparable:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from gclbench.embedding import Embedding
-from gclbench.graph import Graph
+from gclbench.graph import Graph, Unsupported, is_sparse
+from gclbench.graph.features import matrix_of
+from gclbench.machine import memory_map
 
 
-def embedding_rows(embedding: Embedding, graph: Graph, normalize: str = "auto") -> np.ndarray:
+def embedding_rows(
+    embedding: Embedding, graph: Graph, normalize: str = "auto", sparse: bool = False
+) -> Any:
     """The embedding as a float32 array (n×d) on the host, rows scaled to unit length where asked.
+
+    A sparse embedding comes as SciPy's csr matrix where the task takes one, else as an array.
 
     Args:
         embedding: one row per item.
@@ -19,8 +27,10 @@ def embedding_rows(embedding: Embedding, graph: Graph, normalize: str = "auto") 
         normalize: "l2" divides every row by its Euclidean length; "auto" does so for embeddings
             trained on cosine similarity (`geometry == "cosine"`), whose lengths carry no meaning;
             any other value leaves the rows as they are. A row of zeros stays a row of zeros.
+        sparse: whether the task takes a csr matrix.
 
     Raises:
+        Unsupported: a sparse embedding would have to be dense and does not fit the memory so.
         ValueError: the embedding has another number of rows, or holds NaN or infinite values.
     """
     z: Tensor = embedding.z.detach()
@@ -31,6 +41,9 @@ def embedding_rows(embedding: Embedding, graph: Graph, normalize: str = "auto") 
             f" {graph.item_kind}; a method's fit must return one row for each of them:"
             f" a tensor {graph.items}×d"
         )
+    if sparse and is_sparse(z):
+        return _matrix(z, embedding, normalize)
+    z = dense_rows(z)
     z = z.to(device="cpu", dtype=torch.float32)
     broken = int((~torch.isfinite(z)).any(dim=1).sum())
     if broken:
@@ -41,3 +54,32 @@ def embedding_rows(embedding: Embedding, graph: Graph, normalize: str = "auto") 
     if normalize == "l2" or (normalize == "auto" and embedding.geometry == "cosine"):
         z = torch.nn.functional.normalize(z, dim=1)
     return z.numpy()
+
+
+def dense_rows(z: Tensor) -> Tensor:
+    """An embedding as a dense matrix, itself where it is one.
+
+    Raises:
+        Unsupported: it is sparse, and too large for the memory as a dense one.
+    """
+    if not is_sparse(z):
+        return z
+    rows, columns = z.shape
+    if not memory_map.fits(rows, columns):
+        raise Unsupported(
+            f"this reads the embedding as a dense matrix, and {rows:,} × {columns:,} numbers take"
+            f" {4 * rows * columns / (1 << 30):,.1f} GiB, of which"
+            f" {memory_map.available_memory() / (1 << 30):,.1f} GiB are free; task=classification"
+            " takes a sparse embedding, and a method with an encoder returns a smaller one"
+        )
+    return z.to_dense()
+
+
+def _matrix(z: Tensor, embedding: Embedding, normalize: str) -> Any:
+    from sklearn.preprocessing import normalize as scaled
+
+    rows = matrix_of(z)
+    if not np.isfinite(rows.data).all():
+        raise ValueError("the embedding holds NaN or infinite values")
+    unit = normalize == "l2" or (normalize == "auto" and embedding.geometry == "cosine")
+    return scaled(rows) if unit else rows

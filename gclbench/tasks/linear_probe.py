@@ -53,7 +53,7 @@ def fit_linear_probe(
     training rows only: it is not fitted again with the validation rows.
 
     Args:
-        x_train: n×d; y_train: n classes, at least two distinct ones.
+        x_train: n×d, an array or SciPy's csr matrix; y_train: n classes, at least two distinct.
         x_val: m×d; y_val: m classes; classes that training rows lack are allowed and count as
             wrong.
         grid: values of C.

@@ -67,24 +67,28 @@ class LinkPrediction:
         )
 
     def hide(self, graph: Graph, split: Split) -> Graph:
-        """The graph with the training edges only, both directions of each, parallel ones as often
-        as they are there; it has its own content hash.
+        """The graph with the training edges only, both directions of each with its weight, parallel
+        ones as often as they are there; it has its own content hash.
 
         Raises:
             LeakError: a held-out pair, in either direction, is among the remaining edges.
         """
         masks = {name: graph[name] for name in MASKS if name in graph}
         edges = graph.edge_index.numpy()
-        edges = edges[:, edges[0] < edges[1]]
         train = pair_number(*split.parts["train_edges"])
+        seen = np.flatnonzero(edges[0] < edges[1])
+        seen = seen[np.isin(pair_number(*edges[:, seen]), train)]
+        weight = graph.edge_weight
         visible = make_graph(
             graph.x,
-            edges[:, np.isin(pair_number(*edges), train)],
+            edges[:, seen],
             graph.y,
             graph.name,
             masks=masks,
             repairs=graph.repairs,
-            multiple=True,
+            undirected=True,
+            multiple=weight is None,
+            edge_weight=None if weight is None else weight[seen],
         )
         check_no_leak(split, visible)
         return visible

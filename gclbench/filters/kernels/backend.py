@@ -32,8 +32,9 @@ class Path(ABC):
     """One device's way.
 
     Attributes:
-        name: for the record. degree, summing_error: (N,) float64, order, rank: (N,) int64, as the
-            operator's; everything is on the device.
+        name: for the record. degree, safe_degree, summing_error: (N,) float64, order, rank: (N,)
+            int64, as the operator's; lengths: (N,) float64, entries of each row. Everything is on
+            the device.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Path(ABC):
         self._operator = operator
         self._lock = threading.Lock()
         self.degree = operator.degree.to(device)
+        self.safe_degree = operator.safe_degree.to(device)
+        self.lengths = operator.pointers.diff().double().to(device)
         self.order, self.rank = operator.order.to(device), operator.rank.to(device)
 
     @abstractmethod
@@ -123,7 +126,7 @@ class CpuPath(Path):
             columns = operator.columns[start:stop]
             matrix = None
             if self._mkl:
-                values = torch.repeat_interleave(self._inverse_degree[first:last, 0], inner.diff())
+                values = operator.shares(slice(first, last), torch.float32)
                 matrix = torch.sparse_csr_tensor(
                     inner, columns, values, (last - first, operator.nodes), check_invariants=False
                 )
@@ -132,19 +135,24 @@ class CpuPath(Path):
 
     @functools.cached_property
     def _exact(self) -> list[tuple[slice, Tensor]]:
-        shares, nodes = self._operator.safe_degree.reciprocal(), self._operator.nodes
+        operator, nodes = self._operator, self._operator.nodes
         return [
             (
                 rows,
                 torch.sparse_csr_tensor(
                     inner,
                     columns,
-                    torch.repeat_interleave(shares[rows], inner.diff()),
+                    operator.shares(rows, torch.float64),
                     (len(inner) - 1, nodes),
                 ),
             )
             for rows, inner, columns, _ in self._blocks
         ]
+
+    def _weights_of(self, rows: slice) -> Tensor | None:
+        """Of the entries of these rows; None where all are 1."""
+        weights, pointers = self._operator.weights, self._operator.pointers
+        return None if weights is None else weights[pointers[rows.start] : pointers[rows.stop]]
 
     def _accumulate(self, source: Tensor, out: Tensor, damping: float, keep: float) -> None:
         """out ← damping · P source + keep · out, float32."""
@@ -154,7 +162,12 @@ class CpuPath(Path):
                 torch.addmm(part, matrix, source, beta=keep, alpha=damping, out=part)
             else:
                 bags = torch.nn.functional.embedding_bag(
-                    columns, source, pointers, mode="sum", include_last_offset=True
+                    columns,
+                    source,
+                    pointers,
+                    mode="sum",
+                    per_sample_weights=self._weights_of(rows),
+                    include_last_offset=True,
                 )
                 bags.mul_(self._inverse_degree[rows] * damping)
                 part.copy_(bags) if keep == 0.0 else part.mul_(keep).add_(bags)
@@ -258,8 +271,10 @@ class CudaPath(Path):
 
 def path_for(operator: Operator, device: str) -> Path:
     """The quickest way on this device; without the kernel the CPU's, and a line in the log saying
-    why."""
-    if device.startswith("cuda"):
+    why. The kernel knows no weights of edges."""
+    if device.startswith("cuda") and operator.weights is not None:
+        log.warning("the filter runs on the CPU: its kernel has no place for edge weights")
+    elif device.startswith("cuda"):
         from gclbench.filters.kernels import cuda
 
         there, why_not = cuda.available(device)
