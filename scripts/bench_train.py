@@ -45,7 +45,7 @@ FLOORS = [
     "method=grace dataset=cora",
     "method=grace dataset=cora negatives=progcl_weight negatives.start_epoch=1",
     "method=grace dataset=cora negatives=nml",
-    "method=grace dataset=sbm dataset.nodes=600 negatives=nml negatives.metric=pairwise"
+    "method=grace dataset=sbm dataset.nodes=300 negatives=nml negatives.metric=pairwise"
     " negatives.inner_steps=1",
     "method=dmat_i dataset=cora",
     "method=dgi dataset=cora",
