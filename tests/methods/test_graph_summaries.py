@@ -13,6 +13,7 @@ from methods.small_collection import FEATURES, small_collection
 
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.methods import random_walks
 from gclbench.methods.graph2vec import Graph2Vec, refined_labels
 from gclbench.methods.graph_kernel import GraphKernel, factor
 from gclbench.methods.graph_statistics import NAMES, statistics
@@ -91,7 +92,7 @@ def test_labels_of_features_that_are_none_are_all_the_same() -> None:
     assert sorted(labels) == list(range(len(one)))
 
 
-@pytest.mark.parametrize("kernel", ["wl", "shortest_path", "graphlet", "random_walk"])
+@pytest.mark.parametrize("kernel", ["wl", "shortest_path", "graphlet"])
 def test_a_kernel_of_grakel_is_normalised_and_the_same_again(kernel: str) -> None:
     pytest.importorskip("grakel")
     graph, method = small_collection(), GraphKernel(kernel=kernel, samples=20)
@@ -99,13 +100,37 @@ def test_a_kernel_of_grakel_is_normalised_and_the_same_again(kernel: str) -> Non
     assert found.geometry == "cosine"
     product = found.z @ found.z.T
     # The last graph is a single node.
-    counted = 1.0 if kernel in ("wl", "random_walk", "graphlet") else 0.0
+    counted = 1.0 if kernel in ("wl", "graphlet") else 0.0
     expected = torch.tensor([1.0] * (graph.items - 1) + [counted])
     assert torch.allclose(product.diagonal(), expected, atol=1e-5)
     assert torch.allclose(
         product, torch.from_numpy(method.matrix(graph, Streams(0))).float(), atol=1e-5
     )
     assert torch.equal(found.z, fitted(method, graph).z)
+
+
+def test_the_kernel_of_random_walks_is_the_inverse_on_the_product_graph(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(random_walks, "ENTRIES", 50)  # several blocks a graph
+    graph, decay = small_collection(), 0.7
+    adjacencies = [
+        np.array([[float(v in one[u]) for v in one] for u in one]) for one in members(graph)
+    ]
+    largest = max(float(np.linalg.eigvalsh(one)[-1]) for one in adjacencies)
+    raw = np.array(
+        [
+            [
+                np.linalg.inv(np.eye(len(a) * len(b)) - decay / largest**2 * np.kron(a, b)).sum()
+                for b in adjacencies
+            ]
+            for a in adjacencies
+        ]
+    )
+    expected = raw / np.sqrt(np.outer(raw.diagonal(), raw.diagonal()))
+    found = GraphKernel(kernel="random_walk", decay=decay).matrix(graph, Streams(0))
+    assert np.allclose(found, expected, rtol=1e-10, atol=0)
+    assert len(adjacencies[-1]) == 1, "a single node has one walk, of no step"
 
 
 def test_the_kernel_of_subtrees_is_the_double_loop() -> None:

@@ -90,4 +90,4 @@ class Browser:
     def until(self, condition: Callable[[], object]) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, 10).until(lambda _: condition())
+        WebDriverWait(self.driver, 60).until(lambda _: condition())

@@ -307,3 +307,41 @@ def test_a_histogram_with_a_bin_missing_is_not_drawn() -> None:
     record = hard(0)
     del record.metrics["hardness_07"]
     assert all(panel.empty for panel in shown("dmat/6", record).panels)
+
+
+def test_the_course_shows_what_a_choice_by_test_folds_would_gain() -> None:
+    def followed(seed: int, dataset: str, *accuracies: float, **more: Any) -> Record:
+        at = [[5 * place, {"accuracy": value}] for place, value in enumerate(accuracies)]
+        return run(
+            more.get("method", "graphcl"),
+            "graph_classification",
+            dataset,
+            seed,
+            metrics={"accuracy": accuracies[-1]},
+            data={"course": at},
+        )
+
+    records = [
+        followed(0, "mutag", 0.9, 0.8, 0.85, 0.8),
+        followed(1, "mutag", 0.7, 0.8, 0.82, 0.84),
+        followed(0, "imdb_multi", 0.4, 0.5, 0.45, method="infograph"),
+        run("graphcl", "graph_classification", "mutag", 2, metrics={"accuracy": 0.1}),
+    ]
+    over, gained = shown("mmix/course", *records).panels
+    (line,) = over.series
+    assert line.label == "graphcl" and line.x == (0, 5, 10, 15)
+    assert line.y == pytest.approx((80, 80, 83.5, 82)), "the run without a course has no part"
+    first, second = gained.series
+    assert gained.names[int(first.x[0])] == "graphcl" and gained.names[int(second.x[0])] == (
+        "infograph"
+    )
+    # The untrained state is no epoch to choose; a run whose last epoch is the best gains nothing.
+    assert (first.label, first.y, first.spread) == (
+        "mutag",
+        pytest.approx((2.5,)),
+        pytest.approx((5 / math.sqrt(2),)),
+    )
+    assert (second.label, second.y) == ("imdb_multi", pytest.approx((5,)))
+    assert {record.id for record in shown("mmix/course", *records).records} == {
+        record.id for record in records[:3]
+    }

@@ -151,6 +151,8 @@ def test_every_command_composes_and_makes_records_that_the_figure_takes() -> Non
                     made.spec, made.id = spec, str(len(records))
                     made.metrics |= {"acc": 0.5, "accuracy": 0.5}
                     made.seconds = {"fit": 1.0}
+                    if spec["method"].get("course") or "method.course=5" in overrides:
+                        made.data |= {"course": [[0, {"accuracy": 0.4}], [5, {"accuracy": 0.5}]]}
                     records.append(made)
         found = shown(figure.id, *records, datasets=datasets)
         empty = [panel.title for panel in found.panels if panel.empty]

@@ -189,8 +189,11 @@ def _fill(axes: Axes, panel: PlotPanel) -> None:
             )
             axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
             axes.set_xlim(-0.4, len(values) - 0.6)
+        if panel.names:
+            axes.set_xticks(range(len(panel.names)), panel.names, rotation=30, ha="right")
+            axes.set_xlim(-0.6, len(panel.names) - 0.4)
         _room(axes, panel)
-        _lines(axes, lines)
+        _lines(axes, lines, joined=not panel.names)
         _steps(axes, panel.steps)
         _boxes(axes, panel.boxes)
         for axis, logarithmic in (
@@ -234,12 +237,12 @@ def _bare(axes: Axes) -> None:
         spine.set_color("#bbbbbb")
 
 
-def _lines(axes: Axes, lines: Sequence[Series]) -> None:
+def _lines(axes: Axes, lines: Sequence[Series], joined: bool) -> None:
     for number, series in enumerate(lines):
         look: dict[str, Any] = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": MARKERS[number % len(MARKERS)],
-            "linestyle": STYLES[number % len(STYLES)],
+            "linestyle": STYLES[number % len(STYLES)] if joined else "none",
         }
         if len(series.x) > DENSE:
             look["markevery"] = len(series.x) // MARKED

@@ -76,7 +76,8 @@ class PlotPanel:
             axis of average ranks. missing: said in their place when there is none.
         x_scale: `linear`, `log`, `symlog`, which is logarithmic from 1 on and has a place for 0, or
             `values`, which puts the values that there are at equal distances. y_log: logarithmic.
-                alike: panels of the same word here have the same y-axis.
+        names: words at x = 0, 1, … in place of numbers; points of a series are not joined then.
+        alike: panels of the same word here have the same y-axis.
     """
 
     title: str
@@ -90,6 +91,7 @@ class PlotPanel:
     missing: str = NOT_RUN
     x_scale: str = "linear"
     y_log: bool = False
+    names: tuple[str, ...] = ()
     alike: str = ""
 
     @property

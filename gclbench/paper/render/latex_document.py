@@ -4,6 +4,7 @@ texlive-latex-recommended."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.render.layout import Grid, grids, printed_with_difference, text_grids
@@ -21,7 +22,9 @@ HEAD = r"""\documentclass[10pt]{article}
 \begin{document}
 """
 LINES = 25
-"""Of a tabular, which breaks over no page."""
+"""Of a tabular of text, which breaks over no page."""
+ROWS = 16
+"""Of a tabular of numbers, ours and the printed ones below: the rest stands in another one."""
 TAIL = "\\end{document}\n"
 FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 """Its content at its own width, or that of the line where it is wider."""
@@ -85,7 +88,9 @@ def _section(comparison: Comparison, only: str) -> str:
         name = f"{definition.id} {grid.title}".strip()
         lines += ["", f"% tabular of {_comment(name)}"]
         lines += [rf"\subsection*{{{_escaped(grid.title)}}}"] if grid.title else []
-        lines += [FITTED, *_tabular(grid, only), "}", f"% end of {_comment(name)}", r"\par\medskip"]
+        for part in _parts(grid):
+            lines += [FITTED, *_tabular(part, only), "}", r"\par\medskip"]
+        lines += [f"% end of {_comment(name)}"]
     for texts in text_grids(comparison, only):
         lines += ["", rf"\subsection*{{{_escaped(texts.title)}}}"]
         for start in range(0, len(texts.rows), LINES):
@@ -97,6 +102,16 @@ def _section(comparison: Comparison, only: str) -> str:
     lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
     lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
     return "\n".join([*lines, r"\end{itemize}"]) + "\n"
+
+
+def _parts(grid: Grid) -> list[Grid]:
+    """The grid in as few parts as fit a page each, of about as many rows."""
+    parts = -(-len(grid.rows) // ROWS) or 1
+    size = -(-len(grid.rows) // parts) or 1
+    return [
+        replace(grid, rows=grid.rows[start : start + size])
+        for start in range(0, max(len(grid.rows), 1), size)
+    ]
 
 
 def _tabular(grid: Grid, only: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gclbench.paper.papers.mmix.course_figure import FIGURE as COURSE
 from gclbench.paper.papers.mmix.figures import FIGURES
 from gclbench.paper.papers.mmix.graph_tables import TABLES as GRAPH_TABLES
 from gclbench.paper.papers.mmix.tables import TABLES
@@ -41,5 +42,5 @@ PAPER = Paper(
         **dict.fromkeys(("4", "10"), "The paper does not say what its spreads are over."),
     },
     tables=tuple(sorted((*TABLES, *GRAPH_TABLES), key=lambda table: int(table.number))),
-    figures=FIGURES,
+    figures=(*FIGURES, COURSE),
 )
