@@ -1,8 +1,9 @@
 """Times the trainings on collections of graphs, their reader and a kernel.
 
 InfoGraph and GraphCL on MUTAG stand against plain torch_geometric scripts (`plain_graphs.py`) with
-the same losses. Each side has a process of its own, ours as runs have it (`reusing_memory`); the two
-take turns, and processor seconds are compared, so that a busy machine slows both alike. REDDIT-BINARY is one epoch of GraphCL in a process of its own; so are its reader
+the same losses. Each side has a process of its own, ours with memory as runs have it
+(`reusing_memory`). The two take turns, and processor seconds are compared, so that a busy machine
+slows both alike. REDDIT-BINARY is one epoch of GraphCL in a process of its own; so are its reader
 and the kernel of its Weisfeiler-Lehman subtrees.
 
     python scripts/bench_graphs.py [--rounds 3] [--output results/bench/graphs.json]
