@@ -40,8 +40,9 @@ class Counter(TorchDispatchMode):
     """Counts while it is entered.
 
     Attributes:
-        flops: of products, float64 ones counted twice, sparse ones by their entries. exponentials:
-            of entries.
+        flops: of products, float64 ones counted twice. Propagation is in no floor: torch's sparse
+            kernels are not counted, and a sparse factor elsewhere counts by its entries.
+            exponentials: of entries.
     """
 
     def __init__(self) -> None:
@@ -229,6 +230,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         + (f"{known.fast / 1e9:.0f} of fast ones, " if known.fast else "no fast products here, ")
         + f"{known.exponentials / 1e6:.0f} million exponentials a second.",
         "The floor is products ÷ rate + exponentials ÷ rate, as counted in one epoch.",
+        "Sparse products are not counted: a method that has no others (`dgi`) has no floor.",
         "",
         "| run | precision | s/epoch | GFLOP | M exp | floor s | share of floor | plain loop s |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
