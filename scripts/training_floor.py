@@ -249,7 +249,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
     lines += [
         "",
         f"A loss of two views of {loss['nodes']:,} nodes, width {loss['width']}, forward and"
-        " backward, without an encoder and without what a strategy learns first.",
+        " backward, without an encoder. `augcl` includes the training of its network.",
         "The bare loop has the products, exponentials and sums of GRACE's loss (`uniform`) over the"
         " same tiles.",
         "`augcl` and `nml` have no pairs within a view.",
