@@ -200,6 +200,7 @@ def _embedding(
     from gclbench.graph import Unsupported
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
+    from gclbench.machine.allocator import reusing_memory
     from gclbench.machine.threads import computing_with, threads_for
     from gclbench.run import datasets
     from gclbench.run.ending import Ending
@@ -230,6 +231,7 @@ def _embedding(
             with (
                 limited(experiment.time_limit, experiment.memory_limit),
                 computing_with(threads),
+                reusing_memory(),
             ):
                 check_items(name, task, spec.method["name"], components.method, loaded.graph)
                 split = pipeline.split(task)

@@ -1,7 +1,8 @@
 """Times the trainings on collections of graphs, their reader and a kernel.
 
 InfoGraph and GraphCL on MUTAG stand against plain torch_geometric scripts (`plain_graphs.py`) with
-the same losses; the two take turns, and processor seconds are compared, so that a busy machine
+the same losses. Each side has a process of its own, ours with memory as runs have it
+(`reusing_memory`). The two take turns, and processor seconds are compared, so that a busy machine
 slows both alike. REDDIT-BINARY is one epoch of GraphCL in a process of its own; so are its reader
 and the kernel of its Weisfeiler-Lehman subtrees.
 
@@ -21,6 +22,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +36,19 @@ from gclbench.contrast.local_global import nodes_against_graphs
 from gclbench.contrast.objectives import others_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Graph
+from gclbench.machine.allocator import reusing_memory
 from gclbench.machine.environment import device_name, versions
 from gclbench.methods.graph_kernel import GraphKernel
 from gclbench.methods.graphcl import Graphcl
 from gclbench.methods.infograph import Infograph
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
+
+SIDES: dict[str, tuple[Any, Any]] = {
+    "infograph": (Infograph, train_infograph),
+    "graphcl": (Graphcl, train_graphcl),
+}
+"""Our method and the plain script, by name."""
 
 GOAL = 0.3
 """Share of the plain script's time."""
@@ -50,30 +61,50 @@ def taken(train: Callable[[], Any]) -> tuple[float, float]:
     return time.process_time() - used, time.perf_counter() - wall
 
 
-def trained(method: Any, graph: Graph, seed: int) -> Watch:
-    """A training of ours, labels unseen."""
-    watch = Watch()
-    method.fit(graph, torch.full((graph.items,), -1), Streams(seed), watch)
-    return watch
+def ours(name: str, seed: int) -> tuple[float, float]:
+    """What a training of ours takes, labels unseen."""
+    method, graph = SIDES[name][0](), mutag()
+
+    def train() -> None:
+        method.fit(graph, torch.full((graph.items,), -1), Streams(seed), Watch())
+
+    with reusing_memory():
+        return taken(train)
 
 
-def against_plain(name: str, method: Any, plain: Any, graph: Graph, rounds: int) -> dict[str, Any]:
+def theirs(name: str, seed: int) -> tuple[float, float]:
+    """What the plain script takes."""
+    method, train = SIDES[name]
+    graph = mutag()
+    return taken(lambda: train(graph, method(), seed))
+
+
+@cache
+def mutag() -> Graph:
+    """Read once in a process."""
+    return DATASETS.load("mutag")().load()
+
+
+def against_plain(name: str, rounds: int) -> dict[str, Any]:
     """Medians over alternating trainings; the first pair warms up."""
-    ours, theirs = [], []
-    for seed in range(rounds + 1):
-        for times, train in (
-            (theirs, lambda seed=seed: plain(graph, method, seed)),
-            (ours, lambda seed=seed: trained(method, graph, seed)),
-        ):
-            times.append(taken(train))
-    ratios = [one[0] / other[0] for one, other in zip(ours[1:], theirs[1:], strict=True)]
+    new = get_context("spawn")
+    seconds: dict[Any, list[tuple[float, float]]] = {ours: [], theirs: []}
+    with (
+        ProcessPoolExecutor(1, new, torch.set_num_threads, (torch.get_num_threads(),)) as one,
+        ProcessPoolExecutor(1, new, torch.set_num_threads, (torch.get_num_threads(),)) as other,
+    ):
+        for seed in range(rounds + 1):
+            for side, process in ((theirs, one), (ours, other)):
+                seconds[side].append(process.submit(side, name, seed).result())
+    of_plain, of_us = seconds[theirs][1:], seconds[ours][1:]
+    ratios = [us[0] / plain[0] for us, plain in zip(of_us, of_plain, strict=True)]
     return {
         "method": name,
-        "epochs": method.epochs,
-        "plain_processor_seconds": statistics.median(used for used, _ in theirs[1:]),
-        "processor_seconds": statistics.median(used for used, _ in ours[1:]),
-        "plain_seconds": statistics.median(wall for _, wall in theirs[1:]),
-        "seconds": statistics.median(wall for _, wall in ours[1:]),
+        "epochs": SIDES[name][0]().epochs,
+        "plain_processor_seconds": statistics.median(used for used, _ in of_plain),
+        "processor_seconds": statistics.median(used for used, _ in of_us),
+        "plain_seconds": statistics.median(wall for _, wall in of_plain),
+        "seconds": statistics.median(wall for _, wall in of_us),
         "ratio_median": statistics.median(ratios),
         "ratio_min": min(ratios),
         "ratio_max": max(ratios),
@@ -106,7 +137,8 @@ def reddit() -> dict[str, Any]:
             optimiser.step()
 
     model.train()
-    used, wall = taken(epoch)
+    with reusing_memory():
+        used, wall = taken(epoch)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {
         "dataset": "reddit_binary",
@@ -182,16 +214,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("results/bench/graphs.json"))
     parser.add_argument("--only-reddit", action="store_true", help="print that part and end")
     parser.add_argument("--only-data", action="store_true", help="likewise")
+    parser.add_argument("--only-mutag", action="store_true", help="likewise")
     arguments = parser.parse_args()
     if arguments.only_reddit or arguments.only_data:
         print(json.dumps(reddit() if arguments.only_reddit else data()))
         return
     before = os.getloadavg()
-    graph = DATASETS.load("mutag")().load()
-    rows = [
-        against_plain("infograph", Infograph(), train_infograph, graph, arguments.rounds),
-        against_plain("graphcl", Graphcl(), train_graphcl, graph, arguments.rounds),
-    ]
+    rows = [against_plain(name, arguments.rounds) for name in SIDES]
+    if arguments.only_mutag:
+        print(json.dumps(rows, indent=1))
+        return
     of_reddit, of_data = (
         subprocess.run(
             [sys.executable, __file__, part], check=True, capture_output=True, text=True

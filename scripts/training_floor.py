@@ -16,13 +16,19 @@ from typing import Any
 import torch
 from emulated_bfloat16 import FACTORS
 from plain_grace import train as plain_grace
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gclbench.component.registry import NEGATIVES
 from gclbench.config.validation import experiment_of
+from gclbench.contrast.panel import TILE_ROWS
+from gclbench.contrast.unit_rows import unit_rows
 from gclbench.filters.cache import uncached
 from gclbench.graph import with_features, without_labels
 from gclbench.machine import precision
 from gclbench.machine.environment import cache_folder
+from gclbench.negatives.strategy import Pair
+from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -34,7 +40,9 @@ class Counter(TorchDispatchMode):
     """Counts while it is entered.
 
     Attributes:
-        flops: of dense products, float64 ones counted twice. exponentials: of entries.
+        flops: of products, float64 ones counted twice. Propagation is in no floor: torch's sparse
+            kernels are not counted, and a sparse factor elsewhere counts by its entries.
+            exponentials: of entries.
     """
 
     def __init__(self) -> None:
@@ -46,7 +54,8 @@ class Counter(TorchDispatchMode):
         if func in FACTORS:
             left, right = (args[place] for place in FACTORS[func])
             wide = 2 if left.dtype == torch.float64 else 1
-            self.flops += 2.0 * wide * left.numel() * right.shape[-1]
+            entries = left.numel() if left.layout == torch.strided else left._nnz()
+            self.flops += 2.0 * wide * entries * right.shape[-1]
         elif func in EXPONENTIALS:
             self.exponentials += args[0].numel()
         return func(*args, **(kwargs or {}))
@@ -155,6 +164,57 @@ def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
     return row
 
 
+STRATEGIES = {
+    "uniform": {},
+    "progcl_weight": {"start_epoch": 1},
+    "augcl": {},
+    "nml": {"inner_steps": 1},
+}
+"""Whose losses `losses` times, and their settings."""
+
+
+def losses(nodes: int, width: int, rounds: int = 1) -> dict[str, Any]:
+    """Seconds of a loss of two views with its gradient, without an encoder, beside a bare loop of
+    the plain loss's products, exponentials and sums over tiles."""
+    generator = torch.Generator().manual_seed(0)
+    u = torch.randn(nodes, width, generator=generator)
+    v = u + torch.randn(nodes, width, generator=generator)
+    seconds = {"bare loop": quickest(lambda: bare_loop(unit_rows(u), unit_rows(v)), 2)}
+    for name, settings in STRATEGIES.items():
+        strategy = NEGATIVES.load(name)(**settings).build(
+            width, nodes, Streams(0), torch.device("cpu")
+        )
+        fitted = Pair(u, (v,), 0.4, Step(60, 100))
+        strategy.update(fitted)
+
+        def step(strategy: Any = strategy) -> None:
+            one, other = u.clone().requires_grad_(), v.clone().requires_grad_()
+            strategy(Pair(one, (other,), 0.4, Step(60, 100))).value.backward()
+
+        seconds[name] = quickest(step, rounds)
+    return {"nodes": nodes, "width": width, "seconds": seconds}
+
+
+def bare_loop(u: Tensor, v: Tensor) -> None:
+    """Forward and backward over the tiles of one panel between views and of the half of two within
+    them, in memory that is there already. What it computes is of no use."""
+    nodes, sums, pull = len(u), torch.zeros(len(u)), torch.zeros_like(u)
+    memory = torch.empty(2, TILE_ROWS, nodes)
+    for anchors, candidates, half in ((u, v, False), (u, u, True), (v, v, True)):
+        for backward in (False, True):
+            for start in range(0, nodes, TILE_ROWS):
+                block, others = anchors[start : start + TILE_ROWS], candidates[start * half :]
+                tile, slope = (part[: len(block), : len(others)] for part in memory)
+                torch.mm(block, others.T, out=tile).exp_()
+                if not backward:
+                    torch.sum(tile, dim=1, out=sums[: len(block)])
+                    torch.sum(tile, dim=0, out=sums[: len(others)])
+                    continue
+                torch.add(sums[: len(block), None], sums[: len(others)], out=slope).mul_(tile)
+                pull[: len(block)].addmm_(slope, others)
+                pull[: len(others)].addmm_(slope.T, block)
+
+
 def taken_otherwise(negatives: Any) -> bool:
     """Whether a strategy other than the plain one is at work, which the plain loop has not."""
     return type(negatives).__name__ != "Uniform"
@@ -170,6 +230,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         + (f"{known.fast / 1e9:.0f} of fast ones, " if known.fast else "no fast products here, ")
         + f"{known.exponentials / 1e6:.0f} million exponentials a second.",
         "The floor is products ÷ rate + exponentials ÷ rate, as counted in one epoch.",
+        "Sparse products are not counted: a method that has no others (`dgi`) has no floor.",
         "",
         "| run | precision | s/epoch | GFLOP | M exp | floor s | share of floor | plain loop s |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
@@ -183,4 +244,22 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
                 f" | {100 * row['share_of_floor'][name]:.0f} %"
                 f" | {'' if plain is None else f'{plain:.3f}'} |"
             )
+    loss = facts["losses"]
+    seconds = loss["seconds"]
+    lines += [
+        "",
+        f"A loss of two views of {loss['nodes']:,} nodes, width {loss['width']}, forward and"
+        " backward, without an encoder. `augcl` includes the training of its network.",
+        "The bare loop has the products, exponentials and sums of GRACE's loss (`uniform`) over the"
+        " same tiles.",
+        "`augcl` and `nml` have no pairs within a view.",
+        "",
+        "| loss | s | times the bare loop | times `uniform` |",
+        "|---|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {name} | {taken:.2f} | {taken / seconds['bare loop']:.2f}"
+        f" | {taken / seconds['uniform']:.2f} |"
+        for name, taken in seconds.items()
+    ]
     return "\n".join(lines) + "\n"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from gclbench.config.validation import ConfigErrors
 from gclbench.config.validation import experiment_of as validated
 from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import GraphError
+from gclbench.machine import allocator
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.sources import MissingStore, collect
@@ -117,6 +119,23 @@ def test_positional_overrides_and_another_store() -> None:
     assert table["seed"].tolist() == [5]
     assert [record.id for record in Store("of mine/store").scan()] == table["id"].tolist()
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("ask", [gclbench.run, gclbench.embed])
+def test_freed_memory_is_kept_while_a_run_computes(
+    ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    @contextlib.contextmanager
+    def noted() -> Iterator[None]:
+        seen.append("begun")
+        yield
+        seen.append("handed back")
+
+    monkeypatch.setattr(allocator, "reusing_memory", noted)
+    ask(**QUICK, progress=False)
+    assert seen == ["begun", "handed back"]
 
 
 def test_a_run_that_fails_is_a_row_that_says_why() -> None:

@@ -8,10 +8,12 @@ memory stays O(block·N), whatever the function does to its B×N tile.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
 KEPT_ENTRIES = 1 << 24
@@ -53,3 +55,75 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
             for start in starts
         ]
     )
+
+
+def sums_by_blocks(
+    function: Callable[..., Tensor],
+    rows: tuple[Tensor, ...],
+    shared: tuple[Tensor, ...],
+    block: int,
+) -> tuple[Tensor, Tensor]:
+    """Sums over blocks of rows of what function(*parts of rows, *shared) gives, a (K,) tensor.
+
+    The gradient of a sum does not wait for the backward pass: each block's is taken while its
+    values are there. So nothing is computed twice, which `by_blocks` has to do where a block's
+    gradient depends on the others.
+
+    Args:
+        function: gets the same rows of every tensor of `rows`, and `shared` whole; whatever else it
+            reads is a constant.
+        rows: tensors with as many rows each. block: rows at a time.
+
+    Returns:
+        The total of the K sums, with the gradient, and the K sums, as constants.
+    """
+    found: tuple[Tensor, Tensor] = _SumsByBlocks.apply(function, block, len(rows), *rows, *shared)
+    return found
+
+
+class _SumsByBlocks(torch.autograd.Function):
+    """Takes the gradient in its forward pass."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, function: Callable[..., Tensor], block: int, cut: int, *inputs: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        needed = ctx.needs_input_grad[3:]
+        gradients = [
+            torch.zeros_like(tensor) if asked else None
+            for tensor, asked in zip(inputs, needed, strict=True)
+        ]
+        sums: Tensor | None = None
+        for start in range(0, len(inputs[0]), block):
+
+            def part(tensors: Iterable[Any], start: int = start) -> list[Any]:
+                """The block's rows of those that are cut, the others whole."""
+                return [
+                    tensor[start : start + block] if place < cut and tensor is not None else tensor
+                    for place, tensor in enumerate(tensors)
+                ]
+
+            leaves = [
+                tensor.detach().requires_grad_(asked)
+                for tensor, asked in zip(part(inputs), needed, strict=True)
+            ]
+            with torch.enable_grad():
+                terms = function(*leaves)
+                total = terms.sum()
+            sums = terms.detach() if sums is None else sums + terms.detach()
+            wanted = [leaf for leaf in leaves if leaf.requires_grad]
+            into = [place for place in part(gradients) if place is not None]
+            if wanted:
+                for place, found in zip(into, torch.autograd.grad(total, wanted), strict=True):
+                    place += found
+        assert sums is not None
+        ctx.needed = needed
+        ctx.save_for_backward(*(gradient for gradient in gradients if gradient is not None))
+        ctx.mark_non_differentiable(sums)
+        return sums.sum(), sums
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, pull: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        saved = iter(ctx.saved_tensors)
+        return None, None, None, *(next(saved) * pull if asked else None for asked in ctx.needed)

@@ -108,6 +108,7 @@ def _run(
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.launch.running import announced
+    from gclbench.machine.allocator import reusing_memory
     from gclbench.machine.threads import computing_with, threads_for
     from gclbench.run import runner
     from gclbench.tracking import Tracking
@@ -132,6 +133,7 @@ def _run(
         with (
             announced(store, left.ids[0], unit.title, tracking.reporter(report)) as heard,
             computing_with(threads),
+            reusing_memory(),
         ):
             records = runner.run(left, names, experiment.components, loaded, store, heard, stop)
     except Preempted as preempted:

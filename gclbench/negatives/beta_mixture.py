@@ -44,7 +44,7 @@ class BetaMixture:
 
     def low_probability(self, values: Tensor) -> Tensor:
         """P(low component | value), elementwise, in the values' precision."""
-        return torch.sigmoid(_log_odds((self.low, self.high), *_logs(values)))
+        return _log_odds((self.low, self.high), *_logs(values)).sigmoid_()
 
     @classmethod
     def fit(cls, values: Tensor, high_weight: float = 0.05, steps: int = 10) -> BetaMixture:
@@ -108,20 +108,22 @@ def _matched(sums: list[float], count: int, step: int) -> tuple[float, float, fl
 
 
 def _logs(values: Tensor) -> tuple[Tensor, Tensor]:
-    """(log x, log(1 − x))."""
+    """(log x, log(1 − x)), both new."""
     values = values.clamp(EDGE, 1 - EDGE)
-    return values.log(), torch.log1p(-values)
+    return values.log(), values.neg_().log1p_()
 
 
 def _log_odds(
     components: tuple[tuple[float, float, float], ...], log_x: Tensor, log_rest: Tensor
 ) -> Tensor:
-    """log of (weight·density of the first component) / (that of the second)."""
+    """log of (weight·density of the first component) / (that of the second), in place of `log_x`;
+    `log_rest` is overwritten too. New memory for every intermediate tile costs more than what is
+    computed in it."""
     (a, b, weight), (other_a, other_b, other_weight) = components
     constant = (
         math.log(weight) - math.log(other_weight) + _log_beta(other_a, other_b) - _log_beta(a, b)
     )
-    return constant + (a - other_a) * log_x + (b - other_b) * log_rest
+    return log_x.mul_(a - other_a).add_(constant).add_(log_rest.mul_(b - other_b))
 
 
 def _log_beta(a: float, b: float) -> float:

@@ -5,7 +5,6 @@ NML-GCL paper.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,17 +13,15 @@ from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive
-from gclbench.contrast.panel import paired
 from gclbench.negatives.nml_metrics import (
     CosineMetric,
     Metric,
     OracleMetric,
-    PairwiseMetric,
-    RowSums,
     SeparableMetric,
     UniformMetric,
     Views,
 )
+from gclbench.negatives.nml_pairwise import PairwiseMetric
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
@@ -129,9 +126,9 @@ class NmlNegatives(Negatives):
             return
         views = Views.of(pair)
         for _ in range(self.settings.inner_steps):
-            contrast, regulariser = self._terms(views, frozen=False)
+            objective = self.metric.objective(views, frozen=False, alpha=self.settings.alpha)
             self.optimisers["metric"].zero_grad(set_to_none=True)
-            (contrast + regulariser).backward()
+            objective.value.backward()
             self.optimisers["metric"].step()
         # The encoder's step is on the same pair, and so are its similarities.
         pair.kept[SIMILARITIES] = views.similarities
@@ -141,9 +138,9 @@ class NmlNegatives(Negatives):
         if len(pair.u) < 2:
             return Loss(0 * (pair.u.sum() + pair.v.sum()))
         views = Views.of(pair, pair.kept.pop(SIMILARITIES, None))
-        contrast, regulariser = self._terms(views, frozen=True)
-        terms = {"contrast": contrast.detach(), "regulariser": regulariser.detach()}
-        return Loss(contrast + regulariser, terms)
+        found = self.metric.objective(views, frozen=True, alpha=self.settings.alpha)
+        terms = {"contrast": found.contrast, "regulariser": found.regulariser}
+        return Loss(found.value, terms)
 
     def report(self, pair: Pair) -> Report:
         with torch.no_grad():
@@ -155,21 +152,3 @@ class NmlNegatives(Negatives):
             return m * (m.shape[1] - 1) / (m.sum(dim=1, keepdim=True) - own)
 
         return Report(weights=scaled)
-
-    def _terms(self, views: Views, frozen: bool) -> tuple[Tensor, Tensor]:
-        """(contrast, α·regulariser), each averaged over nodes and both directions."""
-        count = len(views.u)
-        own = paired(views.unit_u, views.unit_v, views.scale)
-        directions = self.metric.sums(views, frozen)
-        contrast = torch.stack([_contrast(sums, own, count) for sums in directions]).mean()
-        if not self.metric.regularised:
-            return contrast, torch.zeros_like(contrast)
-        divergence = torch.stack(
-            [sums.total - sums.mean - math.log(count) for sums in directions]
-        ).mean()
-        return contrast, self.settings.alpha * (count - 1) * divergence
-
-
-def _contrast(sums: RowSums, own: Tensor, count: int) -> Tensor:
-    """Eq. 5 of each anchor, (M,)."""
-    return torch.logaddexp(own, math.log(count - 1) + sums.weighted - sums.total) - own

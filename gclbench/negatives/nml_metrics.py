@@ -6,15 +6,14 @@ m_i = softmax_j(a_ij) are the weights (NML-GCL paper, Eq. 3).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, relu
+from torch.nn.functional import linear
 
-from gclbench.contrast.blocks import KEPT_ENTRIES, block_rows, by_blocks
-from gclbench.contrast.panel import Weights, panel
+from gclbench.contrast.blocks import KEPT_ENTRIES
+from gclbench.contrast.panel import Weights, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.nml_oracle import optimal_weights
 from gclbench.negatives.strategy import Pair, WeightRows
@@ -39,6 +38,33 @@ class RowSums:
     weighted: Tensor
     total: Tensor
     mean: Tensor
+
+    def contrast(self, own: Tensor, count: int) -> Tensor:
+        """Eq. 5 of each anchor among `count` candidates, (M,).
+
+        Args:
+            own: (M,) t_ii.
+        """
+        pushed = math.log(count - 1) + self.weighted - self.total
+        return torch.logaddexp(own, pushed) - own
+
+    def divergence(self, count: int) -> Tensor:
+        """KL(uniform ‖ m_i) of each anchor, (M,)."""
+        return self.total - self.mean - math.log(count)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a step of the metric or of the encoder lowers, a mean over anchors and directions.
+
+    Attributes:
+        value: contrast + regulariser, with the gradient. contrast, regulariser: its two terms,
+            constants. The regulariser is α(N−1)·KL(uniform ‖ m_i) (Eqs. 6 to 8).
+    """
+
+    value: Tensor
+    contrast: Tensor
+    regulariser: Tensor
 
 
 @dataclass(frozen=True)
@@ -112,6 +138,22 @@ class Metric(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} defines no sums")
 
+    def objective(self, views: Views, frozen: bool, alpha: float) -> Objective:
+        """The loss of both directions.
+
+        Args:
+            frozen: as in `sums`. alpha: α.
+        """
+        count = len(views.u)
+        own = paired(views.unit_u, views.unit_v, views.scale)
+        directions = self.sums(views, frozen)
+        contrast = torch.stack([sums.contrast(own, count) for sums in directions]).mean()
+        regulariser = torch.zeros_like(contrast)
+        if self.regularised:
+            divergence = torch.stack([sums.divergence(count) for sums in directions]).mean()
+            regulariser = alpha * (count - 1) * divergence
+        return Objective(contrast + regulariser, contrast.detach(), regulariser.detach())
+
     def unscaled(self, views: Views) -> WeightRows:
         """Rows proportional to m, for reports."""
         raise TypeError(f"{type(self).__name__} defines no weights")
@@ -143,7 +185,7 @@ class CosineMetric(Metric):
         self.detach = detach
 
     def sums(self, views: Views, frozen: bool) -> tuple[RowSums, RowSums]:
-        return product_sums(*_cut(views.unit_u, views.unit_v, self.detach), -1.0, views)
+        return product_sums(*cut(views.unit_u, views.unit_v, self.detach), -1.0, views)
 
     def unscaled(self, views: Views) -> WeightRows:
         return exponentials(views.unit_u, views.unit_v, -1.0, 1.0)
@@ -164,18 +206,18 @@ class SeparableMetric(Metric):
         super().__init__()
         self.first, self.second = nn.Linear(width, hidden), nn.Linear(hidden, hidden)
         self.generator, self.detach = generator, detach
-        _initialise(self)
+        initialise(self)
 
     def sums(self, views: Views, frozen: bool) -> tuple[RowSums, RowSums]:
         p, q = self.embedded(views.u, frozen), self.embedded(views.v, frozen)
-        return product_sums(*_cut(p, q, frozen and self.detach), 1.0, views)
+        return product_sums(*cut(p, q, frozen and self.detach), 1.0, views)
 
     def unscaled(self, views: Views) -> WeightRows:
         return exponentials(self.embedded(views.u, True), self.embedded(views.v, True), 1.0, 1.0)
 
     def embedded(self, z: Tensor, frozen: bool) -> Tensor:
         """g(z) with unit rows, M×hidden."""
-        h = _apply(self.first, z, frozen)
+        h = applied(self.first, z, frozen)
         if self.training:
             slopes = (
                 torch.empty(h.shape, dtype=h.dtype)
@@ -185,68 +227,7 @@ class SeparableMetric(Metric):
             h = torch.where(h < 0, h * slopes, h)
         else:
             h = nn.functional.leaky_relu(h, sum(SLOPES) / 2)
-        return unit_rows(_apply(self.second, h, frozen))
-
-
-class PairwiseMetric(Metric):
-    """a_ij = MLP([u_i ; v_j]) with two hidden layers, as printed; N² passes through the second one.
-
-    Args:
-        width: d. hidden: width of both hidden layers. detach: as in `SeparableMetric`.
-    """
-
-    learns = True
-
-    def __init__(self, width: int, hidden: int, detach: bool):
-        super().__init__()
-        self.first, self.second = nn.Linear(2 * width, hidden), nn.Linear(hidden, hidden)
-        # Without bias: one number added to all logits changes no weight, and Adam would walk it at
-        # random.
-        self.last = nn.Linear(hidden, 1, bias=False)
-        self.width, self.detach = width, detach
-        _initialise(self)
-
-    def sums(self, views: Views, frozen: bool) -> tuple[RowSums, RowSums]:
-        return self._direction(views, frozen), self._direction(views.swapped(), frozen)
-
-    def unscaled(self, views: Views) -> WeightRows:
-        logits = self._logits(views.u.detach(), views.v.detach(), frozen=True)
-
-        def rows(start: int, stop: int) -> Tensor:
-            with torch.no_grad():
-                return torch.softmax(logits(start, stop), dim=1)
-
-        return rows
-
-    def _direction(self, views: Views, frozen: bool) -> RowSums:
-        logits = self._logits(*_cut(views.u, views.v, frozen and self.detach), frozen)
-
-        def rows(start: int, stop: int) -> Tensor:
-            a = logits(start, stop)
-            t = views.scale * views.unit_u[start:stop] @ views.unit_v.T
-            return torch.stack(
-                [torch.logsumexp(a + t, dim=1), torch.logsumexp(a, dim=1), a.mean(dim=1)], dim=1
-            )
-
-        hidden = self.second.out_features
-        block = (
-            block_rows(len(views.u), len(views.v), per_entry=4 * hidden)
-            if views.block is None
-            else views.block
-        )
-        return RowSums(*by_blocks(rows, len(views.u), block).unbind(dim=1))
-
-    def _logits(self, u: Tensor, v: Tensor, frozen: bool) -> Callable[[int, int], Tensor]:
-        weight, bias = _parameters(self.first, frozen)
-        # The first layer of a concatenation is a sum of two layers: one product per node instead of
-        # one per pair.
-        left, right = linear(u, weight[:, : self.width], bias), linear(v, weight[:, self.width :])
-
-        def rows(start: int, stop: int) -> Tensor:
-            h = relu(left[start:stop, None] + right)
-            return _apply(self.last, relu(_apply(self.second, h, frozen)), frozen).squeeze(-1)
-
-        return rows
+        return unit_rows(applied(self.second, h, frozen))
 
 
 class OracleMetric(Metric):
@@ -314,11 +295,13 @@ def product_sums(p: Tensor, q: Tensor, sign: float, views: Views) -> tuple[RowSu
     )
 
 
-def _cut(p: Tensor, q: Tensor, detach: bool) -> tuple[Tensor, Tensor]:
+def cut(p: Tensor, q: Tensor, detach: bool) -> tuple[Tensor, Tensor]:
+    """Both, as constants where asked."""
     return (p.detach(), q.detach()) if detach else (p, q)
 
 
-def _parameters(layer: nn.Linear, frozen: bool) -> tuple[Tensor, Tensor | None]:
+def weights_of(layer: nn.Linear, frozen: bool) -> tuple[Tensor, Tensor | None]:
+    """A layer's weight and bias, as constants where frozen."""
     bias: Tensor | None = layer.bias
     return (
         (layer.weight.detach(), None if bias is None else bias.detach())
@@ -327,11 +310,12 @@ def _parameters(layer: nn.Linear, frozen: bool) -> tuple[Tensor, Tensor | None]:
     )
 
 
-def _apply(layer: nn.Linear, x: Tensor, frozen: bool) -> Tensor:
-    return linear(x, *_parameters(layer, frozen))
+def applied(layer: nn.Linear, x: Tensor, frozen: bool) -> Tensor:
+    """layer(x), its parameters as constants where frozen."""
+    return linear(x, *weights_of(layer, frozen))
 
 
-def _initialise(module: nn.Module) -> None:
+def initialise(module: nn.Module) -> None:
     """Glorot uniform weights and no biases, as the official code."""
     for layer in module.children():
         if isinstance(layer, nn.Linear):

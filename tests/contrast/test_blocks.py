@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast import blocks
-from gclbench.contrast.blocks import block_rows, by_blocks
+from gclbench.contrast.blocks import block_rows, by_blocks, sums_by_blocks
 
 
 def matrix(rows: int, columns: int, seed: int) -> Tensor:
@@ -100,3 +100,39 @@ def test_rows_per_block(monkeypatch: pytest.MonkeyPatch) -> None:
     assert block_rows(10, 100) == 1, "one row at least"
     assert block_rows(0, 10) == 1
     assert block_rows(1000, 0) == 1000
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 6, 7, 50])
+def test_sums_and_their_gradients_do_not_depend_on_the_block(block: int) -> None:
+    """Of rows, of one that asks for no gradient, and of what all blocks share."""
+    u, weight = matrix(7, 3, 0).requires_grad_(), matrix(7, 1, 3)
+    v, scale = matrix(5, 3, 1).requires_grad_(), torch.tensor(0.7).double().requires_grad_()
+
+    def function(rows: Tensor, weight: Tensor, v: Tensor, scale: Tensor) -> Tensor:
+        tile = torch.tanh(rows @ v.T * scale) * weight
+        return torch.stack([tile.square().sum(), tile.exp().sum()])
+
+    total, terms = sums_by_blocks(function, (u, weight), (v, scale), block)
+    wanted = function(u, weight, v, scale)
+    torch.testing.assert_close(terms, wanted.detach())
+    assert not terms.requires_grad
+    torch.testing.assert_close(
+        torch.autograd.grad(total * 3, (u, v, scale)),
+        torch.autograd.grad(wanted.sum() * 3, (u, v, scale)),
+    )
+
+
+def test_sums_compute_each_block_once() -> None:
+    calls: list[int] = []
+    u = matrix(40, 2, 0).requires_grad_()
+
+    def function(rows: Tensor, others: Tensor) -> Tensor:
+        calls.append(len(rows))
+        return torch.exp(rows @ others.T).sum()[None]
+
+    total, _ = sums_by_blocks(function, (u,), (u.detach(),), 16)
+    total.backward()
+    assert calls == [16, 16, 8]
+    with torch.no_grad():
+        alone, _ = sums_by_blocks(function, (u,), (u,), 40)
+    torch.testing.assert_close(alone, total.detach())

@@ -124,3 +124,10 @@ def test_a_component_that_vanishes_is_told():
 def test_a_sample_without_two_components(values, message):
     with pytest.raises(DegenerateMixture, match=message):
         BetaMixture.fit(values)
+
+
+def test_probabilities_leave_the_values_as_they_are():
+    """They are computed in place of copies."""
+    values = torch.linspace(0, 1, 9)
+    BetaMixture((2.0, 5.0, 0.9), (9.0, 2.0, 0.1)).low_probability(values)
+    assert torch.equal(values, torch.linspace(0, 1, 9))

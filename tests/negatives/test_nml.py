@@ -17,7 +17,8 @@ from gclbench.contrast.panel import Weights
 from gclbench.graph import Unsupported
 from gclbench.negatives import nml_metrics
 from gclbench.negatives.nml import LEAST_ORACLE_ALPHA, Nml, NmlNegatives
-from gclbench.negatives.nml_metrics import PairwiseMetric, SeparableMetric, exponentials
+from gclbench.negatives.nml_metrics import SeparableMetric, exponentials
+from gclbench.negatives.nml_pairwise import PairwiseMetric
 from gclbench.negatives.strategy import Pair
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -117,9 +118,9 @@ def test_loss_and_gradient_equal_those_of_the_plain_double_loop(metric, block, t
 def test_the_metrics_own_gradient_equals_that_of_the_double_loop(metric, block):
     strategy = built(metric, alpha=0.3)
     pair = a_pair(block=block)
-    contrast, regulariser = strategy._terms(nml_metrics.Views.of(pair), frozen=False)
+    objective = strategy.metric.objective(nml_metrics.Views.of(pair), frozen=False, alpha=0.3)
     parameters = list(strategy.metric.parameters())
-    found = torch.autograd.grad(contrast + regulariser, parameters)
+    found = torch.autograd.grad(objective.value, parameters)
     wanted = torch.autograd.grad(reference(strategy, pair), parameters)
     assert all(float(gradient.abs().max()) > 1e-4 for gradient in wanted[:2])
     torch.testing.assert_close(found, wanted)

@@ -1,0 +1,54 @@
+"""Freed memory is kept for the next array, and handed back at the end."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from gclbench.machine import allocator
+from gclbench.machine.allocator import reusing_memory
+
+SIZE = 8 << 20
+PAGES = SIZE // os.sysconf("SC_PAGESIZE")
+
+glibc = pytest.mark.skipif(allocator._glibc() is None, reason="the C library is not glibc")
+
+
+def faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@glibc
+def test_an_array_takes_the_memory_of_the_one_before():
+    with reusing_memory():
+        first = b"x" * SIZE
+        del first
+        before = faults()
+        for _ in range(20):
+            again = b"x" * SIZE
+            del again
+        assert faults() - before < PAGES, "not even one array's pages in twenty arrays"
+
+
+@glibc
+def test_the_memory_is_handed_back_at_the_end():
+    with reusing_memory():
+        arrays = [b"x" * SIZE for _ in range(16)]
+        del arrays
+        kept = resident()
+    assert resident() < kept - 8 * SIZE
+
+
+def test_another_c_library_is_left_alone(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with reusing_memory():
+        assert allocator._glibc() is None
