@@ -51,15 +51,15 @@ def _config(overrides: list[str], folder: Path | None) -> int:
 
     from gclbench.cli.run import wrong
     from gclbench.config.own_configs import with_own_configs
-    from gclbench.config.validation import ConfigErrors, experiment_of, resolved
+    from gclbench.config.validation import ConfigErrors, checked
 
     try:
         if folder is not None:
             (overrides,) = with_own_configs(folder, [overrides])
-        experiment_of(overrides)
-        print(OmegaConf.to_yaml(OmegaConf.create(resolved(overrides))), end="")
+        values = checked(overrides)
     except ConfigErrors as error:
         return wrong(error.errors)
+    print(OmegaConf.to_yaml(OmegaConf.create(values)), end="")
     return 0
 
 

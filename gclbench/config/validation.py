@@ -8,14 +8,13 @@ was probably meant.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from gclbench.component.components import Components
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
+    GROUPS,
     LAUNCHERS,
     METHODS,
     NEGATIVES,
@@ -27,9 +26,14 @@ from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
-from gclbench.records import LARGEST_SEED, NAMED_BY_USER
+from gclbench.records import LARGEST_SEED, NAMED_BY_USER, flatten
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+    from gclbench.config.plain_override import PlainOverride
 
 NO_PART_OF_A_RUN = (
     "seeds",
@@ -117,10 +121,10 @@ def experiment_of(overrides: list[str]) -> Experiment:
 
 
 def resolved(overrides: list[str]) -> dict[str, Any]:
-    """The composed configuration as plain values, for `gclbench show`.
+    """The composed configuration as plain values.
 
     Raises:
-        ConfigErrors: when it cannot be composed; only `load` checks the values.
+        ConfigErrors: when it cannot be composed; only `experiment_of` and `checked` check values.
     """
     errors: list[str] = []
     values, _ = values_of_command(parse(overrides, errors), errors)
@@ -129,7 +133,25 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
     return values
 
 
-def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str]) -> Experiment:
+def checked(overrides: list[str]) -> dict[str, Any]:
+    """`resolved`, and every value fits, for `gclbench show`.
+
+    Where no setting is typed and none is open, all values are those of our files, which fit their
+    components. Only others are checked, for that takes torch.
+
+    Raises:
+        ConfigErrors: with every error found.
+    """
+    errors: list[str] = []
+    values, any_settings = values_of_command(parse(overrides, errors), errors)
+    if errors or any_settings or None in flatten({kind: values[kind] for kind in GROUPS}).values():
+        experiment_of(overrides)
+    return values
+
+
+def _validate(
+    values: dict[str, Any], parsed: list[Override | PlainOverride], errors: list[str]
+) -> Experiment:
     settings: dict[str, Any] = {}
     instances: dict[str, Any] = {}
     for kind, registry in (
