@@ -115,6 +115,8 @@ def launch(
             _say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
+            for reason, count in plan.unkept.items():
+                note(f"{count} {'run' if count == 1 else 'runs'}: {reason}")
             _say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
@@ -247,6 +249,8 @@ def _dry_run(plan: Plan, store: Store) -> int:
         f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
         f" done in {len(plan.units)} units"
     )
+    for reason, count in plan.unkept.items():
+        print(f"{count} of them: {reason}")
     for reason, count in plan.refused.items():
         print(f"{count} of them will be recorded as unsupported: {reason}")
     if plan.units:

@@ -144,7 +144,7 @@ def parse(
         errors: gets a sentence for each of the others: text that is no override, a removal, several
             values where there is no sweep, a key that is set twice.
     """
-    parsed: list[Override] = []
+    parsed: list[Override | PlainOverride] = []
     seen: dict[str, str] = {}
     for text in overrides:
         try:

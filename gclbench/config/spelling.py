@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -16,35 +14,17 @@ def of_method(settings: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def overrides_of(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command takes them: `{"seeds": [3, 7]}` is `seeds=[3,7]`."""
-    return [f"{key}={_text(key, value)}" for key, value in settings.items()]
-
-
-def _text(key: str, value: Any) -> str:
-    """A value in the grammar of overrides.
+    """Settings as the command takes them: `{"seeds": [3, 7]}` is `seeds=[3,7]`.
 
     Raises:
-        TypeError: for one that no setting has.
+        TypeError: for a value that no setting has.
     """
-    from gclbench.config.quoting import quoted
+    from gclbench.config.value_text import text_of
 
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str() | Path():
-            return quoted(str(value))
-        case numbers.Integral():
-            return str(int(value))
-        case numbers.Real():
-            return repr(float(value))
-        case Mapping():
-            items = (f"{name}:{_text(key, item)}" for name, item in value.items())
-            return f"{{{','.join(items)}}}"
-        case Iterable():
-            return f"[{','.join(_text(key, item) for item in value)}]"
-    raise TypeError(
-        f"{key}={value!r} is a {type(value).__name__}; a setting is a number, a text, true or"
-        " false, None, or a list of these"
-    )
+    words = []
+    for key, value in settings.items():
+        try:
+            words.append(f"{key}={text_of(value)}")
+        except TypeError as error:
+            raise TypeError(f"{key}={error}") from None
+    return words

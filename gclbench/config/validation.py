@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gclbench.component.components import Components
+from gclbench.component.declared import declared
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
@@ -26,7 +27,7 @@ from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
-from gclbench.records import LARGEST_SEED, NAMED_BY_USER, flatten
+from gclbench.records import LARGEST_SEED, NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
@@ -136,7 +137,7 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
 def checked(overrides: list[str]) -> dict[str, Any]:
     """`resolved`, and every value fits, for `gclbench show`.
 
-    Where no setting is typed and none is open, all values are those of our files, which fit their
+    Where no setting is typed and none must be, all values are those of our files, which fit their
     components. Only others are checked, for that takes torch.
 
     Raises:
@@ -144,7 +145,9 @@ def checked(overrides: list[str]) -> dict[str, Any]:
     """
     errors: list[str] = []
     values, any_settings = values_of_command(parse(overrides, errors), errors)
-    if errors or any_settings or None in flatten({kind: values[kind] for kind in GROUPS}).values():
+    names = {kind: values[kind]["name"] for kind in GROUPS if kind != "task"}
+    open_ones = [name for kind in names for name in declared(GROUPS[kind], names[kind]).required]
+    if errors or any_settings or open_ones:
         experiment_of(overrides)
     return values
 
