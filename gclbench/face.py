@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.config.spelling import of_method, overrides_of
+from gclbench.config.spelling import in_python, of_method, overrides_of
 from gclbench.machine.messages import IN_BETA
 
 if TYPE_CHECKING:
@@ -131,10 +131,12 @@ def embed(
         float32, items × dimensions; row i is item i of the graph.
 
     Raises:
-        ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant.
+        ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant;
+            for `seeds`.
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
+    _check_one_seed("embed", keys)
     given = overrides_of({**keys, **of_method(settings)})
     return _embedding(_experiment([*overrides, *given, f"seeds=[{seed}]"]), seed, progress)
 
@@ -178,6 +180,7 @@ def fit(
             f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
             " a dataset by its name"
         )
+    _check_one_seed("fit", keys)
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
@@ -189,6 +192,15 @@ def fit(
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)
     return _embedding(experiment, seed, progress, made)
+
+
+def _check_one_seed(function: str, keys: Mapping[str, Any]) -> None:
+    """Raises ValueError for `seeds`, which only `run` takes."""
+    if "seeds" in keys:
+        raise ValueError(
+            f"gclbench.{function} takes one seed, as seed=3; gclbench.run takes seeds, as"
+            " seeds=[3, 7], and records them"
+        )
 
 
 def _embedding(
@@ -242,7 +254,7 @@ def _embedding(
                 found = pipeline.fit(pipeline.filter(task, visible), labels)
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
-            raise RunFailed(title, ending.status, ending.reason) from error
+            raise RunFailed(title, ending.status, in_python(ending.reason)) from error
     return found.z.detach().cpu().float().numpy()
 
 
@@ -358,9 +370,12 @@ def _several(names: Any) -> list[Any]:
 
 def _experiment(overrides: list[str]) -> Experiment:
     """Raises `ConfigErrors` with every error found."""
-    from gclbench.config.validation import experiment_of
+    from gclbench.config.validation import ConfigErrors, experiment_of
 
-    return experiment_of(overrides)
+    try:
+        return experiment_of(overrides)
+    except ConfigErrors as error:
+        raise ConfigErrors([in_python(text) for text in error.errors]) from None
 
 
 def _frame(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:

@@ -1,9 +1,31 @@
-"""Values of Python as the words of a command: `{"seeds": [3, 7]}` is `seeds=[3,7]`."""
+"""Values of Python as the words of a command, `{"seeds": [3, 7]}` is `seeds=[3,7]`, and what the
+command says of them in the words of Python."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+SHELL = re.compile(r"`[^`]*`|'[^']*'")
+"""Commands, and what was given: they stay as they are."""
+
+CHOICE = re.compile(r"\b(method|dataset|filter|negatives|task|device)=([A-Za-z_]\w*)")
+SWEEP = re.compile(
+    r"(?:To run each|run a sweep with -m): gclbench -m (\w+)=([\w,]+)(?:\. A list is written .*)?"
+)
+
+
+def in_python(text: str) -> str:
+    """An error that is worded for the shell, for who calls a function: `method=grace` becomes
+    `method="grace"`, a sweep a call for each."""
+    if found := SWEEP.search(text):
+        key, names = found[1], found[2].split(",")
+        each = f"To run each: [gclbench.run({key}=name, …) for name in {names}]"
+        return in_python(text[: found.start()]) + each
+    kept = SHELL.findall(text)
+    parts = [CHOICE.sub(r'\1="\2"', part) for part in SHELL.split(text)]
+    return "".join(part + word for part, word in zip(parts, [*kept, ""], strict=True))
 
 
 def of_method(settings: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.columns import SCORED
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
 from gclbench.paper.sources import Collection
@@ -31,14 +32,18 @@ FIRST = {"classification": "accuracy", "graph_classification": "accuracy", "clus
 def with_floors(collection: Collection) -> Collection:
     """Records with those of the floors beside them, as if they were methods.
 
-    A floor depends on the graph, the task and the seed, so runs of several methods give one.
+    A floor depends on the graph, the task and the seed, not on how hard a task tries, so runs of
+    several methods give one.
     """
     found: dict[str, Record] = {}
     for record in collection.records:
         if record.floor and record.name("task") in NAMES and not _printed(record.name("dataset")):
             name = NAMES[record.name("task")]
+            task = record.spec["task"]
+            scored = {key: SCORED[f"task.{key}"] for key in task if f"task.{key}" in SCORED}
             plain = {
                 **record.spec,
+                "task": {**task, **scored},
                 "filter": {"name": "none"},
                 "method": {"name": name},
                 "negatives": {"name": "uniform"},
