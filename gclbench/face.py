@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.config.spelling import in_python, of_method, overrides_of
+from gclbench.config.spelling import check_one_seed, in_python, of_method, overrides_of
 from gclbench.machine.messages import IN_BETA
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def embed(
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
-    _check_one_seed("embed", keys)
+    check_one_seed("embed", keys)
     given = overrides_of({**keys, **of_method(settings)})
     return _embedding(_experiment([*overrides, *given, f"seeds=[{seed}]"]), seed, progress)
 
@@ -180,7 +180,7 @@ def fit(
             f"gclbench.fit takes its graph as graph=…, so leave {named} out; gclbench.embed takes"
             " a dataset by its name"
         )
-    _check_one_seed("fit", keys)
+    check_one_seed("fit", keys)
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
@@ -192,15 +192,6 @@ def fit(
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)
     return _embedding(experiment, seed, progress, made)
-
-
-def _check_one_seed(function: str, keys: Mapping[str, Any]) -> None:
-    """Raises ValueError for `seeds`, which only `run` takes."""
-    if "seeds" in keys:
-        raise ValueError(
-            f"gclbench.{function} takes one seed, as seed=3; gclbench.run takes seeds, as"
-            " seeds=[3, 7], and records them"
-        )
 
 
 def _embedding(
@@ -370,12 +361,10 @@ def _several(names: Any) -> list[Any]:
 
 def _experiment(overrides: list[str]) -> Experiment:
     """Raises `ConfigErrors` with every error found."""
-    from gclbench.config.validation import ConfigErrors, experiment_of
+    from gclbench.config.validation import experiment_of, told_in_python
 
-    try:
+    with told_in_python():
         return experiment_of(overrides)
-    except ConfigErrors as error:
-        raise ConfigErrors([in_python(text) for text in error.errors]) from None
 
 
 def _frame(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:

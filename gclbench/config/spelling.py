@@ -50,3 +50,12 @@ def overrides_of(settings: Mapping[str, Any]) -> list[str]:
         except TypeError as error:
             raise TypeError(f"{key}={error}") from None
     return words
+
+
+def check_one_seed(function: str, keys: Mapping[str, Any]) -> None:
+    """Raises ValueError for `seeds`, which only `run` takes."""
+    if "seeds" in keys:
+        raise ValueError(
+            f"gclbench.{function} takes one seed, as seed=3; gclbench.run takes seeds, as"
+            " seeds=[3, 7], and records them"
+        )

@@ -7,6 +7,8 @@ was probably meant.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ from gclbench.component.registry import (
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.spelling import in_python
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
 from gclbench.records import LARGEST_SEED, NAMED_BY_USER
@@ -119,6 +122,15 @@ def experiment_of(overrides: list[str]) -> Experiment:
         # them torch, which takes seconds.
         raise ConfigErrors(errors)
     return _validate(values, parsed, errors)
+
+
+@contextlib.contextmanager
+def told_in_python() -> Iterator[None]:
+    """Errors of the block are worded for who calls a function."""
+    try:
+        yield
+    except ConfigErrors as error:
+        raise ConfigErrors([in_python(text) for text in error.errors]) from None
 
 
 def resolved(overrides: list[str]) -> dict[str, Any]:
