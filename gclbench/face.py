@@ -1,7 +1,6 @@
 """The Python face: what the command does, as functions that return tables and arrays.
 
-Importing it is quick. Torch, Hydra and pandas are imported when a function needs them.
-"""
+Importing it is quick: torch, Hydra and pandas are imported when a function needs them."""
 
 from __future__ import annotations
 
@@ -131,8 +130,7 @@ def embed(
         float32, items × dimensions; row i is item i of the graph.
 
     Raises:
-        ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant;
-            for `seeds`.
+        ValueError: `ConfigErrors`, with every error and what was probably meant; for `seeds`.
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
