@@ -1,7 +1,6 @@
 """The Python face: what the command does, as functions that return tables and arrays.
 
-Importing it is quick. Torch, Hydra and pandas are imported when a function needs them.
-"""
+Importing it is quick: torch, Hydra and pandas are imported when a function needs them."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.config.spelling import of_method, overrides_of
+from gclbench.config.spelling import check_one_seed, in_python, of_method, overrides_of
 from gclbench.machine.messages import IN_BETA
 
 if TYPE_CHECKING:
@@ -131,10 +130,11 @@ def embed(
         float32, items × dimensions; row i is item i of the graph.
 
     Raises:
-        ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant.
+        ValueError: `ConfigErrors`, with every error and what was probably meant; for `seeds`.
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
+    check_one_seed("embed", keys)
     given = overrides_of({**keys, **of_method(settings)})
     return _embedding(_experiment([*overrides, *given, f"seeds=[{seed}]"]), seed, progress)
 
@@ -177,6 +177,7 @@ def fit(
     words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
     if why := misplaced(words):
         raise ValueError(why)
+    check_one_seed("fit", keys)
     chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
     given = overrides_of({**chosen, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
@@ -246,7 +247,7 @@ def _embedding(
                 z = dense_rows(found.z.detach())
         except Exception as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
-            raise RunFailed(title, ending.status, ending.reason) from error
+            raise RunFailed(title, ending.status, in_python(ending.reason)) from error
     return z.cpu().float().numpy()
 
 
@@ -362,9 +363,10 @@ def _several(names: Any) -> list[Any]:
 
 def _experiment(overrides: list[str]) -> Experiment:
     """Raises `ConfigErrors` with every error found."""
-    from gclbench.config.validation import experiment_of
+    from gclbench.config.validation import experiment_of, told_in_python
 
-    return experiment_of(overrides)
+    with told_in_python():
+        return experiment_of(overrides)
 
 
 def _frame(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:

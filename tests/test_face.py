@@ -17,7 +17,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 import gclbench
 from gclbench.cli import main
 from gclbench.component.registry import METHODS
-from gclbench.config.spelling import overrides_of
+from gclbench.config.spelling import in_python, overrides_of
 from gclbench.config.validation import ConfigErrors
 from gclbench.config.validation import experiment_of as validated
 from gclbench.data.mirror import DataUnavailable
@@ -168,7 +168,7 @@ def test_wrong_settings_are_told_as_by_the_command(
     for call in (gclbench.run, gclbench.embed):
         with pytest.raises(ValueError) as found:
             call(**settings)
-        assert str(found.value) == str(told.value)
+        assert str(found.value) == "\n".join(map(in_python, told.value.errors))
     assert not Path("runs").exists()
 
 
@@ -252,7 +252,11 @@ def test_tasks_that_hide_edges_have_another_embedding() -> None:
     [
         ({"method": "grace", "method.lr": 1e30}, "diverged", "the loss became nan"),
         ({"method": "grace", "time_limit": 1e-6}, "timeout", "stopped after 1e-06 s at iteration"),
-        ({"method": "kmeans", "negatives": "nml"}, "unsupported", "method=kmeans has no negatives"),
+        (
+            {"method": "kmeans", "negatives": "nml"},
+            "unsupported",
+            'method="kmeans" has no negatives',
+        ),
     ],
 )
 def test_a_training_that_comes_to_nothing_says_why(
@@ -265,8 +269,29 @@ def test_a_training_that_comes_to_nothing_says_why(
 
 
 def test_seeds_of_an_embedding_are_one() -> None:
-    with pytest.raises(ConfigErrors, match="'seeds' is set twice, by 'seeds=3' and 'seeds=.0.'"):
+    with pytest.raises(ValueError, match="gclbench.embed takes one seed, as seed=3; gclbench.run"):
         gclbench.embed(**SMALL, seeds=3)
+
+
+@pytest.mark.parametrize(
+    "settings, told",
+    [
+        (
+            {"method": ["grace", "dgi"]},
+            "To run each: [gclbench.run(method=name, …) for name in ['grace', 'dgi']]",
+        ),
+        ({"device": "gpu"}, 'device="gpu" must be auto, cpu, cuda or cuda:0'),
+        (
+            {"method": "kmeans", "negatives": "nml", **SMALL},
+            'for negatives="nml" to weight: it trains nothing; try it with method="grace" or',
+        ),
+    ],
+)
+def test_errors_are_worded_for_python(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises((ValueError, gclbench.RunFailed)) as found:
+        gclbench.embed(**settings, progress=False)
+    assert told in str(found.value)
+    assert "gclbench -m" not in str(found.value)
 
 
 # --- table

@@ -190,7 +190,7 @@ def test_runs_that_cannot_be_told(recorded: None) -> None:
 def test_tables_of_own_runs_and_rows(recorded: None) -> None:
     own = gclbench.table("own", metric="acc")
     assert set(own["table"]) == {"own/clustering"}
-    assert list(own["column"]) == ["kmeans task.n_init=1", "kmeans task.n_init=2"]
-    assert list(own["n"]) == [2, 2]
+    assert list(own["column"]) == ["kmeans task.n_init=1", "kmeans task.n_init=2", "chance"]
+    assert list(own["n"]) == [2, 2, 2]
     with pytest.raises(ValueError, match="'grace' is in table nml/1 already, as grace"):
         gclbench.table("nml/1", rows="grace")

@@ -121,7 +121,9 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
     """
     import numpy as np
 
+    from gclbench.component.registry import METHODS, TASKS
     from gclbench.run.saving import EMBEDDING, MODEL
+    from gclbench.tasks.judging import per_fold, unkept
 
     folder = root / record.id
     if graph is None and (folder / EMBEDDING).is_file():
@@ -133,6 +135,9 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
             ) from error
     if not (folder / MODEL).is_file():
         asked = "embedding" if graph is None else "model"
+        method, task = record.name("method"), record.name("task")
+        if per_fold(METHODS.load(method), TASKS.load(task)):
+            raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")
         raise _Refused(
             f"run {record.id} left no {asked} beside its record; {_again(root, record, asked)}"
         )

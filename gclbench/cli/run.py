@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gclbench.cli.parser import Parser
 from gclbench.cli.progress import note, shown
@@ -99,7 +99,6 @@ def launch(
     # Not before: they take torch, and a misspelt name is answered without it.
     from gclbench.launch.execution import carry_out, prepare, recorded
     from gclbench.launch.launcher import LaunchError
-    from gclbench.launch.plan import expand
 
     first = experiments[0]
     if spread and first.launcher_name == "local" and not _says_workers(typed):
@@ -107,14 +106,13 @@ def launch(
     try:
         with terminated_like_interrupted():
             if dry_run:
-                store = Store(first.runs_dir)
-                plan = expand(experiments, store)
-                _say_seeds(experiments, plan, print)
-                return _dry_run(plan, store)
+                return _dry_run(experiments)
             plan, store = prepare(experiments)
             _say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
+            for reason, count in plan.unkept.items():
+                note(f"{count} {'run' if count == 1 else 'runs'}: {reason}")
             _say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
@@ -228,9 +226,22 @@ def _say_repairs(experiments: list[Experiment]) -> None:
                 note(f"{name}: {repair}")
 
 
-def _dry_run(plan: Plan, store: Store) -> int:
+def _dry_run(experiments: list[Experiment]) -> int:
+    """Says what would be run, as far as records tell: no graph is read."""
     from gclbench.launch.estimate import Durations
+    from gclbench.launch.known_graphs import KnownGraphs, refused_unread
+    from gclbench.launch.plan import expand
 
+    store, known = Store(experiments[0].runs_dir), KnownGraphs()
+    durations = Durations.of(known.noted(store.scan()))
+    hashes = known.content_hashes(experiments)
+
+    def content_hash(dataset: Any) -> str:
+        refused_unread(dataset)
+        return hashes[dataset]
+
+    plan = expand(experiments, store, content_hash)
+    _say_seeds(experiments, plan, print)
     alike: dict[str, list[Unit]] = {}
     for unit in plan.units:
         alike.setdefault(unit.title, []).append(unit)
@@ -247,10 +258,12 @@ def _dry_run(plan: Plan, store: Store) -> int:
         f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
         f" done in {len(plan.units)} units"
     )
+    for reason, count in plan.unkept.items():
+        print(f"{count} of them: {reason}")
     for reason, count in plan.refused.items():
         print(f"{count} of them will be recorded as unsupported: {reason}")
     if plan.units:
-        print(f"time, one after the other: {Durations.of(store.scan()).left(plan.units, 1)}")
+        print(f"time, one after the other: {durations.left(plan.units, 1)}")
     return 1 if plan.unavailable else 0
 
 

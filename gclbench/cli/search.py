@@ -68,6 +68,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="FILE.csv: the table of sensitivities"
     )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="a folder of your own configs (docs/sweeps.md), of components by gclbench's names",
+    )
     parser.add_argument("words", nargs="+", metavar="KEY=VALUE", help="as of a run, and space=, …")
     options = parser.parse_args(argv)
 
@@ -81,7 +87,7 @@ def main(argv: list[str]) -> int:
     if find_spec("optuna") is None:
         return wrong(["a search needs Optuna: pip install 'gclbench[search]'"], code=1)
     try:
-        search = _Search(options.words)
+        search = _Search(options.words, options.config_dir)
         search.check()
     except ConfigErrors as error:
         return wrong(error.errors)
@@ -104,15 +110,19 @@ def main(argv: list[str]) -> int:
 class _Search:
     """What a command asks for.
 
+    Args:
+        folder: of the user's own configs.
+
     Raises:
         ConfigErrors: with everything that can be said before a setting is drawn.
     """
 
-    def __init__(self, words: list[str]):
+    def __init__(self, words: list[str], folder: Path | None = None):
         from gclbench.config.overrides import ConfigErrors, parse
         from gclbench.config.space import space_of
         from gclbench.tasks.criteria import LARGER_IS_BETTER
 
+        self.folder = folder
         errors: list[str] = []
         parse(words, errors, allow_sweeps=True)
         typed = {word.partition("=")[0]: word.partition("=")[2] for word in words}
@@ -171,7 +181,10 @@ class _Search:
         from gclbench.config.overrides import ConfigErrors
 
         finals = load_all(
-            [self._words(data, name, [], f"seeds={self.seeds}") for data, name in self._pairs()]
+            [
+                self._completed(self._words(data, name, [], f"seeds={self.seeds}"))
+                for data, name in self._pairs()
+            ]
         )
         trial_seeds = range(FIRST_TRIAL_SEED, FIRST_TRIAL_SEED + int(self.own["trial_seeds"]))
         (task,) = finals[0].components.tasks.values()
@@ -217,7 +230,13 @@ class _Search:
         words = self._words(study.dataset, study.method, trial.words, f"seeds=[{seeds}]")
         kept = [word for word in words if not word.startswith("runs_dir=")]
         own = [f"{key}={self.own[name]}" for key, name in TO_A_RUN.items()]
-        return [*kept, *own, "rerun=incomplete"]
+        return self._completed([*kept, *own, "rerun=incomplete"])
+
+    def _completed(self, words: list[str]) -> list[str]:
+        """A command with what the user's own configs say besides."""
+        from gclbench.config.own_configs import with_own_configs
+
+        return words if self.folder is None else with_own_configs(self.folder, [words])[0]
 
     def _studies(self) -> list[Study]:
         from gclbench.launch.search import Study
@@ -302,7 +321,9 @@ class _Search:
 
         chosen = [(study, study.chosen) for study in studies]
         commands = [
-            self._words(study.dataset, study.method, trial.words, f"seeds={self.seeds}")
+            self._completed(
+                self._words(study.dataset, study.method, trial.words, f"seeds={self.seeds}")
+            )
             for study, trial in chosen
             if trial is not None
         ]

@@ -51,32 +51,34 @@ def _config(overrides: list[str], folder: Path | None) -> int:
 
     from gclbench.cli.run import wrong
     from gclbench.config.own_configs import with_own_configs
-    from gclbench.config.validation import ConfigErrors, experiment_of, resolved
+    from gclbench.config.validation import ConfigErrors, checked
 
     try:
         if folder is not None:
             (overrides,) = with_own_configs(folder, [overrides])
-        experiment_of(overrides)
-        print(OmegaConf.to_yaml(OmegaConf.create(resolved(overrides))), end="")
+        values = checked(overrides)
     except ConfigErrors as error:
         return wrong(error.errors)
+    print(OmegaConf.to_yaml(OmegaConf.create(values)), end="")
     return 0
 
 
 def _dataset(overrides: list[str]) -> int:
     from gclbench.cli.run import wrong
     from gclbench.component.registry import DATASETS
+    from gclbench.data.file_format import EXAMPLE, FORMAT
+
+    if "dataset=custom" in overrides and not any("path" in word for word in overrides):
+        print(f"custom: {DATASETS.entries['custom'].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
+        return 0
+
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data import catalog
-    from gclbench.data.file_format import EXAMPLE, FORMAT
     from gclbench.data.graph_counts import describe_graph
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.records import NAMED_BY_USER
 
-    if "dataset=custom" in overrides and not any("path" in word for word in overrides):
-        print(f"custom: {DATASETS.entries['custom'].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
-        return 0
     try:
         experiment = experiment_of(overrides)
         graph = experiment.components.dataset.load()

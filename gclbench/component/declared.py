@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.registry import Registry
-from gclbench.component.settings import defaults, plain
+from gclbench.component.settings import defaults, plain, required
 
 PACKAGE = "gclbench"
 STATEMENTS = ("filter", "negatives", "for_graphs", "for_nodes", "task", "paper")
@@ -41,6 +41,9 @@ OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
 }
 """What a default such as `2 / 3` may be computed with."""
+
+NOTHING = object()
+"""In the place of a default that a class does not give."""
 
 FACTORIES: dict[str, Callable[[], Any]] = {"dict": dict, "list": list, "tuple": list}
 
@@ -56,6 +59,7 @@ class Declared:
     Attributes:
         defaults: setting to plain default, in the order of declaration; None for one that must be
             given.
+        required: the settings that must be given.
         filter, negatives: names of components; None where the class states none.
         for_graphs, for_nodes: names of methods; None where the class states none.
         task: names of tasks; empty where the class states none.
@@ -63,6 +67,7 @@ class Declared:
     """
 
     defaults: Mapping[str, Any]
+    required: frozenset[str] = frozenset()
     filter: str | None = None
     negatives: str | None = None
     for_graphs: str | None = None
@@ -95,7 +100,7 @@ def of_class(cls: type) -> Declared:
         for key in STATEMENTS
         if key not in settings and isinstance(getattr(cls, key, None), (str, tuple, Mapping))
     }
-    return _declared(settings, stated)
+    return _declared({**settings, **dict.fromkeys(required(cls), NOTHING)}, stated)
 
 
 @functools.cache
@@ -140,7 +145,9 @@ def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:
         for dataset, row in stated.pop("paper", {}).items()
     }
     tasks = tuple(stated.pop("task", ()))
-    return Declared(settings, task=tasks, paper=rows, **stated)
+    missing = frozenset(name for name, value in settings.items() if value is NOTHING)
+    values = {name: None if name in missing else value for name, value in settings.items()}
+    return Declared(values, missing, task=tasks, paper=rows, **stated)
 
 
 def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -162,7 +169,7 @@ def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], dict[str, An
             if name in STATEMENTS and line.value is not None:
                 stated[name] = _value(module, line.value)
         elif is_dataclass:
-            settings[name] = None if line.value is None else _value(module, line.value)
+            settings[name] = NOTHING if line.value is None else _value(module, line.value)
     return settings, stated
 
 

@@ -102,6 +102,15 @@ def defaults(cls: type) -> dict[str, Any]:
     return values
 
 
+def required(cls: type) -> set[str]:
+    """The fields without a default."""
+    return {
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+
+
 def values_of(component: Any) -> dict[str, Any]:
     """A component's hyper-parameters as plain, JSON-ready values."""
     return {
@@ -139,11 +148,7 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
     """
     fields = schema(cls)
     before = len(errors)
-    required = {
-        field.name
-        for field in dataclasses.fields(cls)
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    }
+    needed = required(cls)
     given: dict[str, Any] = {}
     for key, value in values.items():
         if key not in fields:
@@ -154,13 +159,13 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
                 f" {', '.join(f'{where}.{name}' for name in fields) or 'no settings'}"
             )
             continue
-        if value is None and key in required:
+        if value is None and key in needed:
             continue
         try:
             given[key] = convert(value, fields[key])
         except ValueError as error:
             errors.append(f"{where}.{key}={value!r} {error}")
-    for name in sorted(name for name in required if values.get(name) is None):
+    for name in sorted(name for name in needed if values.get(name) is None):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
         return None

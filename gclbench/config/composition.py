@@ -45,6 +45,10 @@ _one_at_a_time = threading.Lock()
 """Hydra keeps its state in the process."""
 
 
+class Unresolved(ValueError):
+    """A value refers to one that does not exist."""
+
+
 def composed(names: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Plain values of everything.
 
@@ -53,7 +57,7 @@ def composed(names: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
         settings: values of keys that exist, `{"method.lr": 1e-4}`.
 
     Raises:
-        OmegaConfBaseException: when a value refers to one that does not exist.
+        Unresolved: when a value refers to one that does not exist.
     """
     values = {**nodes(all_names(names)), **_of_the_command()}
     for key, value in settings.items():
@@ -160,8 +164,12 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
 def _resolved(values: dict[str, Any]) -> dict[str, Any]:
     """Every `${method.code}` replaced by the value it names."""
     from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
 
-    plain = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
+    try:
+        plain = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
+    except OmegaConfBaseException as error:
+        raise Unresolved(" ".join(str(error).split())) from error
     assert isinstance(plain, dict)
     return {str(key): value for key, value in plain.items()}
 

@@ -1,7 +1,7 @@
 """The words of a command as overrides, and what a sweep of them stands for.
 
 Hydra's grammar reads each word: `method=dmat`, `method.lr=1e-4`, `seeds=[3,7]`; several values,
-`a=1,2`, are a sweep.
+`a=1,2`, are a sweep. It is imported for words that need it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import itertools
 import shlex
-
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob, Override
-from hydra.errors import HydraException
+from typing import TYPE_CHECKING
 
 from gclbench.component.registry import GROUPS, KINDS
+from gclbench.config.plain_override import PlainOverride, plain_override
 from gclbench.config.quoting import quoted
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
 
 OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking", "save", "criterion")
 """Keys that a sweep has one value of."""
@@ -30,6 +31,10 @@ REMOVALS = {
 TEXTS = ("dataset.path", "dataset.name", "runs_dir")
 """Keys whose value is text and may hold any character. What Hydra's grammar cannot read is taken as
 it is; a comma still parts the values of a sweep."""
+
+
+class Unreadable(ValueError):
+    """A word that Hydra's grammar cannot read."""
 
 
 class ConfigErrors(ValueError):
@@ -58,7 +63,7 @@ def sweep(overrides: list[str]) -> list[list[str]]:
     errors: list[str] = []
     choices: list[list[str]] = []
     for override in parse(overrides, errors, allow_sweeps=True):
-        if not override.is_sweep_override():
+        if isinstance(override, PlainOverride) or not override.is_sweep_override():
             choices.append([str(override.input_line)])
             continue
         if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
@@ -69,7 +74,7 @@ def sweep(overrides: list[str]) -> list[list[str]]:
             continue
         try:
             choices.append([f"{override.get_key_element()}={value}" for value in _swept(override)])
-        except HydraException as error:
+        except Unreadable as error:
             errors.append(
                 f"'{override.input_line}' cannot be swept: {error};"
                 " write the values out, as in KEY=A,B"
@@ -87,43 +92,64 @@ def sweep(overrides: list[str]) -> list[list[str]]:
 
 
 def _swept(override: Override) -> list[str]:
-    """The values of a sweep, `dataset=glob(co*)` included."""
+    """The values of a sweep, `dataset=glob(co*)` included.
+
+    Raises:
+        Unreadable: for a sweep whose values cannot be written out.
+    """
+    from hydra.core.override_parser.types import Glob
+    from hydra.errors import HydraException
+
     pattern = override.value()
     if isinstance(pattern, Glob) and override.key_or_group in KINDS:
         return pattern.filter(KINDS[override.key_or_group].names())
-    return list(override.sweep_string_iterator())
+    try:
+        return list(override.sweep_string_iterator())
+    except HydraException as error:
+        raise Unreadable(str(error)) from error
 
 
 @functools.lru_cache(maxsize=4096)
-def _parsed(text: str) -> Override:
+def _parsed(text: str) -> Override | PlainOverride:
     """One override; a sweep repeats most of them in every command.
 
     Raises:
-        HydraException: when it cannot be read.
+        Unreadable: when it cannot be read.
     """
+    if (plain := plain_override(text)) is not None:
+        return plain
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    key, equals, value = text.partition("=")
+    parts = value.split(",")
     try:
-        return OverridesParser.create().parse_override(text)
-    except HydraException:
-        key, equals, value = text.partition("=")
-        if not equals or key not in TEXTS or not all(parts := value.split(",")):
-            raise
-        verbatim = ",".join(part if part[0] in "'\"" else quoted(part) for part in parts)
-        return OverridesParser.create().parse_override(f"{key}={verbatim}")
+        try:
+            return OverridesParser.create().parse_override(text)
+        except HydraException:
+            if not equals or key not in TEXTS or not all(parts):
+                raise
+            verbatim = ",".join(part if part[0] in "'\"" else quoted(part) for part in parts)
+            return OverridesParser.create().parse_override(f"{key}={verbatim}")
+    except HydraException as error:
+        raise Unreadable(str(error)) from error
 
 
-def parse(overrides: list[str], errors: list[str], allow_sweeps: bool = False) -> list[Override]:
+def parse(
+    overrides: list[str], errors: list[str], allow_sweeps: bool = False
+) -> list[Override | PlainOverride]:
     """The overrides that can be read.
 
     Args:
         errors: gets a sentence for each of the others: text that is no override, a removal, several
             values where there is no sweep, a key that is set twice.
     """
-    parsed: list[Override] = []
+    parsed: list[Override | PlainOverride] = []
     seen: dict[str, str] = {}
     for text in overrides:
         try:
             override = _parsed(text)
-        except HydraException:
+        except Unreadable:
             errors.append(_unreadable(text))
             continue
         found = _error(override, text, allow_sweeps)
@@ -165,7 +191,7 @@ def _unreadable(text: str) -> str:
     )
 
 
-def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
+def _error(override: Override | PlainOverride, text: str, allow_sweeps: bool) -> str | None:
     """What is wrong with an override that can be read."""
     key = override.key_or_group
     if not key:
@@ -186,7 +212,7 @@ def _error(override: Override, text: str, allow_sweeps: bool) -> str | None:
     return None
 
 
-def _not_swept(override: Override) -> str:
+def _not_swept(override: Override | PlainOverride) -> str:
     """What to write instead of several values where there is no sweep."""
     text, key = str(override.input_line), override.key_or_group
     if key.partition(".")[0] in OF_THE_COMMAND:
@@ -199,7 +225,7 @@ def _not_swept(override: Override) -> str:
     )
 
 
-def _seeds_not_swept(override: Override, values: str) -> str:
+def _seeds_not_swept(override: Override | PlainOverride, values: str) -> str:
     """Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1."""
     return (
         f"'{override.input_line}' names several values;"

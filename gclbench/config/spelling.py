@@ -1,11 +1,31 @@
-"""Values of Python as the words of a command: `{"seeds": [3, 7]}` is `seeds=[3,7]`."""
+"""Values of Python as the words of a command, `{"seeds": [3, 7]}` is `seeds=[3,7]`, and what the
+command says of them in the words of Python."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import re
+from collections.abc import Mapping
 from typing import Any
+
+SHELL = re.compile(r"`[^`]*`|'[^']*'")
+"""Commands, and what was given: they stay as they are."""
+
+CHOICE = re.compile(r"\b(method|dataset|filter|negatives|task|device)=([A-Za-z_]\w*)")
+SWEEP = re.compile(
+    r"(?:To run each|run a sweep with -m): gclbench -m (\w+)=([\w,]+)(?:\. A list is written .*)?"
+)
+
+
+def in_python(text: str) -> str:
+    """An error that is worded for the shell, for who calls a function: `method=grace` becomes
+    `method="grace"`, a sweep a call for each."""
+    if found := SWEEP.search(text):
+        key, names = found[1], found[2].split(",")
+        each = f"To run each: [gclbench.run({key}=name, …) for name in {names}]"
+        return in_python(text[: found.start()]) + each
+    kept = SHELL.findall(text)
+    parts = [CHOICE.sub(r'\1="\2"', part) for part in SHELL.split(text)]
+    return "".join(part + word for part, word in zip(parts, [*kept, ""], strict=True))
 
 
 def of_method(settings: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -16,35 +36,26 @@ def of_method(settings: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def overrides_of(settings: Mapping[str, Any]) -> list[str]:
-    """Settings as the command takes them: `{"seeds": [3, 7]}` is `seeds=[3,7]`."""
-    return [f"{key}={_text(key, value)}" for key, value in settings.items()]
-
-
-def _text(key: str, value: Any) -> str:
-    """A value in the grammar of overrides.
+    """Settings as the command takes them: `{"seeds": [3, 7]}` is `seeds=[3,7]`.
 
     Raises:
-        TypeError: for one that no setting has.
+        TypeError: for a value that no setting has.
     """
-    from gclbench.config.quoting import quoted
+    from gclbench.config.value_text import text_of
 
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case str() | Path():
-            return quoted(str(value))
-        case numbers.Integral():
-            return str(int(value))
-        case numbers.Real():
-            return repr(float(value))
-        case Mapping():
-            items = (f"{name}:{_text(key, item)}" for name, item in value.items())
-            return f"{{{','.join(items)}}}"
-        case Iterable():
-            return f"[{','.join(_text(key, item) for item in value)}]"
-    raise TypeError(
-        f"{key}={value!r} is a {type(value).__name__}; a setting is a number, a text, true or"
-        " false, None, or a list of these"
-    )
+    words = []
+    for key, value in settings.items():
+        try:
+            words.append(f"{key}={text_of(value)}")
+        except TypeError as error:
+            raise TypeError(f"{key}={error}") from None
+    return words
+
+
+def check_one_seed(function: str, keys: Mapping[str, Any]) -> None:
+    """Raises ValueError for `seeds`, which only `run` takes."""
+    if "seeds" in keys:
+        raise ValueError(
+            f"gclbench.{function} takes one seed, as seed=3; gclbench.run takes seeds, as"
+            " seeds=[3, 7], and records them"
+        )

@@ -7,15 +7,17 @@ was probably meant.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-from hydra.core.override_parser.types import Override
+from typing import TYPE_CHECKING, Any
 
 from gclbench.component.components import Components
+from gclbench.component.declared import declared
 from gclbench.component.registry import (
     DATASETS,
     FILTERS,
+    GROUPS,
     LAUNCHERS,
     METHODS,
     NEGATIVES,
@@ -25,11 +27,17 @@ from gclbench.component.registry import (
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.spelling import in_python
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
 from gclbench.records import LARGEST_SEED, NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+    from gclbench.config.plain_override import PlainOverride
 
 NO_PART_OF_A_RUN = (
     "seeds",
@@ -116,11 +124,20 @@ def experiment_of(overrides: list[str]) -> Experiment:
     return _validate(values, parsed, errors)
 
 
+@contextlib.contextmanager
+def told_in_python() -> Iterator[None]:
+    """Errors of the block are worded for who calls a function."""
+    try:
+        yield
+    except ConfigErrors as error:
+        raise ConfigErrors([in_python(text) for text in error.errors]) from None
+
+
 def resolved(overrides: list[str]) -> dict[str, Any]:
-    """The composed configuration as plain values, for `gclbench show`.
+    """The composed configuration as plain values.
 
     Raises:
-        ConfigErrors: when it cannot be composed; only `load` checks the values.
+        ConfigErrors: when it cannot be composed; only `experiment_of` and `checked` check values.
     """
     errors: list[str] = []
     values, _ = values_of_command(parse(overrides, errors), errors)
@@ -129,7 +146,27 @@ def resolved(overrides: list[str]) -> dict[str, Any]:
     return values
 
 
-def _validate(values: dict[str, Any], parsed: list[Override], errors: list[str]) -> Experiment:
+def checked(overrides: list[str]) -> dict[str, Any]:
+    """`resolved`, and every value fits, for `gclbench show`.
+
+    Where no setting is typed and none must be, all values are those of our files, which fit their
+    components. Only others are checked, for that takes torch.
+
+    Raises:
+        ConfigErrors: with every error found.
+    """
+    errors: list[str] = []
+    values, any_settings = values_of_command(parse(overrides, errors), errors)
+    names = {kind: values[kind]["name"] for kind in GROUPS if kind != "task"}
+    open_ones = [name for kind in names for name in declared(GROUPS[kind], names[kind]).required]
+    if errors or any_settings or open_ones:
+        experiment_of(overrides)
+    return values
+
+
+def _validate(
+    values: dict[str, Any], parsed: list[Override | PlainOverride], errors: list[str]
+) -> Experiment:
     settings: dict[str, Any] = {}
     instances: dict[str, Any] = {}
     for kind, registry in (

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hydra.core.override_parser.types import Override
-from omegaconf.errors import OmegaConfBaseException
+from typing import TYPE_CHECKING, Any
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import GROUPS, UnknownName
-from gclbench.config.composition import all_names, composed, method_for, stated_names
+from gclbench.config.composition import (
+    Unresolved,
+    all_names,
+    composed,
+    method_for,
+    stated_names,
+)
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.suggestion import unknown_key
 from gclbench.records import flatten
+
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
+    from gclbench.config.plain_override import PlainOverride
 
 NAME = "called"
 """The setting that `dataset.name` stands for, where what is chosen has one: `name` itself is the
 component's."""
 
 
-def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[str, Any], bool]:
+def values_of_command(
+    parsed: list[Override | PlainOverride], errors: list[str]
+) -> tuple[dict[str, Any], bool]:
     """The composed values of the valid overrides, and whether any override is a setting.
 
     Args:
@@ -67,11 +77,11 @@ def values_of_command(parsed: list[Override], errors: list[str]) -> tuple[dict[s
 def _composed(names: dict[str, Any], settings: dict[str, Any], errors: list[str]) -> dict[str, Any]:
     try:
         return composed(names, settings)
-    except OmegaConfBaseException as error:
-        raise ConfigErrors([*errors, " ".join(str(error).split())]) from error
+    except Unresolved as error:
+        raise ConfigErrors([*errors, str(error)]) from error
 
 
-def _name_errors(override: Override) -> list[str]:
+def _name_errors(override: Override | PlainOverride) -> list[str]:
     """What is wrong with a choice such as `method=NAME`."""
     kind, value = override.key_or_group, override.value()
     known = f"Known: {', '.join(GROUPS[kind].names())}"

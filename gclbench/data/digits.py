@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -34,13 +36,28 @@ class Digits:
 
     def load(self) -> Graph:
         """The graph (1797 nodes, 64 features, 10 classes)."""
-        from sklearn.datasets import load_digits
-
-        images, labels = load_digits(return_X_y=True)
+        images, labels = images_and_labels()
         near = nearest_neighbours(images.astype(np.int64), self.neighbours)
         joined = np.zeros((len(images), len(images)), dtype=bool)
         np.put_along_axis(joined, near, True, axis=1)
         return make_graph(images / 16.0, np.stack(np.nonzero(joined | joined.T)), labels, "digits")
+
+
+def images_and_labels() -> tuple[np.ndarray, np.ndarray]:
+    """Grey values 0…16 (1797×64) and digits (1797).
+
+    They are read from scikit-learn's own file: to import it takes longer than torch.
+    """
+    found = importlib.util.find_spec("sklearn")
+    for folder in (found and found.submodule_search_locations) or ():
+        path = Path(folder, "datasets", "data", "digits.csv.gz")
+        if path.is_file():
+            table = np.loadtxt(path, delimiter=",")
+            return table[:, :-1], table[:, -1].astype(np.int64)
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    return images, labels
 
 
 def nearest_neighbours(points: np.ndarray, k: int) -> np.ndarray:

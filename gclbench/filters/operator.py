@@ -17,7 +17,6 @@ import warnings
 import numpy as np
 import scipy.sparse
 import torch
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 _ENTRIES = 1 << 22
@@ -231,6 +230,8 @@ class Components:
 def _connected(operator: Operator) -> tuple[int, np.ndarray]:
     """How many connected components, and which one each row is in (N,): by groups of rows, as SciPy
     counts entries in 32 bits."""
+    from scipy.sparse.csgraph import connected_components
+
     nodes, pointers, columns = operator.nodes, operator.pointers.numpy(), operator.columns.numpy()
     count, label, first = nodes, np.arange(nodes), 0
     while first < nodes:

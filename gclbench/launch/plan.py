@@ -35,6 +35,7 @@ class Plan:
             without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
         incomplete: how many of those recorded lack what `save` or `criterion` asks for.
+        unkept: of all runs, how many `save` and `criterion` do nothing for, by reason.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
     """
 
@@ -43,6 +44,7 @@ class Plan:
     done: dict[str, Record] = field(default_factory=dict)
     unavailable: list[str] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
+    unkept: dict[str, int] = field(default_factory=dict)
     incomplete: int = 0
 
 
@@ -95,6 +97,12 @@ def _expand(
     method = experiment.components.method
     refused = refusal(method, names["method"], names["negatives"])
     reasons = {name: refused or judging.refusal(method, task) for name, task in tasks.items()}
+    asked = bool(experiment.save or experiment.criterion)
+    unkept = {
+        name: judging.unkept(names["method"], name)
+        for name, task in tasks.items()
+        if asked and judging.per_fold(method, task)
+    }
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
         apart = judging.of_one_task(method, task)
@@ -109,7 +117,10 @@ def _expand(
             known.add(run_id)
             plan.ids.append(run_id)
             record = store.read(run_id) if run_id in present else None
-            lacks = record is not None and _lacks(experiment, record, store)
+            keeps = name not in unkept
+            lacks = keeps and record is not None and _lacks(experiment, record, store)
+            if not keeps:
+                plan.unkept[unkept[name]] = plan.unkept.get(unkept[name], 0) + 1
             if record is not None and not _repeats(experiment, record, lacks):
                 plan.incomplete += lacks
                 # Thousands of loss curves would cost more than all the rest, and are not needed

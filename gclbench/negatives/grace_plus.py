@@ -17,6 +17,7 @@ from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.affinity import Affinity
+from gclbench.negatives.refusal import WITH_EDGES
 from gclbench.negatives.strategy import (
     Negatives,
     Pair,
@@ -183,7 +184,7 @@ class GracePlusNegatives(Negatives):
             if pair.features is None or pair.edge_index is None:
                 raise Unsupported(
                     "negatives=grace_plus weights nodes by edges and features, and this method"
-                    " shows no such; try it with method=grace or method=dmat_i"
+                    f" shows no such; {WITH_EDGES}"
                 )
             self._affinity = Affinity(
                 pair.features, pair.edge_index, self.settings.feature_share, self.settings.entries

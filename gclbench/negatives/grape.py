@@ -14,6 +14,7 @@ from gclbench.contrast.pair_entries import PairEntries
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
+from gclbench.negatives.refusal import WITH_EDGES
 from gclbench.negatives.self_expression import SelfExpression, scaled, within_hops
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.negatives.uniform import mean_one
@@ -183,7 +184,7 @@ class GrapeNegatives(Negatives):
         if pair.edge_index is None:
             raise Unsupported(
                 "negatives=grape looks for false negatives within hops of the graph, and this"
-                " method shows no edges; try it with method=grace or method=dmat_i"
+                f" method shows no edges; {WITH_EDGES}"
             )
         nodes = pair.nodes if pair.nodes is not None else len(pair.u)
         if self._pairs is None:

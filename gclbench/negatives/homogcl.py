@@ -17,6 +17,7 @@ from gclbench.contrast.pair_entries import PairEntries
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
+from gclbench.negatives.refusal import WITH_EDGES
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes, mean_of
 from gclbench.negatives.uniform import mean_one
 from gclbench.training.loop import Loss
@@ -182,6 +183,6 @@ class HomogclNegatives(Negatives):
         if found is None:
             raise Unsupported(
                 "negatives=homogcl takes neighbours for positives, and this method shows no edges;"
-                " try it with method=grace or method=dmat_i"
+                f" {WITH_EDGES}"
             )
         return found

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+WITH_EDGES = (
+    "on the nodes of a graph method=grace and method=dmat_i show them; on a collection of graphs no"
+    " method does, and negatives=progcl_weight or negatives=augcl need none"
+)
+"""What to try instead of a base that shows a strategy no edges between what it contrasts."""
+
 
 def refusal(method: Any, method_name: str, strategy_name: str) -> str | None:
     """Why a method takes no such strategy, as a sentence.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gclbench.paper import matrix, own_tables
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Comparison
+from gclbench.paper.floors import with_floors
 from gclbench.paper.own_column import check_runs, own_columns, with_columns
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
@@ -64,6 +65,7 @@ def _own(
     methods: Sequence[str],
     tested: bool,
 ) -> list[Comparison]:
+    collection = with_floors(collection)
     tables = own_tables.find_own(name, collection)
     own_tables.check_names(tables, datasets, metrics, methods)
     filled = (compare(table, collection, tested) for table in tables)

@@ -7,13 +7,16 @@ print, their numbers and the controls say more.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.columns import SCORED
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
+from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
-from gclbench.records import digest
+from gclbench.records import Record, digest
+from gclbench.records.record import id_of
 
 NAMES = {
     "classification": "majority class",
@@ -32,6 +35,45 @@ FIRST = {
 """The metric that says whether a method is below it."""
 
 
+def with_floors(collection: Collection) -> Collection:
+    """Records with those of the floors beside them, as if they were methods.
+
+    A floor depends on the graph, the task and the seed, not on how hard a task tries, so runs of
+    several methods give one.
+    """
+    found: dict[str, Record] = {}
+    for record in collection.records:
+        if record.floor and record.name("task") in NAMES and not _printed(record.name("dataset")):
+            name = NAMES[record.name("task")]
+            task = record.spec["task"]
+            scored = {key: SCORED[f"task.{key}"] for key in task if f"task.{key}" in SCORED}
+            plain = {
+                **record.spec,
+                "task": {**task, **scored},
+                "filter": {"name": "none"},
+                "method": {"name": name},
+                "negatives": {"name": "uniform"},
+                "versions": {
+                    key: text for key, text in record.spec["versions"].items() if key == "protocol"
+                },
+            }
+            floor = Record(
+                id=id_of(plain),
+                spec=plain,
+                status="ok",
+                metrics=record.floor,
+                command=record.command,
+                created=record.created,
+            )
+            found.setdefault(floor.id, floor)
+    return replace(collection, records=(*collection.records, *found.values()))
+
+
+def _printed(dataset: str) -> bool:
+    """Whether a paper's table has numbers on a dataset."""
+    return any(dataset in table.datasets for table in TABLES.values())
+
+
 @dataclass
 class Floors:
     """The floors of the groups of a closing table.
@@ -46,7 +88,7 @@ class Floors:
         """Adds a group whose dataset no paper's table has and whose runs have a floor."""
         if (
             group.name("task") in NAMES
-            and not any(group.name("dataset") in table.datasets for table in TABLES.values())
+            and not _printed(group.name("dataset"))
             and any(record.floor for record in group.records)
         ):
             settings = digest([group.settings["task"], group.settings.get("dataset_hash")])

@@ -22,6 +22,7 @@ from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
 from gclbench.paper.comparison import shown_records
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.filled_table import Comparison, NotInTable
+from gclbench.paper.floors import NAMES
 from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.missing import REDONE
 from gclbench.paper.sources import Collection
@@ -223,7 +224,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
                 (is_("method.name", rows[label][0].name("method")),),
                 keys=frozenset(digest(group.flat) for group in rows[label]),
             )
-            for label in sorted(rows)
+            for label in sorted(rows, key=lambda label: (label in NAMES.values(), label))
         ),
         places=places,
         examples={places[_graph(group.flat)]: _dataset_words(group) for group in groups},

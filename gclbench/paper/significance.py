@@ -1,8 +1,9 @@
 """Whether two means differ, whether they are equivalent, and what it takes to tell.
 
 t-tests, two one-sided tests (TOST, Schuirmann 1987), Holm's correction, power. SciPy and
-statsmodels do the statistics; both take a second to import and are imported when needed. Nothing
-here knows of tables. Numbers are as recorded: fractions for metrics that are shown in percent.
+statsmodels do the statistics. Both take a second to import, so they are imported when needed and
+what they found is kept. Nothing here knows of tables. Numbers are as recorded: fractions for
+metrics that are shown in percent.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ import gc
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
+
+from gclbench.paper.kept_results import Results
+
+kept = Results(Path(__file__))
 
 LEVEL = 0.05
 """Of every test."""
@@ -94,20 +100,23 @@ def against_value(values: Sequence[float], target: float, margin: float) -> Outc
     gap, spread = statistics.fmean(values) - target, statistics.stdev(values)
     if spread <= ROUNDING:
         return _exact(gap, margin, len(values)) if len(values) >= ALIKE else None
+    low, high, p_difference, p_equivalence = _against_zero(
+        [float(value - target) for value in values], float(margin + ROUNDING)
+    )
+    return Outcome(
+        gap, margin, p_difference, p_equivalence, spread, len(values), interval=(low, high)
+    )
+
+
+@kept
+def _against_zero(gaps: list[float], within: float) -> list[float]:
+    """Interval, p-value of no difference, p-value of TOST."""
     from statsmodels.stats.weightstats import DescrStatsW
 
-    found = DescrStatsW([value - target for value in values])
+    found = DescrStatsW(gaps)
     low, high = found.tconfint_mean(alpha=2 * LEVEL)
-    within = margin + ROUNDING
-    return Outcome(
-        gap,
-        margin,
-        float(found.ttest_mean(0)[1]),
-        float(found.ttost_mean(-within, within)[0]),
-        spread,
-        len(values),
-        interval=(float(low), float(high)),
-    )
+    tests = found.ttest_mean(0)[1], found.ttost_mean(-within, within)[0]
+    return [float(value) for value in (low, high, *tests)]
 
 
 def against_runs(
@@ -124,25 +133,27 @@ def against_runs(
     own, spread, n = statistics.fmean(values), statistics.stdev(values), len(values)
     if max(spread, std) <= ROUNDING:
         return replace(_exact(own - mean, margin, n), others=runs) if n >= ALIKE else None
+    p_difference, p_equivalence = _welch(
+        [own, spread, n], [float(mean), float(std), int(runs)], float(margin + ROUNDING)
+    )
+    error = std / math.sqrt(runs)
+    return Outcome(own - mean, margin, p_difference, p_equivalence, spread, n, error, runs)
+
+
+@kept
+def _welch(ours: list[float], others: list[float], within: float) -> list[float]:
+    """P-value of no difference, p-value of TOST, of two (mean, standard deviation, number)."""
     from scipy.stats import ttest_ind_from_stats
+
+    own, *spread = ours
 
     def p_value(shift: float, alternative: str) -> float:
         found = ttest_ind_from_stats(
-            own + shift, spread, n, mean, std, runs, equal_var=False, alternative=alternative
+            own + shift, *spread, *others, equal_var=False, alternative=alternative
         )
         return float(found.pvalue)
 
-    within = margin + ROUNDING
-    return Outcome(
-        own - mean,
-        margin,
-        p_value(0, "two-sided"),
-        max(p_value(within, "greater"), p_value(-within, "less")),
-        spread,
-        n,
-        std / math.sqrt(runs),
-        runs,
-    )
+    return [p_value(0, "two-sided"), max(p_value(within, "greater"), p_value(-within, "less"))]
 
 
 def paired(ours: Mapping[int, float], others: Mapping[int, float], margin: float) -> Outcome | None:
@@ -165,8 +176,6 @@ def paired_p_values(
             them but not zero: without a spread there is nothing to test with. 1 where it is zero in
             all of them.
     """
-    from scipy.stats import ttest_1samp
-
     found: list[float | None] = [None] * len(pairs)
     alike: dict[int, list[tuple[int, list[float]]]] = {}
     for place, (ours, others) in enumerate(pairs):
@@ -179,10 +188,17 @@ def paired_p_values(
             found[place] = 1.0
     # A table has thousands of pairs: those with as many seeds are tested together.
     for members in alike.values():
-        p_values = ttest_1samp([gaps for _, gaps in members], 0.0, axis=1).pvalue
+        p_values = _t_tests([gaps for _, gaps in members])
         for (place, _), p_value in zip(members, p_values, strict=True):
-            found[place] = float(p_value)
+            found[place] = p_value
     return found
+
+
+@kept
+def _t_tests(gaps: list[list[float]]) -> list[float]:
+    from scipy.stats import ttest_1samp
+
+    return [float(p_value) for p_value in ttest_1samp(gaps, 0.0, axis=1).pvalue]
 
 
 def _exact(gap: float, margin: float, n: int) -> Outcome:
@@ -199,15 +215,20 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     tested = [value for value in p_values if value is not None]
     if not tested:
         return [None] * len(p_values)
+    adjusted = iter(_holm([float(value) for value in tested]))
+    return [None if value is None else next(adjusted) for value in p_values]
+
+
+@kept
+def _holm(p_values: list[float]) -> list[float]:
     from statsmodels.stats.multitest import multipletests
 
     # It collects garbage, which takes half a second beside thousands of records.
     gc.freeze()
     try:
-        adjusted = iter(multipletests(tested, method="holm")[1])
+        return [float(value) for value in multipletests(p_values, method="holm")[1]]
     finally:
         gc.unfreeze()
-    return [None if value is None else float(next(adjusted)) for value in p_values]
 
 
 def seeds_needed(outcome: Outcome, tests: int) -> int | None:
@@ -221,10 +242,17 @@ def seeds_needed(outcome: Outcome, tests: int) -> int | None:
     Returns:
         None where no number up to MOST_SEEDS would.
     """
-    import numpy as np
-
     if not (outcome.spread or outcome.error):
         return 2
+    plain = {key: value for key, value in asdict(outcome).items() if key != "interval"}
+    return _least_seeds(plain, tests)
+
+
+@kept
+def _least_seeds(values: dict[str, Any], tests: int) -> int | None:
+    import numpy as np
+
+    outcome = Outcome(**values)
     runs, gap = np.arange(2, MOST_SEEDS + 1), abs(outcome.difference)
     level = LEVEL / max(tests, 1) / 2
 
@@ -285,6 +313,7 @@ def _power(outcome: Outcome, shift: float, runs: Any, level: float) -> Any:
 
 
 @functools.cache
+@kept
 def _detectable_shift(degrees: float) -> float:
     """The least difference, in standard errors, that a two-sided test at LEVEL finds with POWER."""
     from scipy.optimize import brentq

@@ -105,8 +105,7 @@ class Pipeline:
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
             if method.needs_labels:
-                of_folds = getattr(task, "fold_labels", None)
-                reveal = task.labels if of_folds is None else of_folds
+                reveal = task.fold_labels if judging.per_fold(method, task) else task.labels
                 return visible, reveal(self.graph, split)
             # Only a method that declares that it needs labels sees those that a task reveals.
             return visible, torch.full((self.graph.items,), -1, dtype=torch.long)

@@ -29,7 +29,8 @@ class Result:
         ending: how the run ended.
         degenerate, floor: as in a record.
         criteria: what a search chooses by, name to value, None where the training has none.
-        embedding: what was evaluated.
+        embedding: what was evaluated; None where that is one for each fold.
+        remarks: on what the run was asked for, beside those of its training.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Result:
     floor: dict[str, float] = field(default_factory=dict)
     criteria: dict[str, float | None] = field(default_factory=dict)
     embedding: Embedding | None = None
+    remarks: list[str] = field(default_factory=list)
 
 
 class Recorder:
@@ -88,6 +90,9 @@ class Recorder:
             result.split,
         )
         criteria = {"criteria": result.criteria} if result.criteria else {}
+        fit = {**pipeline.watch.summary(), **pipeline.fit_report, **criteria}
+        if result.remarks:
+            fit["remarks"] = [*fit.get("remarks", ()), *result.remarks]
         return Record(
             id=spec.id,
             spec=asdict(spec),
@@ -106,7 +111,7 @@ class Recorder:
             },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
-            fit={**pipeline.watch.summary(), **pipeline.fit_report, **criteria},
+            fit=fit,
             repairs=list(pipeline.graph.repairs),
             limits=self._unit.limits,
             data=result.data,

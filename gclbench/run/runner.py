@@ -20,8 +20,8 @@ from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
 from gclbench.run.saving import kinds_of
 from gclbench.run.unit import Unit
+from gclbench.tasks import judging
 from gclbench.tasks.items import check_items
-from gclbench.tasks.judging import of_one_task
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.watch import Preempted, Reporter, TimeLimit, Watch
 
@@ -78,13 +78,14 @@ def run(
                     # A task of another package may return a plain dictionary.
                     result.degenerate = [*pipeline.collapsed, *getattr(found, "degenerate", ())]
                     result.floor = getattr(found, "floor", {})
-                    # A training per fold has no one embedding to keep or to choose by.
                     if isinstance(embedding, Embedding):
                         result.embedding = embedding
                         if unit.criterion is not None:
                             result.criteria[unit.criterion] = pipeline.criterion(
                                 unit.criterion, task, embedding, result.split
                             )
+                    elif unit.save or unit.criterion is not None:
+                        result.remarks.append(judging.unkept(unit.method, name) + ".")
         except KeyboardInterrupt:
             recorder.interrupt()
             raise
@@ -135,7 +136,7 @@ def _checkpoint(
         return None
     name, spec = next(iter(specs.items()))
     what = asdict(spec)
-    if not of_one_task(components.method, components.tasks[name]):
+    if not judging.of_one_task(components.method, components.tasks[name]):
         del what["task"], what["versions"]["protocol"]
     versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
     key = digest([what, versions, unit.device.partition(":")[0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gclbench.component.registry import METHODS
 from gclbench.graph import Graph, Unsupported
 
 
@@ -42,9 +43,11 @@ def method_refusal(name: str, method: Any, graph: Graph) -> str | None:
     embedded, found = embedded_by(method), graph.item_kind
     if found in embedded:
         return None
+    of_graphs = f"{name}_graphcl"
+    if of_graphs not in METHODS.entries:
+        of_graphs = "graph_statistics"
     advice = {
-        "graphs": "method=graph_statistics embeds graphs, and task=graph_classification compares"
-        " them",
+        "graphs": f"method={of_graphs} embeds graphs, and task=graph_classification compares them",
         "nodes": "method=grace embeds nodes, and dataset=mutag is a collection of graphs",
     }[found]
     return f"method={name} embeds {' and '.join(embedded)}, and {_what(graph)}; {advice}"

@@ -1,4 +1,5 @@
-"""Whether a task judges embeddings during a training, for a method that chooses by it.
+"""What a task makes of a method's training: whether it judges embeddings on the way, and whether it
+has one training for all that it evaluates.
 
 A task that can judge has `validation(graph, split)`: from the graph that a training may see to the
 score of an embedding on the validation nodes or pairs, larger is better. A method asks for it by a
@@ -28,6 +29,19 @@ def reads_validation(method: Any) -> bool:
 def of_one_task(method: Any, task: Any) -> bool:
     """Whether a training serves this task only: it depends on the task's split."""
     return bool(task.hides or method.needs_labels or reads_validation(method))
+
+
+def per_fold(method: Any, task: Any) -> bool:
+    """Whether a method is trained anew for each fold of a task, on the labels of the others."""
+    return bool(method.needs_labels and hasattr(task, "fold_labels"))
+
+
+def unkept(method_name: str, task_name: str) -> str:
+    """Why `save` and `criterion` do nothing for a method that is trained per fold."""
+    return (
+        f"method={method_name} is trained once for each fold of task={task_name}, so there is no"
+        " one embedding that save= could keep or criterion= could judge"
+    )
 
 
 def refusal(method: Any, task: Any) -> str | None:

@@ -15,10 +15,13 @@ from torch import Tensor, nn
 from gclbench.embedding import Embedding
 from gclbench.machine import precision
 from gclbench.training.choice import Choice
+from gclbench.training.compiler import compiler_put_off
 from gclbench.training.course import Course
 from gclbench.training.look import Look
 from gclbench.training.patience import Patience
 from gclbench.training.watch import Watch
+
+compiler_put_off()
 
 
 @dataclass(frozen=True)

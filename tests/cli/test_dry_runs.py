@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from pathlib import Path
 
 import pytest
+from own_graphs import save
 from small_sweeps import KMEANS, SMALL, records
 
 from gclbench.cli import main
 from gclbench.records import Store
+from gclbench.run import datasets
 
 Printed = pytest.CaptureFixture[str]
 
@@ -35,6 +39,34 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert "5 runs: 2 are recorded in runs, 3 are to be done in 3 units" in out
     assert re.search(r"time, one after the other: about \d+ s", out)
     assert len(records()) == 2
+
+
+@pytest.mark.parametrize("verb", [["-m"], ["sweep", "runs.yaml"]])
+def test_a_dry_run_reads_no_graph(
+    verb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    Path("runs.yaml").write_text("- method=kmeans task=clustering\n")
+    save("mine.npz")
+    words = ["dataset=custom", "dataset.path=mine.npz", "device=cpu", "seeds=2"]
+    assert main(["method=kmeans", "task=clustering", *words]) == 0
+
+    def unread(*_: object) -> None:
+        raise AssertionError("a graph is read")
+
+    capsys.readouterr()
+    monkeypatch.setattr("gclbench.data.custom.Custom.load", unread)
+    datasets.load.cache_clear()
+    chosen = ["method=kmeans", "task=clustering"] if verb == ["-m"] else []
+    command = [*verb, *chosen, *words[:3], "--dry-run"]
+    assert main([*command, "seeds=3"]) == 0
+    assert "3 runs: 2 are recorded in runs, 1 are to be done" in capsys.readouterr().out
+    later = time.time() + 60
+    os.utime("mine.npz", (later, later))
+    assert main([*command, "seeds=3"]) == 0
+    assert "3 runs: 0 are recorded in runs, 3 are to be done" in capsys.readouterr().out
+    Path("mine.npz").write_text("no graph any more")
+    assert main([*command, "seeds=3"]) == 1
+    assert "mine.npz is no .npz file" in capsys.readouterr().err
 
 
 def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed) -> None:

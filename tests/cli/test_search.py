@@ -248,3 +248,19 @@ def test_what_cannot_be_searched_is_told_before_anything_runs(
     assert main(["search", *words]) == 2
     assert text in capsys.readouterr().err
     assert not Path("searches").exists() or not recorded("searches")
+
+
+def test_own_configs_hold_for_trials_and_for_the_choice(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_graph()
+    Path("own/method").mkdir(parents=True)
+    Path("own/method/grace.yaml").write_text("epochs: 3\nlr: 0.02\n")
+    words = [*PUBLIC, "method=grace", "space={lr:[0.01,0.03]}", "budget=2", "seeds=1"]
+    search(*words, "--config-dir", "own")
+    records = [*Store("runs").scan(), *Store("searches").scan()]
+    assert {record.spec["method"]["epochs"] for record in records} == {3}
+    rates = {record.spec["method"]["lr"] for record in Store("searches").scan()}
+    assert 0.02 in rates and rates - {0.02} <= {0.01, 0.03}, "what is drawn stands above the file"
+    assert main(["search", *words, "--config-dir", "nowhere"]) == 2
+    assert "--config-dir nowhere: there is no such folder" in capsys.readouterr().err

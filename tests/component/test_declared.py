@@ -135,6 +135,7 @@ def test_bases_constants_and_statements_are_followed_across_files(sources: None)
             "width": 64,
             "extra": {},
         },
+        required=frozenset({"path"}),
         filter="gnnbp",
         negatives="nml",
         paper={"cora": {"widths": [8, 4], "lr": 1e-3}},

@@ -97,7 +97,9 @@ class Small:
         return 1
 
 
-def test_a_run_trains_once_for_each_fold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`dataset=small`, in an empty folder."""
     from dataclasses import make_dataclass
 
     small = make_dataclass("Small", [], bases=(Small,), frozen=True)
@@ -106,6 +108,12 @@ def test_a_run_trains_once_for_each_fold(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setitem(DATASETS._classes, "small", small)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
+
+
+FOLDS = ("task=graph_classification", "task.graph_classification.folds=3")
+
+
+def test_a_run_trains_once_for_each_fold(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[torch.Tensor] = []
     fit = Gin.fit
 
@@ -116,7 +124,7 @@ def test_a_run_trains_once_for_each_fold(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(Gin, "fit", noted)
     words = ["method=gin", "dataset=small", "method.epochs=2", "device=cpu"]
-    assert main([*words, "task=graph_classification", "task.graph_classification.folds=3"]) == 0
+    assert main([*words, *FOLDS]) == 0
     hidden = torch.stack([labels < 0 for labels in seen])
     assert hidden.shape == (3, 24) and (hidden.sum(dim=0) == 1).all()
     (path,) = Path("runs").iterdir()
@@ -129,3 +137,24 @@ def test_a_run_trains_once_for_each_fold(monkeypatch: pytest.MonkeyPatch, tmp_pa
     (other,) = (name.name for name in Path("runs").iterdir() if name.name != path.name)
     reason = Store(Path("runs")).read(other).reason  # type: ignore[union-attr]
     assert reason.endswith("only task=graph_classification reveals labels")
+
+
+def test_trainings_per_fold_keep_nothing_say_so_and_are_not_repeated_for_it(
+    small: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["method=gin", "dataset=small", "method.epochs=2", "device=cpu", *FOLDS]
+    asked = [*words, "save=[embedding,model]", "criterion=silhouette", "rerun=incomplete"]
+    why = "method=gin is trained once for each fold of task=graph_classification, so there is no"
+    assert main([*asked, "--dry-run"]) == 0
+    assert f"1 of them: {why}" in capsys.readouterr().out
+    assert main(asked) == 0
+    assert f"1 run: {why}" in capsys.readouterr().err
+    (record,) = Store("runs").scan()
+    assert [remark.startswith(why) for remark in record.fit["remarks"]] == [True]
+    path = Path("runs") / record.id
+    assert [file.name for file in path.iterdir()] == ["record.json"]
+    time = (path / "record.json").stat().st_mtime_ns
+    assert main(asked) == 0
+    assert (path / "record.json").stat().st_mtime_ns == time, "nothing lacks"
+    assert main(["embed", record.id, "--output", "x.npy"]) == 1
+    assert why in capsys.readouterr().err

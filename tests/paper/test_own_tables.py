@@ -125,3 +125,27 @@ def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) 
     assert "| digits | acc | 52.33 ± 2.52 (3) |" in capsys.readouterr().out
     assert table.main(["own", "--only", "paper"]) == 2
     assert "own runs stand beside no paper's numbers" in capsys.readouterr().err
+
+
+def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(record) -> None:
+    shared = {"metric": "accuracy", "task": "classification"}
+    floors = [{"accuracy": 0.4}, {"accuracy": 0.42}, {"accuracy": 0.41}]
+    both = [
+        replace(each, floor=floors[each.seed])
+        for method in ("zebra", "grace")
+        for dataset in ("mine", "cora")
+        for each in runs(record, method=method, dataset=dataset, tau=0.3, **shared)
+    ]
+    (own,) = fill("own", Collection(tuple(both)))
+    assert [column.label for column in own.definition.columns][-1] == "majority class"
+    found = {
+        each.dataset: each.ours.show(100) for each in own.entries if each.column == "majority class"
+    }
+    assert found["mine"] == "41.00 ± 1.00 (3)", "one per seed, however many methods ran"
+    assert found.get("cora", "not run") == "not run", "papers print numbers on it"
+    lines = list(csv.DictReader(io.StringIO(csv_of([own]))))
+    (floor,) = [
+        row for row in lines if (row["column"], row["dataset"]) == ("majority class", "mine")
+    ]
+    assert float(floor["ours_mean"]) == pytest.approx(0.41) and floor["n"] == "3"
+    assert "majority class" in latex_of([own]) and "majority class" in markdown(own)

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Comparison
+from gclbench.paper.floors import with_floors
 from gclbench.paper.own_column import own_columns, with_rows
 from gclbench.paper.own_tables import own_tables
 from gclbench.paper.report import drawings, grids, matrix_section, overview, pages
@@ -34,7 +35,8 @@ def document(collection: Collection, added: Sequence[str] = ()) -> str:
         if item.definition.source == "runs"
         for record in item.records
     }
-    own = [compare(definition, collection) for definition in own_tables(collection, shown)]
+    with_them = with_floors(collection)
+    own = [compare(definition, with_them) for definition in own_tables(with_them, shown)]
     listed = element(
         "nav",
         element(
