@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
     from gclbench.graph import Graph
     from gclbench.paper.sources import Collection
-    from gclbench.records import Record
 
 
 class RunFailed(RuntimeError):
@@ -76,11 +75,12 @@ def run(
 
     from gclbench.cli.progress import note, shown
     from gclbench.launch.execution import execute
+    from gclbench.records.frame import frame_of
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=IN_BETA)
         records = execute(experiment, shown, note) if progress else execute(experiment)
-    return _frame(records)
+    return frame_of(records)
 
 
 def load(dataset: str, **settings: Any) -> Graph:
@@ -318,8 +318,9 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
             ones there are.
     """
     from gclbench.component.registry import nearest
+    from gclbench.records.frame import frame_of
 
-    table = _frame(_collected(folders).records, settings=True)
+    table = frame_of(_collected(folders).records, settings=True)
     for key, wanted in filters.items():
         if key not in table:
             if table.empty:
@@ -367,38 +368,3 @@ def _experiment(overrides: list[str]) -> Experiment:
 
     with told_in_python():
         return experiment_of(overrides)
-
-
-def _frame(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:
-    """A row per record, with a column per setting where these are asked for."""
-    import pandas as pd
-
-    from gclbench.records import flatten
-    from gclbench.records.schema import KINDS
-
-    names = ["seed", *(f"{kind}.name" for kind in KINDS)]
-    own = [
-        {key: value for key, value in flatten(record.spec).items() if key not in names}
-        if settings
-        else {}
-        for record in records
-    ]
-    rows: list[dict[str, Any]] = []
-    for record, chosen in zip(records, own, strict=True):
-        rows.append(
-            {
-                **chosen,
-                "id": record.id,
-                **{kind: record.name(kind) for kind in KINDS},
-                "seed": record.seed,
-                "status": record.status,
-                **record.metrics,
-                "seconds": sum(record.seconds.values()),
-                "device": record.device,
-                "reason": record.reason,
-            }
-        )
-    metrics = dict.fromkeys(name for record in records for name in record.metrics)
-    first = ["id", *KINDS, "seed", "status", *metrics, "seconds", "device", "reason"]
-    last = sorted({key for chosen in own for key in chosen} - {*first})
-    return pd.DataFrame(rows, columns=[*first, *last])

@@ -87,14 +87,15 @@ def stated_names(method: str) -> dict[str, str]:
 
 def method_for(names: Mapping[str, Any]) -> dict[str, str]:
     """The method that the chosen one stands for on the chosen dataset: `{"method": "gcn_graphs"}`
-    of gcn on a collection of graphs; empty where it is itself.
+    of gcn on a collection of graphs; empty where it is itself, or no dataset is chosen.
 
     Raises:
         UnknownName: there is no such method or dataset.
     """
-    chosen = {kind: str(names.get(kind, _command()[kind])) for kind in ("method", "dataset")}
-    said = declared(GROUPS["method"], chosen["method"])
-    tasks = stated_tasks(chosen["dataset"]).get("task", ())
+    if not {"method", "dataset"} <= {*names}:
+        return {}
+    said = declared(GROUPS["method"], str(names["method"]))
+    tasks = stated_tasks(str(names["dataset"])).get("task", ())
     other = said.for_graphs if {*tasks} & {*TASKS_ON_GRAPHS} else said.for_nodes
     return {} if other is None else {"method": other}
 
