@@ -48,7 +48,7 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
         tasks = ",".join(TASKS.names())
         experiment = experiment_of(overrides(method, dataset, f"task=[{tasks}]"))
         # gcn is gcn_graphs on a collection of graphs.
-        meant = method_for({"method": method, "dataset": dataset}).get("method", method)
+        meant = composition.method_for({"method": method, "dataset": dataset}).get("method", method)
         assert experiment.settings["method"]["name"] == meant
         recorded = experiment.settings["dataset"]
         assert recorded == {"name": "graph", "from": "custom"} or recorded["name"] == dataset
