@@ -49,7 +49,7 @@ def test_the_loss_as_a_loop_over_edges_and_as_many_other_pairs(graph) -> None:
     )
     noise = streams.torch("noise")
     mean, log_deviation = (
-        value.detach() for value in model.autoencoder.encoder(model.x, model.edge_index)
+        value.detach() for value in model.autoencoder.encoder(model.x, *model.edges)
     )
     z = mean + torch.randn(mean.shape, generator=noise, dtype=mean.dtype) * log_deviation.exp()
     edges = [(u, v) for u, v in graph.edge_index.T.tolist() if u < v]
