@@ -161,8 +161,12 @@ def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
         the status of every run of the unit.
     """
     from gclbench.config.validation import ConfigErrors
+    from gclbench.launch.running import no_longer, running
 
     store = Store(runs_dir)
+    for run_id in unit.ids:
+        if running(store, run_id) is None:
+            no_longer(store, run_id)
     places = missing(unit, store)
     if places:
         try:

@@ -87,19 +87,27 @@ def announced(store: Store, run_id: str, title: str, report: Reporter | None) ->
         if report is not None:
             report(iteration, total, loss)
 
-    write()
     thread = threading.Thread(target=renew, name="gclbench-running", daemon=True)
-    thread.start()
     try:
+        # A signal may come as soon as the file is there.
+        write()
+        thread.start()
         yield progress
     finally:
         over.set()
-        thread.join()
-        with contextlib.suppress(OSError):
-            path.unlink()
-        with contextlib.suppress(OSError):
-            # A run that left no record leaves no folder either.
-            path.parent.rmdir()
+        if thread.ident is not None:
+            thread.join()
+        no_longer(store, run_id)
+
+
+def no_longer(store: Store, run_id: str) -> None:
+    """Takes away what `announced` wrote, also for a process that is gone."""
+    path = store.path(run_id).with_name("running.json")
+    with contextlib.suppress(OSError):
+        path.unlink()
+    with contextlib.suppress(OSError):
+        # A run that left no record leaves no folder either.
+        path.parent.rmdir()
 
 
 def running(store: Store, run_id: str) -> Running | None:

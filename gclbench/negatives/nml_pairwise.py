@@ -95,8 +95,8 @@ class PairwiseMetric(Metric):
 
     def _layers(self, frozen: bool) -> tuple[Tensor, Tensor, Tensor]:
         """The second layer's weight and bias, and the last one's weight."""
-        layers = self.second.weight, self.second.bias, self.last.weight
-        return tuple(layer.detach() for layer in layers) if frozen else layers  # type: ignore[return-value]
+        weight, bias, last = self.second.weight, self.second.bias, self.last.weight
+        return (weight.detach(), bias.detach(), last.detach()) if frozen else (weight, bias, last)
 
 
 def _logits(left: Tensor, right: Tensor, weight: Tensor, bias: Tensor, last: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -69,7 +69,7 @@ def of(modules: Sequence[str], unwanted: Sequence[str]) -> list[str]:
 
 
 @pytest.fixture
-def recorded(here: Path, shell) -> str:  # type: ignore[no-untyped-def]
+def recorded(here: Path, shell: Callable[..., subprocess.CompletedProcess[str]]) -> str:
     """The id of a run; the composed configuration is kept with it."""
     save("graph.npz")
     done = shell("-m", "gclbench", *RUN, "dataset=custom", "dataset.path=graph.npz")

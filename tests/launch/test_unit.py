@@ -330,6 +330,36 @@ def test_who_is_at_work_is_seen_and_not_seen_afterwards() -> None:
     assert running(Store("runs"), unit.ids[0]) is None
 
 
+def test_a_signal_just_after_the_announcement_takes_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, run_id = Store("runs"), "0" * 16
+    path = store.path(run_id).with_name("running.json")
+
+    def interrupted(thread: threading.Thread) -> None:
+        assert path.exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), announced(store, run_id, "a run", None):
+        raise AssertionError("the block is not entered")
+    assert not path.parent.exists()
+
+
+def test_giving_up_takes_away_what_a_killed_process_left_and_nothing_else() -> None:
+    (unit,) = units("task=clustering")
+    store = Store("runs")
+    path = store.path(unit.ids[0]).with_name("running.json")
+    with announced(store, unit.ids[0], unit.title, None):
+        text = path.read_text()
+        give_up(unit, "runs", Ending("oom", "killed"))
+        assert path.read_text() == text, "this process is at it"
+    assert not path.exists()
+    path.write_text(json.dumps({**json.loads(text), "begun": "1"}))
+    give_up(unit, "runs", Ending("oom", "killed"))
+    assert not path.exists() and store.read(unit.ids[0]) is not None
+
+
 def test_a_later_process_of_the_same_number_is_not_at_work(tmp_path: Path) -> None:
     """A run that was killed leaves its file, and its process id is given out again."""
     store, run_id = Store("runs"), "0" * 16

@@ -133,6 +133,18 @@ def test_the_kernel_of_random_walks_is_the_inverse_on_the_product_graph(
     assert len(adjacencies[-1]) == 1, "a single node has one walk, of no step"
 
 
+def test_the_kernel_of_random_walks_is_grakels() -> None:
+    kernels = pytest.importorskip("grakel.kernels")
+    graph, decay = small_collection(), 0.7
+    one_by_one = [nx.to_numpy_array(one) for one in members(graph)]
+    largest = max(float(np.linalg.eigvalsh(one)[-1]) for one in one_by_one)
+    walks = kernels.RandomWalk(lamda=decay / largest**2, method_type="baseline", normalize=True)
+    # GraKeL reads no graph without an edge: the last one has a single node.
+    expected = walks.fit_transform([[one] for one in one_by_one[:-1]])
+    found = GraphKernel(kernel="random_walk", decay=decay).matrix(graph, Streams(0))
+    assert np.allclose(found[:-1, :-1], expected, rtol=1e-9, atol=0)
+
+
 def test_the_kernel_of_subtrees_is_the_double_loop() -> None:
     pytest.importorskip("grakel")
     graph = small_collection(8)
