@@ -107,7 +107,7 @@ def recorded(plan: Plan, store: Store) -> str:
     )
     if plan.incomplete:
         text += (
-            f"; {plan.incomplete} lack what save= or criterion= asks for, and rerun=incomplete"
-            " trains these again"
+            f"; {plan.incomplete} lack what save=, criterion= or method.course= asks for, and"
+            " rerun=incomplete trains these again"
         )
     return text

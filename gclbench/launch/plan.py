@@ -34,7 +34,8 @@ class Plan:
         ids: of every run, in order. done: the records of those that are recorded, by run id,
             without loss curves.
         unavailable: one sentence per dataset that cannot be had; its runs are left out.
-        incomplete: how many of those recorded lack what `save` or `criterion` asks for.
+        incomplete: how many of those recorded lack what `save`, `criterion` or `method.course` asks
+            for.
         unkept: of all runs, how many `save` and `criterion` do nothing for, by reason.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
     """
@@ -204,13 +205,16 @@ def _repeats(experiment: Experiment, record: Record, lacks: bool) -> bool:
 
 
 def _lacks(experiment: Experiment, record: Record, store: Store) -> bool:
-    """Whether a run that is ok lacks a file that `save` names, or the value of `criterion`."""
+    """Whether a run that is ok lacks a file that `save` names, the value of `criterion`, or the
+    scores on the way that `method.course` asks for."""
     if not record.ok:
         return False
     folder, method = store.path(record.id).parent, experiment.components.method
     criterion = experiment.criterion
-    return bool(lacking(folder, experiment.save, method)) or (
-        criterion is not None and criterion not in record.fit.get("criteria", {})
+    return (
+        bool(lacking(folder, experiment.save, method))
+        or (criterion is not None and criterion not in record.fit.get("criteria", {}))
+        or bool(getattr(method, "course", 0) and "course" not in record.data)
     )
 
 

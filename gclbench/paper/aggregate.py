@@ -128,7 +128,7 @@ class Group:
     settings: Mapping[str, Any]
     records: tuple[Record, ...]
 
-    @property
+    @functools.cached_property
     def key(self) -> str:
         """Hash of the settings."""
         return digest(self.settings)

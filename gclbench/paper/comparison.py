@@ -110,9 +110,10 @@ def _blocks(
         for column in definition.columns:
             for metrics in definition.same_runs():
                 free = [group for group in here if taken.get(group.key, column) is column]
+                if definition.own and not any(column.matches(group.flat) for group in free):
+                    continue  # hundreds of settings, most of them on one dataset
                 found, said = _cells(definition, dataset, column, metrics, free)
                 if definition.own:
-                    # Hundreds of settings, most of them on one dataset.
                     found = [entry for entry in found if entry.records]
                 entries += found
                 notes += said

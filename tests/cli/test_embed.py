@@ -84,7 +84,7 @@ def test_a_recorded_run_without_files_is_trained_again_only_where_asked(
     time = (run / "record.json").stat().st_mtime_ns
     assert main([*command, "save=[embedding]"]) == 0
     told = capsys.readouterr().err
-    assert "1 lack what save= or criterion= asks for, and rerun=incomplete trains these" in told
+    assert "1 lack what save=, criterion= or method.course= asks for, and rerun=incomplete" in told
     assert (run / "record.json").stat().st_mtime_ns == time
     assert main(["embed", run.name, "--output", "x.npy"]) == 1
     told = capsys.readouterr().err
@@ -95,6 +95,24 @@ def test_a_recorded_run_without_files_is_trained_again_only_where_asked(
     time = (run / "record.json").stat().st_mtime_ns
     assert main([*command, "save=[embedding]", "rerun=incomplete"]) == 0
     assert (run / "record.json").stat().st_mtime_ns == time, "nothing lacks any more"
+
+
+def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*QUICK, "method=mvgrl", "method.subgraph_nodes=30"]
+    assert main(command) == 0
+    ((run_id, before),) = ((one.id, one) for one in Store("runs").scan())
+    followed = [*command, "method.course=1"]
+    assert main(followed) == 0
+    assert "1 lack what save=, criterion= or method.course= asks for" in capsys.readouterr().err
+    assert Store("runs").read(run_id) == before and not before.data
+    assert main([*followed, "rerun=incomplete"]) == 0
+    after = Store("runs").read(run_id)
+    assert after is not None and after.metrics == before.metrics
+    assert [epochs for epochs, _ in after.data["course"]] == [0, 1, 2]
+    assert main([*followed, "rerun=incomplete"]) == 0
+    assert Store("runs").read(run_id) == after, "nothing lacks any more"
 
 
 def test_files_beside_a_record_are_of_that_record() -> None:

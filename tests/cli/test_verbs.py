@@ -205,6 +205,14 @@ def test_status_of_several_stores_and_of_none(capsys: Output) -> None:
     )
 
 
+def test_a_run_that_lies_in_two_stores_counts_once(capsys: Output) -> None:
+    stored(0)
+    stored(0, folder="results")
+    stored(1, folder="results")
+    assert main(["status", "runs", "results"]) == 0
+    assert "2 runs, 0 not ok" in capsys.readouterr().out
+
+
 def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
     path = Store("runs").path(stored(0).id)
     stored(1)

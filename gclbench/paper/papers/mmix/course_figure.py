@@ -118,7 +118,7 @@ def course_commands(datasets: Sequence[str]) -> list[str]:
     """The methods, each followed."""
     return [
         f"gclbench -m method={','.join(METHODS)} dataset={','.join(datasets)}"
-        f" task=graph_classification method.course={EVERY} seeds=5"
+        f" task=graph_classification method.course={EVERY} seeds=5 rerun=incomplete"
     ]
 
 

@@ -1,0 +1,66 @@
+"""How long runs will take: from records of the same method on the same dataset, or unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from example_records import SPEC, record
+
+from gclbench.launch.estimate import Durations, spoken
+from gclbench.records import Record
+from gclbench.run.unit import Unit
+
+
+def timed(epochs: int | None, fit: float, seed: int, status: str = "ok") -> Record:
+    method = {"name": "grace"} if epochs is None else {"name": "grace", "epochs": epochs}
+    spec = replace(SPEC, method=method, seed=seed)
+    seconds = {"load": 9.0, "filter": 1.0, "fit": fit, "evaluate": 2.0}
+    return record(spec, seconds=seconds, status=status)
+
+
+def unit(method: str = "grace", epochs: int | None = 100, tasks: int = 1, **fields: str) -> Unit:
+    names = ("clustering", "classification")[:tasks]
+    return Unit(method, fields.get("dataset", "cora"), (), 0, names, ("",), "", (), epochs=epochs)
+
+
+def test_runs_of_as_many_epochs_say_it() -> None:
+    durations = Durations.of([timed(100, 30.0, 0), timed(100, 50.0, 1), timed(200, 1000.0, 2)])
+    assert durations.seconds(unit()) == 1 + 40 + 2, "loading is done once for all runs"
+
+
+def test_more_epochs_cost_more_by_the_seconds_of_one() -> None:
+    durations = Durations.of([timed(2, 4.0, 0), timed(100, 50.0, 1), timed(100, 70.0, 2)])
+    assert durations.seconds(unit(epochs=1000)) == pytest.approx(1 + 600 + 2), (
+        "the longest trainings: the first epochs of a short one are its slowest"
+    )
+
+
+def test_nothing_is_guessed_from_other_methods_datasets_tasks_or_failures() -> None:
+    durations = Durations.of([timed(100, 30.0, 0)])
+    known = unit()
+    unknown = [unit("dgi"), unit(dataset="citeseer"), unit(tasks=2), unit(epochs=None)]
+    assert durations.seconds(known) is not None
+    assert [durations.seconds(one) for one in unknown] == [None] * 4
+    assert Durations.of([timed(100, 30.0, 0, status="timeout")]).seconds(known) is None
+    assert Durations.of([timed(None, 30.0, 0)]).seconds(known) is None
+    assert Durations.of([timed(None, 30.0, 0)]).seconds(unit(epochs=None)) == 33.0
+    assert durations.left([known, *unknown], 1) == (
+        "about 33 s for 1 of 5 units; unknown for 4: nothing like them is recorded"
+    )
+    assert durations.left(unknown, 2) == "unknown: nothing like these runs is recorded"
+
+
+def test_units_at_once_share_the_time() -> None:
+    durations = Durations.of([timed(100, 997.0, 0)])
+    assert durations.left([unit()] * 4, 2) == "about 33 min"
+    assert durations.left([unit()], 8) == "about 17 min", "one unit has no use for eight workers"
+    assert durations.left([], 2) == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(89, "89 s"), (91, "2 min"), (5401, "1.5 h"), (48 * 3600, "2.0 days")],
+)
+def test_times_are_spoken(seconds: float, text: str) -> None:
+    assert spoken(seconds) == text
