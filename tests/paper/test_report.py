@@ -313,6 +313,15 @@ def test_very_many_warnings_are_counted(record: Make) -> None:
     )
 
 
+@pytest.mark.parametrize(("count", "folded"), [(2, False), (30, True)])
+def test_many_commits_are_folded(record: Make, count: int, folded: bool) -> None:
+    runs = [record(seed=seed, commit=f"abc{seed:03d}") for seed in range(count)]
+    document = report.page(of(*runs))
+    assert ("<summary>made by 30 commits</summary>" in document) is folded
+    assert ("Commits: abc000, abc001." in document) is not folded
+    assert "abc000" in document and f"abc{count - 1:03d}" in document
+
+
 def test_one_run_has_no_spread_and_nan_is_no_number(record: Make) -> None:
     document = report.page(of(record(metrics={"acc": 0.7, "nmi": math.nan, "ari": math.inf})))
     shown = words(article(document, "cell-dmat-1-cora-dmat-i"))

@@ -24,7 +24,8 @@ KINDS = {
 """Counts as in `summary.Tally`, and the class of their colour."""
 
 LISTED, FEW = 100, 5
-"""The most warnings that are listed, and the most that are shown without opening the list."""
+"""The most warnings that are listed, and the most (of commits, too) that are shown without opening
+the list."""
 
 BEGIN = "gclbench method=dmat_i dataset=cora seeds=10"
 
@@ -166,9 +167,13 @@ def notes(collection: Collection) -> Markup:
     commits = sorted(
         {str(record.environment.get("commit", "unknown")) for record in collection.records}
     )
-    if commits:
-        read += f" {'Commits' if len(commits) > 1 else 'Commit'}: {', '.join(commits)}."
+    names = ", ".join(commits)
+    if 0 < len(commits) <= FEW:
+        read += f" {'Commits' if len(commits) > 1 else 'Commit'}: {names}."
     pieces = [element("p", read, class_="lead")]
+    if len(commits) > FEW:
+        made = element("summary", f"made by {len(commits)} commits")
+        pieces.append(element("details", made, element("p", names, class_="lead")))
     if not collection.records:
         begin = element("code", BEGIN)
         pieces.append(
