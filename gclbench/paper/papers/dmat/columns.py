@@ -78,8 +78,9 @@ AGE_LINKS = Column(
     "age",
     footnote=AGE_VALIDATION,
 )
-# "We use these datasets without row-normalization" (the paper's F.1). The codes of these three
-# normalise, and so do their own columns elsewhere.
+# "We use these datasets without row-normalization" (the paper's F.1), said of Cora, PubMed and
+# CiteSeer; one choice for all datasets extends it (docs/choices.md). The codes of these three
+# methods normalise, and so do their own columns elsewhere.
 UNNORMALISED = is_("method.normalize_features", False)
 DGI = Column("dgi", (method_is("dgi"), RAW, TRAINED, PLAIN, UNNORMALISED), "dgi")
 GCA = Column("gca", (method_is("gca"), RAW, TRAINED, PLAIN, UNNORMALISED), "gca")
