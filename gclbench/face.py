@@ -178,14 +178,23 @@ def fit(
     if why := misplaced(words):
         raise ValueError(why)
     check_one_seed("fit", keys)
-    chosen = {"dataset": "custom", "dataset.path": "in memory", "method": method}
-    given = overrides_of({**chosen, **keys, **of_method(settings)})
+    # The name of a method may stand for another one on a collection, as the dataset says.
+    collection = getattr(graph, "item_kind", "nodes") == "graphs"
+    kept = [word for word in words if word.partition(".")[0] == "dataset"]
+    if collection and kept:
+        raise ValueError(f"a collection of graphs in memory is taken as it is: leave {kept[0]} out")
+    chosen = (
+        {"dataset": "tu", "dataset.tu_name": "in_memory"}
+        if collection
+        else {"dataset": "custom", "dataset.path": "in memory"}
+    )
+    given = overrides_of({**chosen, "method": method, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
 
     from gclbench.data.in_memory import graph_of
 
     read = experiment.components.dataset
-    made = graph_of(graph, "graph", read.weights, read.direction)
+    made = graph if collection else graph_of(graph, "graph", read.weights, read.direction)
     if made is not graph:
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)

@@ -115,6 +115,16 @@ def test_a_graph_that_cannot_be_used(graph: Any, text: str) -> None:
         graph_of(graph)
 
 
+def test_masks_are_all_there_or_none() -> None:
+    first, second, third = torch.eye(3, dtype=torch.bool)
+    data = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.arange(3) % 2)
+    data.train_mask, data.val_mask = first, second
+    with pytest.raises(GraphError, match="train_mask, val_mask only; give all of train_mask"):
+        graph_of(data)
+    data.test_mask = third
+    assert bool(graph_of(data).train_mask[0])
+
+
 def test_features_of_unlike_length() -> None:
     graph = ring()
     graph.nodes["c"]["x"] = [1.0]

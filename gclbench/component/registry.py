@@ -157,6 +157,11 @@ class Registry:
                 self.register(name)(cls)
         return self._classes[name]
 
+    def name_of(self, cls: type) -> str:
+        """The name that a class is registered under; the class's own where it is under none."""
+        known = (name for name, registered in self._classes.items() if registered is cls)
+        return next(known, cls.__name__)
+
     def _builtin(self) -> Iterator[Entry]:
         root = Path(__file__).parent.parent.joinpath(*self.package.split(".")[1:])
         for path in sorted(root.glob("*.py")):

@@ -59,6 +59,11 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
     if isinstance(labels, Tensor) and labels.dim() == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     masks = {key: data[key] for key in MASKS if isinstance(data.get(key), Tensor)}
+    if masks and len(masks) < len(MASKS):
+        raise GraphError(
+            f"graph '{name}': the Data has {', '.join(masks)} only; give all of {', '.join(MASKS)}"
+            " or none"
+        )
     weight, notes = _weight_of(data)
     if weight is not None and ignored:
         weight, notes = None, [*notes, WITHOUT]
@@ -67,7 +72,7 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
         data.edge_index.detach().cpu(),
         labels,
         name,
-        masks=masks if len(masks) == len(MASKS) else None,
+        masks=masks or None,
         repairs=notes,
         edge_weight=weight,
         directed=direction,

@@ -214,8 +214,17 @@ def _lacks(experiment: Experiment, record: Record, store: Store) -> bool:
     return (
         bool(lacking(folder, experiment.save, method))
         or (criterion is not None and criterion not in record.fit.get("criteria", {}))
-        or bool(getattr(method, "course", 0) and "course" not in record.data)
+        or not _followed(record, getattr(method, "course", 0))
     )
+
+
+def _followed(record: Record, every: int) -> bool:
+    """Whether a record has scores at each `every` epochs; an empty course is of a task that has
+    none."""
+    if not every:
+        return True
+    recorded = [int(epochs) for epochs, _ in record.data.get("course", [[-1, {}]])]
+    return not recorded or {*range(0, max(recorded) + 1, every), 0} <= {*recorded}
 
 
 def repeatable(record: Record, time_limit: float | None, memory_limit: float | None) -> bool:

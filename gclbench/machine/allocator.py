@@ -18,6 +18,9 @@ KEPT = 256 << 20
 OF_ITS_OWN = 32 << 20
 """An array from this size on is mapped by itself and handed back when it is freed: glibc's most."""
 
+USUAL = 128 << 10
+"""glibc's own size for both. It lets them grow while none has been set, and not afterwards."""
+
 # Of malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
@@ -35,6 +38,8 @@ def reusing_memory() -> Iterator[None]:
     try:
         yield
     finally:
+        library.mallopt(_TRIM_THRESHOLD, USUAL)
+        library.mallopt(_MMAP_THRESHOLD, USUAL)
         library.malloc_trim(0)
 
 

@@ -97,6 +97,20 @@ def products() -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
+@contextlib.contextmanager
+def exact_products() -> Iterator[None]:
+    """Within the block of a step products are of float32 factors: for what decides and is no
+    loss."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 def described(device: str) -> str:
     """One line of `gclbench doctor`."""
     found = hardware(device)

@@ -13,12 +13,10 @@ from gclbench.contrast.graph_batch import Collection, GraphBatch
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
+from gclbench.methods.trained import LEAST_GRAPHS
 from gclbench.negatives.strategy import Pair
 from gclbench.nn.sparse import normalised_rows
 from gclbench.training.loop import Loss, Model, Step
-
-LEAST = 3
-"""Graphs of the smallest batch. Two negatives are the fewest that a strategy can tell apart."""
 
 
 class Epochs(Protocol):
@@ -145,13 +143,13 @@ class CollectionModel(Model):
 def shuffled(graphs: int, size: int, generator: torch.Generator) -> list[Tensor]:
     """The graphs' numbers in random order, cut into batches.
 
-    A last batch of fewer than `LEAST` graphs joins the one before it.
+    A last batch of fewer than `LEAST_GRAPHS` graphs joins the one before it.
 
     Args:
         graphs: G. size: of a batch.
     """
     order = torch.randperm(graphs, generator=generator)
-    batches = list(order.split(max(size, LEAST)))
-    if len(batches) > 1 and len(batches[-1]) < LEAST:
+    batches = list(order.split(size))
+    if len(batches) > 1 and len(batches[-1]) < LEAST_GRAPHS:
         batches[-2:] = [torch.cat(batches[-2:])]
     return batches

@@ -25,7 +25,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
-from gclbench.methods.trained import CourseEvery, Trained
+from gclbench.methods.trained import BatchOfGraphs, CourseEvery, Trained
 from gclbench.negatives.strategy import Pair, Strategy
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.gin import Gin
@@ -62,7 +62,7 @@ class GraphViews(Trained):
     inductive: ClassVar[bool] = True
 
     epochs: Annotated[int, Range(least=0)] = 20
-    batch_size: Count = 128
+    batch_size: BatchOfGraphs = 128
     lr: Positive = 0.01
     weight_decay: NonNegative = 0.0
     layers: Count = 3

@@ -13,7 +13,7 @@ from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
 from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
-from gclbench.methods.trained import CourseEvery, Trained
+from gclbench.methods.trained import BatchOfGraphs, CourseEvery, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gin import Gin
 from gclbench.nn.readout import READOUTS
@@ -45,7 +45,7 @@ class Infograph(Trained):
     )
 
     epochs: Annotated[int, Range(least=0)] = 20
-    batch_size: Count = 128
+    batch_size: BatchOfGraphs = 128
     lr: Positive = 1e-3
     weight_decay: NonNegative = 0.0
     layers: Count = 3

@@ -63,7 +63,7 @@ class LabelPropagation:
             Unsupported: when the task reveals no labels, or the graph has no edges.
             Diverged: when `solver=conjugate_gradients` does not converge.
         """
-        train = labelled_nodes(labels, type(self).__name__).to(labels.device)
+        train = labelled_nodes(labels, METHODS.name_of(type(self))).to(labels.device)
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"label_propagation walks along edges, and '{graph.name}' has none")
         known = one_hot(labels[train], graph.classes).to(torch.float32)

@@ -37,5 +37,5 @@ class Linear:
         Raises:
             Unsupported: when the task reveals no labels.
         """
-        labelled_nodes(labels, type(self).__name__)
+        labelled_nodes(labels, METHODS.name_of(type(self)))
         return Embedding(graph.x)

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 import torch
 from torch import Tensor
 
+from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, OneOf, Positive, Range, Temperature
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
@@ -98,7 +99,7 @@ class MetricLearning(Trained):
         """
         if not self.needs_labels:
             return torch.arange(len(labels))
-        return labelled_nodes(labels, type(self).__name__)
+        return labelled_nodes(labels, METHODS.name_of(type(self)))
 
 
 class BatchModel(Model):

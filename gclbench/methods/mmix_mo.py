@@ -18,4 +18,5 @@ class MmixMo(Mvgrl):
     """
 
     negatives: ClassVar[str] = "mmix"
-    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights
+    # Its strategy reads edges without weights.
+    takes_weights: ClassVar[bool | tuple[str, ...]] = False

@@ -15,4 +15,5 @@ class MmixMp(Mvgrl):
     """M-Mix (mp): MVGRL whose graph view is mixed: learned shares and the diversity loss."""
 
     negatives: ClassVar[str] = "mmix"
-    takes_weights: ClassVar[bool] = False  # its strategy reads edges without weights
+    # Its strategy reads edges without weights.
+    takes_weights: ClassVar[bool | tuple[str, ...]] = False

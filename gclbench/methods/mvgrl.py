@@ -10,6 +10,7 @@ from gclbench.component.registry import METHODS
 from gclbench.contrast.local_global import Discriminator
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_collection import collection_model
@@ -36,6 +37,11 @@ class Mvgrl(MvgrlSettings):
     ) -> Model:
         if "graph_of" in graph:
             return collection_model(self, graph, rng, negatives or Uniform())
+        if odd := self.for_collections():
+            raise Unsupported(
+                f"{odd} is for collections of graphs, and '{graph.name}' is a single graph; leave"
+                " it out"
+            )
         if self.objective == "summary":
             return SummaryModel(self, graph, rng)
         return NodesModel(self, graph, rng, negatives or Uniform())

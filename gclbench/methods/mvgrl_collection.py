@@ -11,13 +11,14 @@ from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.local_global import nodes_against_graphs
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.embedding import Embedding
+from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.methods.subgraphs import Subgraphs
 from gclbench.negatives.strategy import Pair, Report, Strategy
-from gclbench.negatives.uniform import UniformNegatives
+from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.convolution import Convolutions
 from gclbench.nn.diffusion import Diffusion
 from gclbench.nn.readout import READOUTS
@@ -114,6 +115,12 @@ class NodesCollection(MvgrlCollection):
         super().__init__(settings, graph, rng)
         self.plain = UniformNegatives()
         self.mixes_nodes = bool(getattr(negatives, "mixes_nodes", False))
+        if settings.levels == "nodes" and not (self.mixes_nodes or isinstance(negatives, Uniform)):
+            raise Unsupported(
+                "on a collection a strategy weights graphs as negatives of each other, and"
+                " method.levels=nodes compares nodes alone; method.levels=both or graphs has"
+                " graphs to weight, negatives=uniform or mmix runs with nodes"
+            )
         width = settings.hidden * (1 if self.mixes_nodes else settings.layers)
         self.strategy = negatives.build(width, len(self.collection), rng, self.device)
 

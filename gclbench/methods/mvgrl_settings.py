@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar
 
 from gclbench.component.settings import (
@@ -14,7 +14,7 @@ from gclbench.component.settings import (
     SameIdAtDefault,
     Temperature,
 )
-from gclbench.methods.trained import CourseEvery, EpochBy, Trained
+from gclbench.methods.trained import BatchOfGraphs, CourseEvery, EpochBy, Trained
 from gclbench.nn.gcn import GCN_ACTIVATIONS
 
 
@@ -51,7 +51,7 @@ class MvgrlSettings(Trained):
     """
 
     version: ClassVar[str] = "1"
-    takes_weights: ClassVar[bool] = True
+    takes_weights: ClassVar[bool | tuple[str, ...]] = ("nodes",)
     takes_sparse: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False
     inductive: ClassVar[bool] = True
@@ -76,7 +76,7 @@ class MvgrlSettings(Trained):
     normalize_features: bool = False
     epoch_by: EpochBy = "last"
     layers: Annotated[Count, SameIdAtDefault()] = 1
-    batch_size: Annotated[Count, SameIdAtDefault()] = 128
+    batch_size: Annotated[BatchOfGraphs, SameIdAtDefault()] = 128
     levels: Annotated[str, OneOf("nodes", "graphs", "both"), SameIdAtDefault()] = "both"
     train_encoder: Annotated[bool, SameIdAtDefault()] = True
     course: CourseEvery = 0
@@ -87,6 +87,13 @@ class MvgrlSettings(Trained):
                 "train_encoder=false trains the heads of objective=summary alone, and"
                 " objective=nodes has none; for an untrained encoder type method.epochs=0"
             )
+
+    def for_collections(self) -> str:
+        """The first setting away from its default that only a collection reads; empty for none."""
+        usual = {field.name: field.default for field in fields(self)}
+        names = ("layers", "batch_size", "levels", "train_encoder")
+        odd = (name for name in names if getattr(self, name) != usual[name])
+        return next((f"method.{name}={getattr(self, name)}" for name in odd), "")
 
     @property
     def takes_negatives(self) -> bool:

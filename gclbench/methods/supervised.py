@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
+from gclbench.machine import precision
 from gclbench.methods.labelled import classes_without_node, labelled_nodes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
@@ -104,7 +106,7 @@ class SupervisedModel(Model):
 
     def __init__(self, settings: Supervised, graph: Data, labels: Tensor, rng: Streams):
         super().__init__(settings.epochs, noise=rng.torch("noise", graph.x.device))
-        self.nodes = labelled_nodes(labels, type(settings).__name__).to(graph.x.device)
+        self.nodes = labelled_nodes(labels, METHODS.name_of(type(settings))).to(graph.x.device)
         self.targets = labels[self.nodes]
         self.unseen = classes_without_node(labels, graph.classes)
         x = normalised_rows(graph.x) if settings.normalize_features else graph.x
@@ -118,7 +120,7 @@ class SupervisedModel(Model):
         judged = None
         if self.validation is not None:
             self.eval()
-            with torch.no_grad():
+            with torch.no_grad(), precision.exact_products():
                 judged = -torch.tensor(self.validation(self.evaluated(step)))
             self.train()
         with drawing_from(self.state["noise"]):

@@ -27,6 +27,12 @@ CourseEvery = Annotated[int, Range(least=0), Machine()]
 `data.course`; 0 keeps none. They change nothing, so they are no part of a run's identity."""
 
 
+LEAST_GRAPHS = 3
+"""Graphs of the smallest batch. Two negatives are the fewest that a strategy can tell apart."""
+
+BatchOfGraphs = Annotated[int, Range(least=LEAST_GRAPHS)]
+
+
 class Trained:
     """Base of methods: a frozen dataclass of settings that builds a `Model` and trains it.
 
@@ -47,7 +53,7 @@ class Trained:
 
     optimiser_class: ClassVar[type[torch.optim.Adam]] = torch.optim.Adam
     inductive: ClassVar[bool] = False
-    takes_weights: ClassVar[bool] = False
+    takes_weights: ClassVar[bool | tuple[str, ...]] = False
 
     epochs: int
     lr: float

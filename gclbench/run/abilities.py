@@ -1,8 +1,9 @@
 """What a run's components can do with a graph: use its edge weights, and take sparse features.
 
-A component says so itself, by `takes_weights`, which is true also where it reads no edges, and by
-`takes_sparse`. What does not say so is taken not to: a run never leaves a part of the data out in
-silence, and never makes a matrix that the memory has no room for.
+A component says so itself, by `takes_weights`, which is true also where it reads no edges, or a
+tuple of the items (`nodes`, `graphs`) for which it does, and by `takes_sparse`. What does not say
+so is taken not to: a run never leaves a part of the data out in silence, and never makes a matrix
+that the memory has no room for.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def weights_refusal(graph: Data, components: Components, names: Mapping[str, str
     if graph.edge_weight is None:
         return None
     for kind, registry in KINDS.items():
-        if not getattr(getattr(components, kind), "takes_weights", False):
-            others = ", ".join(able(registry, "takes_weights"))
+        if not _says(getattr(getattr(components, kind), "takes_weights", False), graph.item_kind):
+            others = ", ".join(able(registry, "takes_weights", graph.item_kind)) or "none"
             return (
                 f"'{graph.name}' has edge weights, and {kind}={names[kind]} does not use them;"
                 f" dataset.weights=ignore runs it on the edges without weights. These use them, or"
@@ -93,8 +94,13 @@ def names_of(spec: RunSpec) -> dict[str, str]:
     return {kind: getattr(spec, kind)["name"] for kind in KINDS}
 
 
-def able(registry: Registry, ability: str) -> list[str]:
-    """The names of the components for nodes that have an ability, a class attribute or property,
+def _says(ability: bool | tuple[str, ...], items: str) -> bool:
+    """Whether an ability holds for a kind of items: it names kinds, or is true for all."""
+    return items in ability if isinstance(ability, tuple) else bool(ability)
+
+
+def able(registry: Registry, ability: str, items: str = "nodes") -> list[str]:
+    """The names of the components for `items` that have an ability, a class attribute or property,
     at their default settings."""
     found = []
     for name in registry.names():
@@ -103,6 +109,8 @@ def able(registry: Registry, ability: str) -> list[str]:
             says = getattr(cls, ability, False)
             if isinstance(says, property):
                 says = getattr(cls(), ability)
-            if says and "nodes" in getattr(cls, "items", ("nodes",)):
+            # Filters and strategies are for both, and say nothing of items.
+            embeds = getattr(cls, "items", ("nodes",)) if registry is METHODS else (items,)
+            if _says(says, items) and items in embeds:
                 found.append(name)
     return found

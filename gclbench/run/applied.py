@@ -14,6 +14,7 @@ from gclbench.records import RunSpec
 from gclbench.run.abilities import names_of, weights_refusal
 from gclbench.run.datasets import Loaded
 from gclbench.run.pipeline import Pipeline
+from gclbench.tasks.items import items_of, method_refusal
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -52,6 +53,17 @@ def embedded(
     """
     method, name = components.method, spec.method["name"]
     reason = refusal(method, name)
+    if reason is not None:
+        raise Unsupported(reason)
+    reason = method_refusal(name, method, graph)
+    if reason is None and not own:
+        # Some methods embed both, by different networks.
+        wanted = items_of(next(iter(components.tasks.values())))
+        if graph.item_kind != wanted:
+            reason = (
+                f"the weights are of a method that embedded {wanted}, and '{graph.name}' has"
+                f" {graph.item_kind} to embed"
+            )
     if reason is not None:
         raise Unsupported(reason)
     reason = weights_refusal(graph, components, names_of(spec))

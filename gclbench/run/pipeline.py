@@ -193,11 +193,21 @@ class Pipeline:
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-            course = [
-                [iterations, task.evaluate(passed, self.graph, split, self.rng)]
+        return metrics, data
+
+    def course(
+        self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
+    ) -> list[tuple[int, dict[str, float]]]:
+        """(iterations, metrics) of the embeddings on the way; empty where none were kept.
+
+        Raises:
+            Unsupported: when the task needs more of an embedding than its rows.
+        """
+        with self.clock.phase("evaluate"):
+            return [
+                (iterations, task.evaluate(passed, self.graph, split, self.rng))
                 for iterations, passed in _on_the_way(embedding)
             ]
-        return metrics, {**data, "course": course} if course else data
 
     def criterion(
         self, name: str, task: Any, embedding: Embedding, split: Split | None

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from gclbench.component.components import Components
 from gclbench.embedding import Embedding
@@ -73,19 +74,16 @@ def run(
                         embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
-                    found, result.data = pipeline.evaluate(task, embedding, result.split)
-                    result.metrics = dict(found)
+                    found, data = pipeline.evaluate(task, embedding, result.split)
+                    result.metrics, result.data = dict(found), dict(data)
                     # A task of another package may return a plain dictionary.
                     result.degenerate = [*pipeline.collapsed, *getattr(found, "degenerate", ())]
                     result.floor = getattr(found, "floor", {})
                     if isinstance(embedding, Embedding):
                         result.embedding = embedding
-                        if unit.criterion is not None:
-                            result.criteria[unit.criterion] = pipeline.criterion(
-                                unit.criterion, task, embedding, result.split
-                            )
                     elif unit.save or unit.criterion is not None:
                         result.remarks.append(judging.unkept(unit.method, name) + ".")
+                    add_what_was_asked_besides(unit, task, embedding, pipeline, result)
         except KeyboardInterrupt:
             recorder.interrupt()
             raise
@@ -101,6 +99,31 @@ def run(
     if checkpoint is not None and not (failure is not None and failure.status == "timeout"):
         checkpoint.remove()
     return recorder.records
+
+
+def add_what_was_asked_besides(
+    unit: Unit,
+    task: Any,
+    embedding: Embedding | list[Embedding],
+    pipeline: Pipeline,
+    result: Result,
+) -> None:
+    """The course of the training and the criterion of a search. Neither is part of a run's id, so
+    what they lack is a remark and no failure of the run."""
+    try:
+        if course := pipeline.course(task, embedding, result.split):
+            result.data["course"] = [[iterations, found] for iterations, found in course]
+    except Unsupported as error:
+        result.data["course"] = []
+        result.remarks.append(f"method.course keeps nothing for this task: {error}.")
+    if unit.criterion is not None and isinstance(embedding, Embedding):
+        try:
+            result.criteria[unit.criterion] = pipeline.criterion(
+                unit.criterion, task, embedding, result.split
+            )
+        except Unsupported as error:
+            result.criteria[unit.criterion] = None
+            result.remarks.append(f"criterion={unit.criterion} has no value: {error}.")
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from gclbench.graph import Graph, Unsupported, make_graph
 
 NEAR, FAR = 1, 2
+SMALLEST = FAR + 2
 """Substituted edges of the nearer and of the farther copy."""
 
 ATTEMPTS = 20
@@ -71,9 +72,12 @@ def draw_triplets(
     )
     if not usable.size:
         largest = int(np.bincount(parts).max())
+        advice = f"Give sizes with task.similarity.nodes=[{largest}]"
+        if largest < SMALLEST:
+            advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
         raise Unsupported(
             f"similarity takes connected pieces of {size} nodes, and no graph of '{graph.name}' has"
-            f" one; the largest has {largest}. Give sizes with task.similarity.nodes=[{largest}]"
+            f" one; the largest has {largest}. {advice}"
         )
     found: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
     fruitless: set[int] = set()

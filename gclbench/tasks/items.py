@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gclbench.component.registry import METHODS
+from gclbench.component.declared import declared
+from gclbench.component.registry import GROUPS, METHODS
 from gclbench.graph import Graph, Unsupported
 
 
@@ -43,9 +44,8 @@ def method_refusal(name: str, method: Any, graph: Graph) -> str | None:
     embedded, found = embedded_by(method), graph.item_kind
     if found in embedded:
         return None
-    of_graphs = f"{name}_graphcl"
-    if of_graphs not in METHODS.entries:
-        of_graphs = "graph_statistics"
+    of_graphs = declared(GROUPS["method"], name).for_graphs if name in METHODS.entries else None
+    of_graphs = of_graphs or "graph_statistics"
     advice = {
         "graphs": f"method={of_graphs} embeds graphs, and task=graph_classification compares them",
         "nodes": "method=grace embeds nodes, and dataset=mutag is a collection of graphs",

@@ -90,6 +90,8 @@ def _rows(x_train: np.ndarray, x_test: np.ndarray) -> tuple[np.ndarray, np.ndarr
         return x_train, x_test
     left, values, right = np.linalg.svd(x_train, full_matrices=False)
     kept = values > NEGLIGIBLE * values[0]
+    if not kept.any():  # rows of zeros: an embedding that collapsed
+        return x_train[:, :1], x_test[:, :1]
     return left[:, kept] * values[kept], x_test @ right[kept].T
 
 

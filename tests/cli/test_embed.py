@@ -9,7 +9,11 @@ import pytest
 
 import gclbench
 from gclbench.cli import main
-from gclbench.records import Store
+from gclbench.config.validation import experiment_of
+from gclbench.data.custom import read_custom
+from gclbench.graph import Unsupported
+from gclbench.records import RunSpec, Store
+from gclbench.run.applied import embedded
 
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "device=cpu")
 QUICK = (*SMALL, "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
@@ -113,6 +117,42 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     assert [epochs for epochs, _ in after.data["course"]] == [0, 1, 2]
     assert main([*followed, "rerun=incomplete"]) == 0
     assert Store("runs").read(run_id) == after, "nothing lacks any more"
+
+
+def test_another_interval_of_the_course_is_another_course() -> None:
+    command = [*SMALL, "task=clustering", "method=mvgrl", "method.subgraph_nodes=30"]
+    command += ["method.epochs=4", "rerun=incomplete"]
+
+    def course(every: int) -> list[int]:
+        assert main([*command, f"method.course={every}"]) == 0
+        (record,) = Store("runs").scan()
+        return [epochs for epochs, _ in record.data["course"]]
+
+    assert course(2) == [0, 2, 4]
+    assert course(1) == [0, 1, 2, 3, 4]
+    assert course(2) == [0, 1, 2, 3, 4], "it has these already"
+
+
+def test_a_course_that_a_task_cannot_score_leaves_the_run_as_it_is() -> None:
+    command = [*SMALL, "method=mvgrl", "method.objective=nodes", "task=contrast", "method.epochs=2"]
+    assert main([*command, "method.course=1"]) == 0
+    (followed,) = Store("runs").scan()
+    assert followed.ok and followed.data["course"] == []
+    (remark,) = [each for each in followed.fit["remarks"] if "method.course" in each]
+    assert remark.startswith("method.course keeps nothing for this task: ")
+    assert main([*command, "rerun=all"]) == 0
+    (plain,) = Store("runs").scan()
+    assert plain.metrics == followed.metrics
+
+
+def test_weights_of_a_method_on_collections_embed_no_nodes() -> None:
+    other_graph()
+    for method in ("graphcl", "mvgrl"):
+        components = experiment_of([f"method={method}", "dataset=mutag"]).components
+        name = {"name": method}
+        spec = RunSpec({}, {"name": "none"}, name, {"name": "uniform"}, {}, 0, {}, "")
+        with pytest.raises(Unsupported, match="embeds graphs, and|that embedded graphs, and"):
+            embedded(components, spec, read_custom(Path("other.npz"), "other"), None, "cpu")  # type: ignore[arg-type]
 
 
 def test_files_beside_a_record_are_of_that_record() -> None:

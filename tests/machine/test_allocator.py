@@ -65,3 +65,24 @@ def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with reusing_memory():
         assert allocator._glibc() is None
+
+
+AFTERWARDS = """
+from test_allocator import resident
+from gclbench.machine.allocator import reusing_memory
+with reusing_memory():
+    pass
+before = resident()
+arrays = [b"x" * (256 << 10) for _ in range(400)]
+del arrays
+print((resident() - before) >> 20)
+"""
+
+
+@glibc
+def test_memory_that_is_freed_afterwards_is_not_kept():
+    folder = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", AFTERWARDS], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 20, "MiB of 100"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from methods.small_collection import small_collection
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from gclbench.component.components import Components
 from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.contrast.graph_batch import GraphBatch
+from gclbench.filters.none import NoFilter
+from gclbench.graph import Unsupported, make_graph
 from gclbench.methods.mvgrl import Mvgrl
+from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.mmix import Mmix, diversity_loss
 from gclbench.negatives.nml import Nml
+from gclbench.negatives.uniform import Uniform
+from gclbench.run.abilities import weights_refusal
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -206,3 +214,45 @@ def test_settings_for_collections_leave_the_ids_of_runs_on_nodes() -> None:
     assert not {"layers", "batch_size", "levels", "train_encoder", "course"} & set(known)
     assert "course" not in identity_of(Mvgrl(course=5))
     assert identity_of(Mvgrl(layers=4))["layers"] == 4
+
+
+def test_a_strategy_that_has_nothing_to_weight_is_refused() -> None:
+    for negatives in (Nml(), Augcl()):
+        with pytest.raises(Unsupported, match="method.levels=nodes compares nodes alone"):
+            built(negatives, objective="nodes", levels="nodes")
+    for negatives in (None, Uniform(), Mmix()):
+        assert built(negatives, objective="nodes", levels="nodes") is not None
+
+
+@pytest.mark.parametrize(
+    "settings", [{"layers": 2}, {"batch_size": 7}, {"levels": "graphs"}, {"train_encoder": False}]
+)
+def test_settings_of_collections_are_refused_on_a_single_graph(settings: dict[str, Any]) -> None:
+    single = make_graph(torch.eye(4), torch.tensor([[0, 1], [1, 2]]), None, "path")
+    ((name, value),) = settings.items()
+    with pytest.raises(Unsupported, match=f"method.{name}={value} is for collections of graphs"):
+        Mvgrl(hidden=4, **settings).model(single, torch.empty(0), Streams(0))
+    assert Mvgrl(hidden=4).model(single, torch.empty(0), Streams(0)) is not None
+
+
+def test_weights_of_edges_in_a_collection_are_refused() -> None:
+    plain = small_collection()
+    weighted = make_graph(
+        plain.x,
+        plain.edge_index,
+        None,
+        "weighted",
+        graph_of=plain.graph_of,
+        edge_weight=np.linspace(1, 2, plain.edge_index.shape[1]),
+    )
+    names = {"method": "mvgrl", "filter": "none", "negatives": "uniform"}
+    of_nodes = Components(None, NoFilter(), Mvgrl(), Uniform(), {})
+    reason = weights_refusal(weighted, of_nodes, names)
+    assert reason is not None and "method=mvgrl does not use them" in reason
+    assert "grace" not in reason, "it embeds no graphs"
+
+
+def test_batches_of_less_than_three_graphs_are_refused() -> None:
+    for method in ("graphcl", "infograph", "mvgrl"):
+        with pytest.raises(ConfigErrors, match="batch_size"):
+            experiment_of([f"method={method}", "dataset=mutag", "method.batch_size=2"])

@@ -15,6 +15,7 @@ from gclbench.component.settings import identity_of
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.machine import precision
 from gclbench.methods.chebyshev import Chebyshev
 from gclbench.methods.gat import Gat
 from gclbench.methods.gcn import Gcn
@@ -153,6 +154,22 @@ def test_training_stops_by_validation_and_goes_back_to_the_best_state(graph) -> 
     assert torch.equal(found.scores, two.scores), "looking changes nothing"
 
 
+def test_what_stops_the_training_is_computed_in_float32(graph, monkeypatch) -> None:
+    seen = []
+    shown = judged(graph, [-1.0])
+    looked = graph.validation
+
+    def validation(embedding):
+        seen.append(torch.get_float32_matmul_precision())
+        return looked(embedding)
+
+    graph.validation = validation
+    monkeypatch.setattr(precision, "hardware", lambda device: "emulated")
+    with precision.trained_with("fast", "cpu"):
+        fit(Gcn(epochs=1, patience=2), graph)
+    assert shown and set(seen) == {"highest"} and torch.get_float32_matmul_precision() == "highest"
+
+
 def test_without_patience_no_validation_node_is_read(graph) -> None:
     shown = judged(graph, [0.0])
     found, _ = fit(Gcn(epochs=2, patience=0), graph)
@@ -167,7 +184,10 @@ def test_tasks_without_labels_are_refused(graph) -> None:
     none = torch.full((NODES,), -1)
     assert judging.refusal(Gcn(), LinkPrediction()) is None
     for method in (Gcn(), LabelPropagation(), Linear()):
-        with pytest.raises(Unsupported, match="learns from labelled nodes and sees 0; only"):
+        name = {Gcn: "gcn", LabelPropagation: "label_propagation", Linear: "linear"}[type(method)]
+        with pytest.raises(
+            Unsupported, match=f"{name} learns from labelled nodes and sees 0; only"
+        ):
             fit(method, graph, none)
 
 

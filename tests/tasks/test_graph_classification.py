@@ -188,6 +188,15 @@ def test_a_machine_in_more_columns_than_rows_is_that_of_its_inner_products() -> 
     assert np.array_equal(narrow.predicted, wide.predicted) and narrow.C == wide.C
 
 
+@pytest.mark.parametrize("width", [4, 40])
+@pytest.mark.parametrize("svm", ["linear", "rbf"])
+def test_rows_of_zeros_are_one_class_however_wide(svm: str, width: int) -> None:
+    y = np.arange(40) % 2
+    y[:3] = 1
+    found = classify(np.zeros((30, width)), y[:30], np.zeros((10, width)), svm, (0.1, 1.0), 3, 0)
+    assert len(np.unique(found.predicted)) == 1
+
+
 def test_a_column_that_is_constant_says_nothing() -> None:
     graph, embedding = clouds()
     constant = Embedding(torch.cat([embedding.z, torch.full((GRAPHS, 1), 7.0)], dim=1))

@@ -183,6 +183,19 @@ def test_sizes_that_no_graph_has(task: Similarity, text: str) -> None:
         task.split(rings(), Streams(0))
 
 
+def test_no_size_is_advised_that_is_refused_itself() -> None:
+    pairs_only = make_graph(
+        np.ones((6, 1)),
+        np.array([[0, 2, 4], [1, 3, 5]]),
+        None,
+        "pairs",
+        graph_of=np.repeat(np.arange(3), 2),
+        undirected=True,
+    )
+    with pytest.raises(Unsupported, match="the largest has 2. Pieces have at least 4 nodes, so"):
+        Similarity(nodes=(10,)).split(pairs_only, Streams(0))
+
+
 def test_graphs_without_pairs_to_join_are_refused() -> None:
     nodes = np.arange(6)
     full = np.array([(u, v) for u in nodes for v in nodes if u < v]).T
