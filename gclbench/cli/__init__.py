@@ -5,6 +5,7 @@ Nothing here imports torch or Hydra before a verb needs it.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
@@ -54,6 +55,7 @@ RUNNING = ("run", "train", "fit")
 """Verbs of other tools that start a run, which needs no verb here."""
 
 INTERRUPTED = 130
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -73,11 +75,16 @@ def main(argv: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe, such as `head`, has enough; what Python would flush at its end goes
-        # nowhere.
+    except OSError as error:
+        full = error.errno in NO_ROOM and error.filename is None
+        if not (full or isinstance(error, BrokenPipeError)):
+            raise
+        # What Python would flush at its end goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if full:
+            print(f"gclbench: cannot write the output: {error.strerror}", file=sys.stderr)
+            return 2
+        return 0  # the reader of a pipe, such as `head`, has enough
 
 
 def _main(arguments: list[str]) -> int:

@@ -71,11 +71,14 @@ def main(argv: list[str]) -> int:
     if options.output and options.output.suffix not in SUFFIXES:
         return _wrong(f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}")
     try:
+        collection = collect(options.runs)
+        recorded = {group.name("dataset") for group in collection.groups}
         for name in options.dataset:
-            DATASETS.check(name)
+            if name not in recorded:  # a graph of one's own has a name of one's own
+                DATASETS.check(name)
         found = head_to_head(
             (options.a, options.b),
-            collect(options.runs),
+            collection,
             options.dataset,
             options.task,
             options.metric,

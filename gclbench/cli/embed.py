@@ -192,6 +192,8 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
                 key: getattr(components.dataset, key, usual)
                 for key, usual in (("weights", "use"), ("direction", "undirected"))
             }
+            if not graph.is_file():
+                raise _Refused(f"there is no file {graph}; give one with --graph FILE.npz")
             data = read_custom(graph, graph.stem, **read)
         (task,) = components.tasks
         spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])

@@ -65,10 +65,17 @@ class Parser(argparse.ArgumentParser):
         verb: as typed, `table`; empty for a run. description, epilog: of --help. settings: whether
             words are KEY=VALUE.
         one: what to say where a verb takes one word and more were given.
+        intermixed: whether options may stand between words; so where words are KEY=VALUE.
     """
 
     def __init__(
-        self, verb: str, description: str, epilog: str = "", settings: bool = False, one: str = ""
+        self,
+        verb: str,
+        description: str,
+        epilog: str = "",
+        settings: bool = False,
+        one: str = "",
+        intermixed: bool = False,
     ):
         super().__init__(
             prog=f"gclbench {verb}".strip(),
@@ -77,13 +84,14 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self._settings = settings
+        self._intermixed = settings or intermixed
         self._one = one
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The namespace; a wrong word ends the program with code 2."""
         words = list(args or ())
         known, extras = (
-            self.parse_known_intermixed_args if self._settings else self.parse_known_args
+            self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         )(words, namespace)
         if extras:
             # The word after an option that does not exist was its value.

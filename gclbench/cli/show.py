@@ -18,7 +18,7 @@ EXAMPLES = """examples:
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("show", "Shows one thing.", EXAMPLES)
+    parser = Parser("show", "Shows one thing.", EXAMPLES, intermixed=True)
     parser.add_argument("what", nargs="*", help="KEY=VALUE … or the start of a run's id")
     parser.add_argument(
         "--runs", nargs="+", metavar="DIR", help="stores to look in (default: runs results)"

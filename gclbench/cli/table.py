@@ -226,7 +226,11 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     elif options.missing:
         lack = own_tables.missing_runs if own else missing
         lines = [line for table in tables for line in lack(table, seeds)]
-        lines += dict.fromkeys(line for table in tables for line in commands(table.entries))
+        lines += dict.fromkeys(
+            line
+            for table in tables
+            for line in commands(table.entries, table.definition.typed_dataset)
+        )
         lines = lines or ["# nothing is missing"]
     else:
         _write(tables, chosen, options.only, file)

@@ -220,7 +220,7 @@ def _not_swept(override: Override | PlainOverride) -> str:
     if key == "seeds":
         return _seeds_not_swept(override, text.partition("=")[2])
     return (
-        f"'{text}' names several values; run a sweep with -m: gclbench -m {text}."
+        f"'{text}' names several values; run a sweep with -m: gclbench -m … {text}."
         " A list is written [a,b]."
     )
 

@@ -153,6 +153,10 @@ def read_custom(
         directed=direction,
     )
     counts = describe_graph(graph)
+    if masks:
+        graph.repairs += (
+            "The masks are a split that task.classification.protocol=public uses, and no other.",
+        )
     if counts["isolated"]:
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
     if counts["classes"] == 1:

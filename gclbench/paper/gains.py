@@ -11,7 +11,7 @@ control is the only one; histograms and statistics of graphs are columns of thei
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -111,21 +111,32 @@ def _unsettled(cells: Sequence[Cell]) -> tuple[list[Settled], int]:
     return [Settled(NOT_RUN, 0)] * len(cells), 0
 
 
-def commands(entries: Iterable[Entry]) -> list[str]:
-    """What runs the controls that some cells lack; datasets with the same words in one line."""
+def commands(
+    entries: Iterable[Entry], typed: Callable[[str], Sequence[str]] = lambda name: [name]
+) -> list[str]:
+    """What runs the controls that some cells lack; datasets with the same words in one line.
+
+    Args:
+        typed: the dataset of a label as typed: `["cora"]`, or the words of one that is not called
+            by a name alone.
+    """
     lacking: dict[tuple[tuple[str, ...], str], set[int]] = {}
     for entry in entries:
         for gain in entry.gains:
             if gain.lacking:
                 lacking.setdefault((gain.words, entry.dataset), set()).update(gain.lacking)
-    lines: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    lines: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (words, dataset), seeds in lacking.items():
-        lines.setdefault((words, run_words.of_seeds(seeds)), []).append(dataset)
+        name, *of_dataset = typed(dataset)
+        if of_dataset:
+            words = tuple(word for word in words if not word.startswith(DATASET))
+        behind = (*of_dataset, run_words.of_seeds(seeds))
+        lines.setdefault((words, behind), []).append(name)
     return [
         shlex.join(
-            ["gclbench", *["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", seeds]
+            ["gclbench", *["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", *behind]
         )
-        for (words, seeds), names in lines.items()
+        for (words, behind), names in lines.items()
     ]
 
 

@@ -72,7 +72,9 @@ def _verdict(line: Line) -> str:
     if found.verdict != UNDETERMINED:
         return words.get(found.verdict, found.verdict)
     if found.outcome is None:
-        return f"{UNDETERMINED} (one seed)"
+        if found.n < 2:
+            return f"{UNDETERMINED} (one seed)"
+        return "the same in every seed, not tested" if found.difference else "a tie in every seed"
     return f"{UNDETERMINED} ({found.needed or f'more than {MOST_SEEDS}'} seeds would decide)"
 
 

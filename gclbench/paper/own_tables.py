@@ -79,6 +79,14 @@ class OwnTable(Definition):
         """Whether the task is the table's: own runs, and the controls that others brought."""
         return _task_words(flat) == self.of_task
 
+    def typed_dataset(self, dataset: str) -> list[str]:
+        """The dataset of a label as typed, `["blocks"]` being `dataset=blocks`, further words
+        behind it."""
+        words = self.examples.get(dataset, (f"dataset={dataset}",))
+        named = [word for word in words if word.startswith("dataset=")]
+        rest = [word for word in words if word not in named]
+        return [*(word.partition("=")[2] for word in named), *rest]
+
     def command(self, dataset: str, column: Column) -> str:
         """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds."""
         if column.method_name not in METHODS.entries:

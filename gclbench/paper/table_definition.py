@@ -117,6 +117,10 @@ class Definition:
         """How flattened settings differ from those that a column of the table stands for."""
         return column.departures(flat, self.conditions(str(flat["dataset.name"])))
 
+    def typed_dataset(self, dataset: str) -> list[str]:
+        """A dataset of the table as typed behind `dataset=`."""
+        return [dataset]
+
     def command(self, dataset: str, column: Column) -> str:
         """What makes the cells of a dataset and column: `gclbench sweep table=dmat/1 dataset=acm
         method=deepwalk`.

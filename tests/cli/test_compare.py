@@ -16,22 +16,26 @@ from gclbench.records import Record, RunSpec, Store
 WORDS = ["compare", "kmeans", "method=kmeans filter=laplacian"]
 
 
+def run(filter: str, seed: int, acc: float, dataset: dict[str, str]) -> Record:
+    spec = RunSpec(
+        dataset,
+        {"name": filter},
+        {"name": "kmeans"},
+        {"name": "uniform"},
+        {"name": "clustering"},
+        seed,
+        {},
+        "ab" * 32,
+    )
+    return Record(spec.id, asdict(spec), "ok", {"acc": acc})
+
+
 @pytest.fixture(autouse=True)
 def stored(here: Path) -> None:
     for seed in range(4):
         for name, value in (("none", 0.5), ("laplacian", 0.6)):
-            spec = RunSpec(
-                {"name": "digits"},
-                {"name": name},
-                {"name": "kmeans"},
-                {"name": "uniform"},
-                {"name": "clustering"},
-                seed,
-                {},
-                "ab" * 32,
-            )
-            metrics = {"acc": value + 0.001 * seed * (name == "none")}
-            Store("runs").write(Record(spec.id, asdict(spec), "ok", metrics))
+            acc = value + 0.001 * seed * (name == "none")
+            Store("runs").write(run(name, seed, acc, {"name": "digits"}))
 
 
 def test_aligned_text_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,3 +78,16 @@ def test_wrong_commands(words: list[str], text: str, capsys: pytest.CaptureFixtu
 def test_torch_is_not_imported() -> None:
     code = f"import sys, gclbench.cli; gclbench.cli.main({WORDS}); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_graph_of_ones_own_is_named_as_it_is_recorded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for seed in range(3):
+        for name in ("none", "laplacian"):
+            Store("runs").write(run(name, seed, 1.0, {"name": "blocks", "from": "custom"}))
+    assert main([*WORDS, "--runs", "runs", "--dataset", "blocks"]) == 0
+    out = capsys.readouterr().out
+    assert "blocks" in out and "a tie in every seed" in out and "one seed" not in out
+    assert main([*WORDS, "--runs", "runs", "--dataset", "blokcs"]) == 2
+    assert "there is no dataset 'blokcs'" in capsys.readouterr().err

@@ -119,6 +119,12 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     assert Store("runs").read(run_id) == after, "nothing lacks any more"
 
 
+def test_a_graph_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "method=grace", "save=[model]"]) == 0
+    assert main(["embed", folder().name, "--graph", "no.npz", "--output", "o.npy"]) == 1
+    assert "there is no file no.npz; give one with --graph FILE.npz" in capsys.readouterr().err
+
+
 def test_another_interval_of_the_course_is_another_course() -> None:
     command = [*SMALL, "task=clustering", "method=mvgrl", "method.subgraph_nodes=30"]
     command += ["method.epochs=4", "rerun=incomplete"]

@@ -214,3 +214,16 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
 
 def test_the_keys_that_options_are_taken_for_are_those_of_a_command() -> None:
     assert set(KEYS) == {key.partition(".")[0] for key in resolved([])}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_device_behind_standard_output_is_an_error_of_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gclbench", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "gclbench: cannot write the output: No space left on device\n"

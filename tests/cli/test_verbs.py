@@ -332,3 +332,9 @@ def test_a_full_device_is_an_error_and_stays_a_device(
     assert Path("/dev/full").is_char_device()
     assert main([*command, "--runs", "runs", "--output", "/dev/null"]) == 0
     assert Path("/dev/null").is_char_device()
+
+
+def test_options_may_stand_between_the_settings_that_are_shown(capsys: Output) -> None:
+    Path("conf").mkdir()
+    assert main(["show", "method=grace", "--config-dir", "conf", "dataset=sbm"]) == 0
+    assert "name: grace" in capsys.readouterr().out

@@ -153,7 +153,7 @@ def errors_of(*command: str) -> list[str]:
         (
             "method=dmt,dmat",
             (
-                "'method=dmt,dmat' names several values; run a sweep with -m: gclbench -m"
+                "'method=dmt,dmat' names several values; run a sweep with -m: gclbench -m …"
                 " method=dmt,dmat. A list is written [a,b]."
             ),
         ),

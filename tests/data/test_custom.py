@@ -64,7 +64,9 @@ def test_a_public_split_of_one_s_own(tmp_path: Path) -> None:
         f"{part}_mask": np.isin(np.arange(5), nodes)
         for part, nodes in (("train", [0]), ("val", [1]), ("test", [2, 3]))
     }
-    assert public(save(tmp_path, **masks).load()).parts["test"].tolist() == [2, 3]
+    graph = save(tmp_path, **masks).load()
+    assert public(graph).parts["test"].tolist() == [2, 3]
+    assert graph.repairs[0].startswith("The masks are a split that task.classification.protocol=")
     with pytest.raises(
         GraphError, match="has train_mask only; give all of train_mask, val_mask, test_mask or none"
     ):

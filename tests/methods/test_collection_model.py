@@ -112,7 +112,7 @@ def test_epochs_are_shuffled_anew_and_hold_every_graph_once() -> None:
 
 @pytest.mark.parametrize(
     ("graphs", "size", "sizes"),
-    [(11, 4, [4, 4, 3]), (9, 4, [4, 5]), (2, 128, [2]), (7, 1, [3, 4]), (128, 128, [128])],
+    [(11, 4, [4, 4, 3]), (9, 4, [4, 5]), (2, 128, [2]), (7, 3, [3, 4]), (128, 128, [128])],
 )
 def test_no_batch_has_fewer_than_three_graphs_where_there_are_more(graphs, size, sizes) -> None:
     batches = shuffled(graphs, size, torch.Generator().manual_seed(0))

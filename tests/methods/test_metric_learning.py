@@ -242,7 +242,7 @@ def test_labels_matter_to_semi_supervised_methods(method, graph, labels):
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    [("Dmt", small(Dmt)), ("Dmat", small(Dmat)), ("DmatI", small(DmatI, train_on="labelled"))],
+    [("dmt", small(Dmt)), ("dmat", small(Dmat)), ("dmat_i", small(DmatI, train_on="labelled"))],
 )
 @pytest.mark.parametrize("seen", [0, 1])
 def test_too_few_labels(graph, labels, name, method, seen):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from gclbench.cli import table
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill
+from gclbench.paper.gains import commands
 from gclbench.paper.own_tables import own_tables
 from gclbench.paper.render import csv_of, latex_of, markdown
 from gclbench.paper.report import page
@@ -149,3 +151,18 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
     ]
     assert float(floor["ours_mean"]) == pytest.approx(0.41) and floor["n"] == "3"
     assert "majority class" in latex_of([own]) and "majority class" in markdown(own)
+
+
+def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:
+    own = {"name": "blocks", "from": "custom"}
+    run = record(dataset=own, method="grace", epochs=20)
+    typed = "gclbench method=grace dataset=custom dataset.path=graph.npz dataset.name=blocks"
+    run = replace(run, command=f"{typed} method.epochs=20 task=clustering 'seeds=[0]'")
+    collection = Collection((run,), {}, ("runs",), ())
+    (found,) = own_tables(collection)
+    lines = commands(compare(found, collection).entries, found.typed_dataset)
+    assert lines
+    for line in lines:
+        words = shlex.split(line)
+        assert {"dataset=custom", "dataset.path=graph.npz", "dataset.name=blocks"} <= {*words}
+        assert "dataset=blocks" not in words

@@ -137,7 +137,7 @@ def _gains(comparison: Comparison) -> Iterator[str]:
             f" within one point, {MARKS[UNDETERMINED]} undetermined, with the number of seeds that"
             " would decide it."
         )
-    lines = commands(comparison.entries)
+    lines = commands(comparison.entries, comparison.definition.typed_dataset)
     if lines:
         more = len(lines) - SHOWN_COMMANDS
         rest = f" and {more} more" if more > 0 else ""
