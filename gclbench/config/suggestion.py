@@ -78,7 +78,9 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     if head in GROUPS and not family:
         hint = hint if same_leaf else ""
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
-    return f"'{key}' does not exist.{hint} Known: {', '.join(sorted(family) or tops)}"
+    # In a sweep over methods, the one that lacks the setting.
+    whose = f" of {head}={known[f'{head}.name']}" if family and f"{head}.name" in known else ""
+    return f"'{key}' does not exist.{hint} Known{whose}: {', '.join(sorted(family) or tops)}"
 
 
 def unknown_id(kind: str, name: str, known: Sequence[str]) -> str:

@@ -104,6 +104,7 @@ def _expand(
         for name, task in tasks.items()
         if asked and judging.per_fold(method, task)
     }
+    no_model = "model" in experiment.save and not hasattr(method, "model")
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
         apart = judging.of_one_task(method, task)
@@ -120,6 +121,9 @@ def _expand(
             record = store.read(run_id) if run_id in present else None
             keeps = name not in unkept
             lacks = keeps and record is not None and _lacks(experiment, record, store)
+            if keeps and no_model:
+                why = f"method={names['method']} trains no model that save= could keep"
+                plan.unkept[why] = plan.unkept.get(why, 0) + 1
             if not keeps:
                 plan.unkept[unkept[name]] = plan.unkept.get(unkept[name], 0) + 1
             if record is not None and not _repeats(experiment, record, lacks):

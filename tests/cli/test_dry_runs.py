@@ -124,7 +124,7 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             ["launcher=local", "launcher.partition=gpu"],
             (
                 "'launcher.partition' does not exist. Did you mean launcher=slurm, with that"
-                " setting? Known: launcher.workers"
+                " setting? Known of launcher=local: launcher.workers"
             ),
         ),
         (

@@ -177,6 +177,8 @@ def test_a_method_without_a_model_leaves_its_embedding_and_lacks_nothing(
 ) -> None:
     command = [*SMALL, "method=kmeans", "task=clustering", "save=[embedding,model]"]
     assert main(command) == 0
+    told = capsys.readouterr().err
+    assert "1 run: method=kmeans trains no model that save= could keep" in told
     run = folder()
     assert sorted(path.name for path in run.iterdir()) == [
         "embedding.npy",

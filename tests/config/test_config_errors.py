@@ -43,13 +43,16 @@ def errors_of(*command: str) -> list[str]:
         ),
         (
             "method.lrr=1",
-            "'method.lrr' does not exist. Did you mean 'method.lr'? Known: method.activation, ",
+            "'method.lrr' does not exist. Did you mean 'method.lr'? Known of method=dmat_i: method.activation, ",
         ),
         (
             "method.n_epochs=1",
-            "'method.n_epochs' does not exist. Did you mean 'method.epochs'? Known: ",
+            "'method.n_epochs' does not exist. Did you mean 'method.epochs'? Known of method=dmat_i: ",
         ),
-        ("method.alpha=0.3", "'method.alpha' does not exist. Did you mean 'filter.alpha'? Known: "),
+        (
+            "method.alpha=0.3",
+            "'method.alpha' does not exist. Did you mean 'filter.alpha'? Known of method=dmat_i: ",
+        ),
         (
             "mthod.lr=1",
             (
@@ -84,11 +87,11 @@ def errors_of(*command: str) -> list[str]:
         ("model=dmt", "'model' does not exist. Did you mean 'method'? Known: "),
         (
             "method.learning_rate=1",
-            "'method.learning_rate' does not exist. Did you mean 'method.lr'? Known: ",
+            "'method.learning_rate' does not exist. Did you mean 'method.lr'? Known of method=dmat_i: ",
         ),
         (
             "method.temperature=1",
-            "'method.temperature' does not exist. Did you mean 'method.tau'? Known: ",
+            "'method.temperature' does not exist. Did you mean 'method.tau'? Known of method=dmat_i: ",
         ),
         (
             "dataset=photo",
@@ -121,9 +124,15 @@ def errors_of(*command: str) -> list[str]:
             "launcher.workers=1,2",
             "'launcher.workers=1,2' names several values, and a command has one launcher.workers",
         ),
-        ("method.zzz=3", "'method.zzz' does not exist. Known: method.activation, "),
+        (
+            "method.zzz=3",
+            "'method.zzz' does not exist. Known of method=dmat_i: method.activation, ",
+        ),
         ("+foo=1", "'foo' does not exist. Known: checkpoint_every, criterion, dataset, "),
-        ("+method.foo=1", "'method.foo' does not exist. Known: method.activation, "),
+        (
+            "+method.foo=1",
+            "'method.foo' does not exist. Known of method=dmat_i: method.activation, ",
+        ),
         (
             "filter=none filter.alpha=0.3",
             "'filter.alpha' does not exist: filter=none has no settings.",

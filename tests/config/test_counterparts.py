@@ -44,7 +44,9 @@ def test_the_counterpart_brings_its_own_settings_and_strategy() -> None:
     values = resolved(["method=augcl", "dataset=mutag", "method.readout=mean"])
     assert values["method"]["readout"] == "mean" and values["negatives"]["name"] == "augcl"
     assert resolved(["method=graphcl"])["method"]["name"] == "graphcl", "no dataset is chosen"
-    with pytest.raises(ConfigErrors, match=r"'method\.output_heads' does not exist\. Known:"):
+    with pytest.raises(
+        ConfigErrors, match=r"'method\.output_heads' does not exist\. Known of method=gat_graphs:"
+    ):
         resolved(["method=gat", "dataset=mutag", "method.output_heads=2"])
     with pytest.raises(ConfigErrors, match="there is no dataset 'mutagg'"):
         resolved(["method=gcn", "dataset=mutagg"])
