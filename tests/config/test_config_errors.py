@@ -43,11 +43,13 @@ def errors_of(*command: str) -> list[str]:
         ),
         (
             "method.lrr=1",
-            "'method.lrr' does not exist. Did you mean 'method.lr'? Known of method=dmat_i: method.activation, ",
+            "'method.lrr' does not exist. Did you mean 'method.lr'?"
+            " Known of method=dmat_i: method.activation, ",
         ),
         (
             "method.n_epochs=1",
-            "'method.n_epochs' does not exist. Did you mean 'method.epochs'? Known of method=dmat_i: ",
+            "'method.n_epochs' does not exist. Did you mean 'method.epochs'?"
+            " Known of method=dmat_i: ",
         ),
         (
             "method.alpha=0.3",
@@ -87,11 +89,13 @@ def errors_of(*command: str) -> list[str]:
         ("model=dmt", "'model' does not exist. Did you mean 'method'? Known: "),
         (
             "method.learning_rate=1",
-            "'method.learning_rate' does not exist. Did you mean 'method.lr'? Known of method=dmat_i: ",
+            "'method.learning_rate' does not exist. Did you mean 'method.lr'?"
+            " Known of method=dmat_i: ",
         ),
         (
             "method.temperature=1",
-            "'method.temperature' does not exist. Did you mean 'method.tau'? Known of method=dmat_i: ",
+            "'method.temperature' does not exist. Did you mean 'method.tau'?"
+            " Known of method=dmat_i: ",
         ),
         (
             "dataset=photo",
