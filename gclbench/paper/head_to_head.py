@@ -15,7 +15,7 @@ from typing import Any
 
 from gclbench.component.registry import TASKS
 from gclbench.paper import run_words
-from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.aggregate import Cell, Group, differences
 from gclbench.paper.asked_settings import departing, no_runs, settings_of, words_of
 from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.drawing.selection import most
@@ -30,6 +30,9 @@ ELSEWHERE = (
 )
 SEEDS = 10
 """Of commands for sides that have no runs."""
+
+OF_A_GRAPH = ("dataset", "dataset_hash")
+"""What tells two graphs of one name apart."""
 
 Meeting = dict[str, Group]
 """Where a side has runs: dataset, task and their settings, as text, to the runs."""
@@ -135,9 +138,10 @@ def head_to_head(
         [shown.is_fraction for _, shown, _ in pairs],
         [shown.lower_is_better for _, shown, _ in pairs],
     )
+    called = _graphs(found[0], both)
     lines = tuple(
         Line(
-            found[0][place].name("dataset"),
+            called[place],
             _task(found[0][place].flat),
             shown,
             cells,
@@ -165,6 +169,23 @@ def _place(flat: Mapping[str, Any]) -> str:
     keys = ("dataset.", "task.", "dataset_hash", "versions.protocol")
     where = {key: value for key, value in sorted(flat.items()) if key.startswith(keys)}
     return " ".join(f"{key}={typed(value)}" for key, value in where.items())
+
+
+def _graphs(meeting: Meeting, places: Iterable[str]) -> dict[str, str]:
+    """The dataset of each place; `sbm [nodes=100]` where two graphs of a name have the task."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for place in places:
+        group = meeting[place]
+        alike.setdefault((group.name("dataset"), _task(group.flat)), []).append(place)
+    found = {}
+    for (name, _), several in alike.items():
+        graphs = [
+            Group({kind: meeting[place].settings.get(kind) for kind in OF_A_GRAPH}, ())
+            for place in several
+        ]
+        for place, text in zip(several, differences(graphs), strict=True):
+            found[place] = f"{name} [{text.replace('dataset.', '')}]" if text else name
+    return found
 
 
 def _is_task(group: Group, tasks: Sequence[str]) -> bool:

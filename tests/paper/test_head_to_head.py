@@ -101,6 +101,15 @@ def test_protocols_and_tasks_are_lines_of_their_own(record) -> None:
     assert [line.task for line in public.lines] == ["classification (public)"]
 
 
+def test_two_graphs_of_a_name_are_told_apart(record) -> None:
+    records = []
+    for nodes in (100, 200):
+        where = {"dataset": {"name": "sbm", "nodes": nodes}, "method": "kmeans"}
+        records += runs(record, OURS, **where) + runs(record, OURS[::-1], filter="ssgc", **where)
+    found = head_to_head(("kmeans", "kmeans filter=ssgc"), Collection(tuple(records)))
+    assert {line.dataset for line in found.lines} == {"sbm [nodes=100]", "sbm [nodes=200]"}
+
+
 def test_a_name_is_its_shipped_settings_alone(record) -> None:
     records = runs(record, [0.1] * 5, epochs=3) + runs(record, OURS, epochs=0)
     with pytest.raises(NothingToCompare) as error:
