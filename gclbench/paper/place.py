@@ -187,6 +187,9 @@ def _field_of(group: Group, name: str) -> Place:
     part = name.partition(".")[0]
     factor = 1 / GIB if part == "memory" else 1
     unit = {"memory": "GiB", "seconds": "seconds"}.get(part, "number")
+    if part == "course":
+        quantity = find_metric(name.split(".")[1])
+        factor, unit = quantity.factor, quantity.shown_as
     return Place({seed: factor * value for seed, value in cell.values.items()}, unit)
 
 
@@ -196,7 +199,23 @@ def _fields(record: Record) -> dict[str, float]:
         key: finite_number(value)
         for key, value in flatten({part: getattr(record, part) for part in PARTS}).items()
     }
-    return {key: value for key, value in read.items() if value is not None}
+    found = {key: value for key, value in read.items() if value is not None}
+    return {**found, **_of_course(record)}
+
+
+def _of_course(record: Record) -> dict[str, float]:
+    """Of a run with scores on the way, for each metric: that of the untrained state, and by how
+    much the best trained state is above the last one."""
+    course = [(epochs, scores) for epochs, scores in record.data.get("course", ())]
+    trained = [scores for epochs, scores in course if epochs > 0]
+    untrained = [scores for epochs, scores in course if epochs == 0]
+    found = {}
+    for name in trained[-1] if trained else ():
+        values = [scores[name] for scores in trained]
+        found[f"course.{name}.best_over_last"] = max(values) - values[-1]
+        if untrained:
+            found[f"course.{name}.untrained"] = untrained[0][name]
+    return found
 
 
 def _number_at(value: Any, paths: str, where: str) -> Place:

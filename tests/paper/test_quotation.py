@@ -29,6 +29,8 @@ def made_up(record) -> list:
         run.seconds = {"fit": 90.0 + 60 * run.seed}
         run.memory = {"rss_peak": 3 << 29}
         run.fit = {"iterations": 1200, "curve": [[1, 1.0]], "mean_cosine": 0.12345}
+        scores = [0.30, 0.80, run.metrics["acc"]]  # the untrained one is no epoch to choose
+        run.data = {"course": [[10 * place, {"acc": value}] for place, value in enumerate(scores)]}
     return [*runs, record(dataset="acm", status="oom")]
 
 
@@ -59,6 +61,8 @@ def places(record, tmp_path: Path) -> Places:
         ("dmat/1; cora; dmat_i; memory.rss_peak", "1.50"),
         ("dmat/1; cora; dmat_i; fit.iterations", "1,200"),
         ("dmat/1; cora; dmat_i; fit.mean_cosine", "0.123"),
+        ("dmat/1; cora; dmat_i; course.acc.untrained", "30.0"),
+        ("dmat/1; cora; dmat_i; course.acc.best_over_last; ±", "8.0 ± 2.0"),
         ("dmat/7; cora; as loaded; nodes", "2,708"),
         (f"{RUNS} method.epochs=3; acc", "66.5"),
         (f"{RUNS}  method.epochs=3 method.architecture=[256,128] ; acc ; n", "2"),
@@ -138,7 +142,8 @@ def test_a_cell_without_a_printed_number_has_no_verdict(places: Places) -> None:
         (
             "dmat/1; cora; dmat_i; fit.steps",
             "this setting has no field 'fit.steps'. Did you mean 'fit.iterations'? It has"
-            " fit.iterations, fit.mean_cosine, memory.rss_peak, seconds.fit",
+            " course.acc.best_over_last, course.acc.untrained, fit.iterations, fit.mean_cosine,"
+            " memory.rss_peak, seconds.fit",
         ),
         ("dmat/1; cora; agc; acc", "there is no number: not run"),
         ("dmat/1; acm; dmat_i; acc", "there is no number: OOM ×1"),
