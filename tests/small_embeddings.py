@@ -10,6 +10,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph
 from gclbench.launch.specification import specification
+from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.run.datasets import Loaded
 from gclbench.run.pipeline import Pipeline
 from gclbench.training.watch import Watch
@@ -29,6 +30,11 @@ SMALL = {
 }
 
 
+def of_collections(method: str) -> set[str]:
+    """Settings that the method refuses on a single graph."""
+    return {"batch_size"} if issubclass(METHODS.load(method), MvgrlSettings) else set()
+
+
 def embedding(graph: Graph, *overrides: str) -> Tensor:
     """N×d, after two steps or so."""
     return embedded(graph, *overrides).z.detach()
@@ -37,7 +43,7 @@ def embedding(graph: Graph, *overrides: str) -> Tensor:
 def embedded(graph: Graph, *overrides: str) -> Embedding:
     """The same, with what else a method returns."""
     (method,) = (text.partition("=")[2] for text in overrides if text.startswith("method="))
-    known = defaults(METHODS.load(method))
+    known = {*defaults(METHODS.load(method))} - of_collections(method)
     settings = [f"method.{key}={value}" for key, value in SMALL.items() if key in known]
     experiment = experiment_of(
         ["dataset=sbm", "task=classification", *settings, *overrides, "device=cpu"]

@@ -144,7 +144,8 @@ def test_its_settings_are_checked_and_suggested_like_any_others(command: Command
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
         (
-            "gclbench: 'method.dimensoin' does not exist. Did you mean 'method.dimension'? Known:"
+            "gclbench: 'method.dimensoin' does not exist. Did you mean 'method.dimension'?"
+            " Known of method=random_projection:"
             " method.dimension"
         ),
         (
@@ -187,7 +188,8 @@ def test_a_datasets_settings_are_checked_and_suggested(command: Command) -> None
     result = command("method=kmeans", "dataset=ring_of_cliques", "dataset.clique=4")
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "gclbench: 'dataset.clique' does not exist. Did you mean 'dataset.cliques'? Known:"
+        "gclbench: 'dataset.clique' does not exist. Did you mean 'dataset.cliques'?"
+        " Known of dataset=ring_of_cliques:"
         " dataset.cliques, dataset.size"
     ]
     result = command("method=kmeans", "dataset=ring_of_cliques", "dataset.size=0")

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 from other_device import DEVICE, DeviceFault, Elsewhere, rehearsal
+from small_embeddings import of_collections
 
 from gclbench.component.registry import METHODS, NEGATIVES, TASKS
 from gclbench.component.settings import defaults
@@ -63,7 +64,7 @@ AT_ONCE = {
 
 
 def small(method: str) -> list[str]:
-    known = defaults(METHODS.load(method))
+    known = {*defaults(METHODS.load(method))} - of_collections(method)
     found = [f"method.{name}={value}" for name, value in SMALL.items() if name in known]
     return [f"method={method}", *found]
 

@@ -95,9 +95,18 @@ def method_for(names: Mapping[str, Any]) -> dict[str, str]:
     if not {"method", "dataset"} <= {*names}:
         return {}
     said = declared(GROUPS["method"], str(names["method"]))
-    tasks = stated_tasks(str(names["dataset"])).get("task", ())
-    other = said.for_graphs if {*tasks} & {*TASKS_ON_GRAPHS} else said.for_nodes
+    items = items_of_dataset(str(names["dataset"]))
+    other = said.for_graphs if items == "graphs" else said.for_nodes
     return {} if other is None else {"method": other}
+
+
+def items_of_dataset(dataset: str) -> str:
+    """`graphs` of a collection, `nodes` of any other dataset, as far as its statement says.
+
+    Raises:
+        UnknownName: there is no such dataset.
+    """
+    return "graphs" if {*stated_tasks(dataset).get("task", ())} & {*TASKS_ON_GRAPHS} else "nodes"
 
 
 def stated_tasks(dataset: str) -> dict[str, list[str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gclbench.component.registry import GROUPS, KINDS
+from gclbench.component.declared import declared
+from gclbench.component.registry import GROUPS, KINDS, METHODS
 from gclbench.config.composition import all_names
 from gclbench.config.overrides import ConfigErrors, key_of
 
@@ -43,12 +44,24 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
         found[tuple(words)] = None
     errors += [
         f"'{word}' is a setting of {owner}, which no run of the sweep has"
+        + _as_typed(word, commands)
         for word, owner in unused.items()
         if owner
     ]
     if errors:
         raise ConfigErrors(list(dict.fromkeys(errors)))
     return [list(words) for words in found]
+
+
+def _as_typed(word: str, commands: list[list[str]]) -> str:
+    """The name under which a method was typed that a collection's own stands for; else empty."""
+    owner, _, rest = word.partition(".")
+    if owner not in METHODS.entries:
+        return ""
+    said = declared(METHODS, owner)
+    typed = {_names(command).get("method") for command in commands}
+    name = next((each for each in (said.for_nodes, said.for_graphs) if each in typed), None)
+    return f" under that name; '{name}' was typed: {name}.{rest}" if name else ""
 
 
 def _owner(word: str) -> str:

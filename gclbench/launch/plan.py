@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from gclbench.component.registry import DATASETS
+from gclbench.config.composition import items_of_dataset
 from gclbench.config.validation import Experiment
 from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import GraphError
@@ -17,6 +19,7 @@ from gclbench.run import datasets
 from gclbench.run.saving import lacking
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
+from gclbench.tasks.items import kind_refusal
 
 REVEALING = ("classification", "graph_classification")
 """The tasks that reveal labels of training items."""
@@ -94,10 +97,17 @@ def _expand(
     """Adds the runs of one experiment."""
     tasks = chosen_tasks(experiment)
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
-    names = {kind: experiment.settings[kind]["name"] for kind in ("method", "negatives")}
+    names = {kind: experiment.settings[kind]["name"] for kind in ("dataset", "method", "negatives")}
     method = experiment.components.method
     refused = refusal(method, names["method"], names["negatives"])
-    reasons = {name: refused or judging.refusal(method, task) for name, task in tasks.items()}
+    known_name = names["dataset"] in DATASETS.entries  # of one's own it is a name of one's own
+    items = items_of_dataset(names["dataset"]) if known_name else "nodes"
+    reasons = {
+        name: refused
+        or judging.refusal(method, task)
+        or kind_refusal(name, task, names["method"], method, names["dataset"], items)
+        for name, task in tasks.items()
+    }
     asked = bool(experiment.save or experiment.criterion)
     unkept = {
         name: judging.unkept(names["method"], name)

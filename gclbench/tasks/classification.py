@@ -68,7 +68,7 @@ class Classification:
         if graph.y is None:
             raise Unsupported(
                 f"classification needs labels, and '{graph.name}' has none;"
-                " try task=link_prediction"
+                " try task=link_prediction, with a method that learns without labels"
             )
         labels = graph.y.numpy()
         split = {
@@ -77,10 +77,11 @@ class Classification:
             "pygcn": lambda: pygcn(graph),
         }[self.protocol]()
         if len(np.unique(labels[split.parts["train"]])) < 2:
+            several = len(np.unique(labels[labels >= 0])) > 1
             raise Unsupported(
                 "classification needs two classes or more among the training nodes, and all"
                 f" {len(split.parts['train'])} of the split {split.protocol} of '{graph.name}' have"
-                " the same; try another seed or dataset"
+                f" the same; try another {'seed or ' * several}dataset"
             )
         return split
 

@@ -53,6 +53,23 @@ def method_refusal(name: str, method: Any, graph: Graph) -> str | None:
     return f"method={name} embeds {' and '.join(embedded)}, and {_what(graph)}; {advice}"
 
 
+def kind_refusal(
+    task_name: str, task: Any, method_name: str, method: Any, dataset: str, items: str
+) -> str | None:
+    """As `refusal` and `method_refusal`, of a dataset that is not loaded.
+
+    Args:
+        items: of the dataset, `nodes` or `graphs`.
+    """
+    for what, kinds in (
+        (f"task={task_name} evaluates embeddings of", (items_of(task),)),
+        (f"method={method_name} embeds", embedded_by(method)),
+    ):
+        if items not in kinds:
+            return f"{what} {' and '.join(kinds)}, and {dataset} has {items} to embed"
+    return None
+
+
 def check_items(task_name: str, task: Any, method_name: str, method: Any, graph: Graph) -> None:
     """Refuses a task, or a method, that makes no sense on a graph's items.
 

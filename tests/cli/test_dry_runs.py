@@ -92,6 +92,17 @@ def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed
     assert "unsupported" not in capsys.readouterr().out, "nothing is left that would be refused"
 
 
+def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> None:
+    words = ["dataset=mutag", "task=clustering", "method=graphcl", "--dry-run"]
+    assert main(words) == 0
+    refused = "1 of them will be recorded as unsupported: "
+    told = "task=clustering evaluates embeddings of nodes, and mutag has graphs to embed"
+    assert refused + told in capsys.readouterr().out
+    assert main(["dataset=mutag", "method=dgi", "--dry-run"]) == 0
+    told = "2 of them will be recorded as unsupported: method=dgi embeds nodes, and mutag has"
+    assert told in capsys.readouterr().out
+
+
 def test_a_dry_run_tells_which_tasks_have_no_validation(here: Path, capsys: Printed) -> None:
     settings = ["method=dmat_i", "method.epochs=1", "method.epoch_by=validation"]
     command = [*SMALL, *settings, "task=[clustering,classification]"]

@@ -62,3 +62,11 @@ def test_other_words_stay() -> None:
 def test_what_has_no_run_or_two_meanings_is_an_error(words: tuple[str, ...], text: str) -> None:
     with pytest.raises(ConfigErrors, match=text):
         swept(*words)
+
+
+def test_a_name_that_stands_for_another_is_typed_as_before() -> None:
+    words = ["method=gcn,gin", "dataset=mutag", "gcn_graphs.lr=0.1"]
+    with pytest.raises(ConfigErrors, match=r"under that name; 'gcn' was typed: gcn\.lr=0\.1"):
+        with_named_settings(sweep(words))
+    (first, second) = with_named_settings(sweep([*words[:2], "gcn.lr=0.1"]))
+    assert "method.lr=0.1" in first and "method.lr=0.1" not in second
