@@ -246,3 +246,37 @@ def test_listing_and_reading_records_never_import_torch():
     ).stdout.split()
     assert int(out[0]) >= 20
     assert out[1] == "False"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        'class Plain:\n    """Says this.\n\n    And more.\n    """\n    x: int = 1\n',
+        'class Based(Other[int], Mixed):\n    """Says this."""\n\n    def f(self): ...\n',
+        'class Long(\n    Other,\n    Mixed,\n):\n    """Says this."""\n',
+        "class Quoted:\n    'Says this.'\n",
+        'class Raw:\n    r"""Says this."""\n',
+        'class Late:\n    # A comment.\n\n    """Says this."""\n',
+        '# A comment.\nclass Odd:\n    "Says this."\n',
+        'class OneLine(Other): """Says this."""\n',
+    ],
+)
+@pytest.mark.parametrize("decorators", ["", "@dataclass(frozen=True)\n", "@deep(\n    a=1,\n)\n"])
+def test_a_class_is_found_however_it_is_written(
+    decorators: str, written: str, tmp_path: Path
+) -> None:
+    before = 'X = """\n@METHODS.register\n"""\n\n\nclass First:\n    pass\n\n\n'
+    after = "\n\n@dataclass\nclass Last:\n    y: int = 2\n"
+    path = tmp_path / "module.py"
+    path.write_text(f'{before}@METHODS.register("one")\n{decorators}{written}{after}')
+    (entry,) = registry._registered_in(path, "package.module", "METHODS")
+    name = written.partition("class ")[2].partition("(")[0].partition(":")[0]
+    line = (
+        path.read_text()
+        .splitlines()
+        .index(
+            next(each for each in path.read_text().splitlines() if each.startswith(f"class {name}"))
+        )
+    )
+    assert (entry.name, entry.summary) == ("one", "Says this.")
+    assert (entry.target, entry.origin) == (f"package.module:{name}", f"{path}:{line + 1}")
