@@ -88,7 +88,8 @@ def shown_records(definition: Definition, groups: Iterable[Group]) -> set[str]:
     for recorded in groups:
         if definition.matches(recorded.flat):
             there.setdefault(definition.place(recorded), []).append(recorded)
-    blocks, _ = _blocks(definition, there)
+    here = tuple(dataset for dataset in definition.datasets if dataset in there)
+    blocks, _ = _blocks(replace(definition, datasets=here), there) if here else ([], [])
     return {record.id for _, _, entries in blocks for each in entries for record in each.records}
 
 
