@@ -54,8 +54,9 @@ def main(argv: list[str]) -> int:
 
 
 def _act(action: str, name: str) -> bool:
-    if action != "path" and not CATALOG[name].files:
-        print(f"{name}  needs no files")
+    if not CATALOG[name].files:
+        # A script reads paths from standard output.
+        print(f"{name}  needs no files", file=sys.stderr if action == "path" else sys.stdout)
         return True
     if action == "fetch":
         for located in mirror.fetch(name):

@@ -149,7 +149,7 @@ def _again(root: Path, record: Record, asked: str = "embedding") -> str:
     place = "" if str(root) == "runs" else f" runs_dir={shlex.quote(str(root))}"
     return (
         "this trains it once more and keeps that:"
-        f" {record.command} save=[{asked}] rerun=incomplete{place}"
+        f" {record.command} {shlex.quote(f'save=[{asked}]')} rerun=incomplete{place}"
     )
 
 

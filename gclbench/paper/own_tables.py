@@ -203,7 +203,7 @@ def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
         if lacking:
             key = (entry.command, run_words.of_seeds(lacking))
             wanted.setdefault(key, []).append(entry.dataset)
-    return [f"{command} {lacking}" for command, lacking in wanted]
+    return [f"{command} {shlex.quote(lacking)}" for command, lacking in wanted]
 
 
 def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:

@@ -93,7 +93,7 @@ def test_a_recorded_run_without_files_is_trained_again_only_where_asked(
     assert main(["embed", run.name, "--output", "x.npy"]) == 1
     told = capsys.readouterr().err
     assert f"run {run.name} left no embedding beside its record" in told
-    assert "save=[embedding] rerun=incomplete" in told
+    assert "'save=[embedding]' rerun=incomplete" in told
     assert main([*command, "save=[embedding]", "rerun=incomplete"]) == 0
     assert (run / "embedding.npy").is_file()
     time = (run / "record.json").stat().st_mtime_ns

@@ -122,7 +122,7 @@ def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) 
         Store("runs").write(each)
     assert table.main(["own", "--missing", "--seeds", "5"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "gclbench method=grace dataset=digits task=clustering seeds=[3,4]"
+    assert first == "gclbench method=grace dataset=digits task=clustering 'seeds=[3,4]'"
     assert table.main(["own", "--format", "markdown"]) == 0
     assert "| digits | acc | 52.33 ± 2.52 (3) |" in capsys.readouterr().out
     assert table.main(["own", "--only", "paper"]) == 2
