@@ -105,6 +105,8 @@ def recorded(plan: Plan, store: Store) -> str:
         f"{len(plan.done)} of {len(plan.ids)} runs are recorded in {store.root};"
         " rerun=all repeats them"
     )
+    for name, count in plan.other_names.items():
+        text += f"; {count} of the same graph under the name '{name}', which tables show"
     if plan.incomplete:
         text += (
             f"; {plan.incomplete} lack what save=, criterion= or method.course= asks for, and"

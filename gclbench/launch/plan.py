@@ -41,6 +41,7 @@ class Plan:
             for.
         unkept: of all runs, how many `save` and `criterion` do nothing for, by reason.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
+        other_names: of those recorded, how many have the graph under another name, by that name.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -50,6 +51,7 @@ class Plan:
     refused: dict[str, int] = field(default_factory=dict)
     unkept: dict[str, int] = field(default_factory=dict)
     incomplete: int = 0
+    other_names: dict[str, int] = field(default_factory=dict)
 
 
 def content_hash(dataset: Any) -> str:
@@ -138,6 +140,9 @@ def _expand(
                 plan.unkept[unkept[name]] = plan.unkept.get(unkept[name], 0) + 1
             if record is not None and not _repeats(experiment, record, lacks):
                 plan.incomplete += lacks
+                other = record.name("dataset")
+                if other != names["dataset"]:
+                    plan.other_names[other] = plan.other_names.get(other, 0) + 1
                 # Thousands of loss curves would cost more than all the rest, and are not needed
                 # here.
                 plan.done[run_id] = replace(

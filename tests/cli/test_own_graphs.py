@@ -79,6 +79,18 @@ def test_a_file_called_like_a_dataset_is_not_taken_for_it(capsys: Printed) -> No
     assert rows(out) == ["cora.npz kmeans"] and "Table" not in out
 
 
+def test_a_graph_that_is_recorded_under_another_name_is_told(capsys: Printed) -> None:
+    save("graph.npz")
+    command = [*KMEANS, "dataset.path=graph.npz"]
+    assert main([*command, "dataset.name=alpha"]) == 0
+    assert "under the name" not in capsys.readouterr().err
+    assert main([*command, "dataset.name=beta"]) == 0
+    told = "1 of the same graph under the name 'alpha', which tables show"
+    assert told in capsys.readouterr().err
+    assert main([*command, "dataset.name=alpha"]) == 0
+    assert "under the name" not in capsys.readouterr().err
+
+
 def test_rows_stand_in_the_order_of_the_command(capsys: Printed) -> None:
     for name, shift in (("b", 0.0), ("a", 1.0)):
         save(f"{name}.npz", shift)
