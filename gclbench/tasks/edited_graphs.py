@@ -15,8 +15,10 @@ from scipy.sparse.csgraph import connected_components
 from gclbench.graph import Graph, Unsupported, make_graph
 
 NEAR, FAR = 1, 2
-SMALLEST = FAR + 2
 """Substituted edges of the nearer and of the farther copy."""
+
+SMALLEST = FAR + 2
+"""Nodes of the smallest piece."""
 
 ATTEMPTS = 20
 """Pieces drawn for a triplet before its graph is given up: one may have too few edges."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import GROUPS, METHODS
+from gclbench.component.registry import METHODS
 from gclbench.graph import Graph, Unsupported
 
 
@@ -44,7 +44,7 @@ def method_refusal(name: str, method: Any, graph: Graph) -> str | None:
     embedded, found = embedded_by(method), graph.item_kind
     if found in embedded:
         return None
-    of_graphs = declared(GROUPS["method"], name).for_graphs if name in METHODS.entries else None
+    of_graphs = declared(METHODS, name).for_graphs if name in METHODS.entries else None
     of_graphs = of_graphs or "graph_statistics"
     advice = {
         "graphs": f"method={of_graphs} embeds graphs, and task=graph_classification compares them",

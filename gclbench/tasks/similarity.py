@@ -16,6 +16,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.edited_graphs import (
     FAR,
+    SMALLEST,
     Triplets,
     collection,
     draw_triplets,
@@ -63,9 +64,9 @@ class Similarity(WholeGraph):
         Raises:
             Unsupported: a size that no graph has.
         """
-        if not self.nodes or min(self.nodes) < FAR + 2:
+        if not self.nodes or min(self.nodes) < SMALLEST:
             raise Unsupported(
-                f"similarity substitutes {FAR} edges in pieces of at least {FAR + 2} nodes; give"
+                f"similarity substitutes {FAR} edges in pieces of at least {SMALLEST} nodes; give"
                 " sizes with task.similarity.nodes=[10,15,20,50]"
             )
         parts: dict[str, np.ndarray] = {}

@@ -14,6 +14,7 @@ from gclbench.data.custom import read_custom
 from gclbench.graph import Unsupported
 from gclbench.records import RunSpec, Store
 from gclbench.run.applied import embedded
+from gclbench.training.weights import Weights
 
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6", "device=cpu")
 QUICK = (*SMALL, "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
@@ -152,13 +153,13 @@ def test_a_course_that_a_task_cannot_score_leaves_the_run_as_it_is() -> None:
 
 
 def test_weights_of_a_method_on_collections_embed_no_nodes() -> None:
-    other_graph()
+    other = read_custom(Path(other_graph()), "other")
     for method in ("graphcl", "mvgrl"):
         components = experiment_of([f"method={method}", "dataset=mutag"]).components
         name = {"name": method}
         spec = RunSpec({}, {"name": "none"}, name, {"name": "uniform"}, {}, 0, {}, "")
         with pytest.raises(Unsupported, match="embeds graphs, and|that embedded graphs, and"):
-            embedded(components, spec, read_custom(Path("other.npz"), "other"), None, "cpu")  # type: ignore[arg-type]
+            embedded(components, spec, other, Weights({}, 0, 0), "cpu")
 
 
 def test_files_beside_a_record_are_of_that_record() -> None:
