@@ -36,8 +36,9 @@ def main(argv: list[str]) -> int:
         "export",
         "Writes records as a table with a row per run (--output), or packs them as"
         " FOLDER/<method>/<dataset>.jsonl, one line per run (--to). What is in FOLDER already is"
-        " kept; a run that is exported again replaces its line. FOLDER can be read wherever a store"
-        " of records can.",
+        " kept; a run that is exported again replaces its line, unless that line is ok and the run"
+        " is not. Interrupted runs are not packed. FOLDER can be read wherever a store of records"
+        " can.",
         EXAMPLES,
     )
     parser.add_argument(
@@ -119,7 +120,14 @@ def _table(collection: Collection, output: Path | None, form: str) -> int:
 
 
 def _packed(collection: Collection, folder: Path) -> int:
-    records = collection.records
+    # An interrupted run has no outcome: who repeats the command runs it again.
+    records = tuple(record for record in collection.records if record.status != "interrupted")
+    left_out = len(collection.records) - len(records)
+    if not records:
+        return _wrong(
+            f"all {left_out} runs of {', '.join(collection.stores)} were interrupted; repeat the"
+            " commands that made them, `gclbench export --output FILE.csv` lists them"
+        )
     try:
         written = pack(records, folder)
     except ValueError as error:
@@ -132,7 +140,10 @@ def _packed(collection: Collection, folder: Path) -> int:
         )
     for path in written:
         print(f"{path}  {_contents(records, path)}")
-    print(f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files")
+    said = f"; {left_out} interrupted left out" if left_out else ""
+    print(
+        f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files{said}"
+    )
     return 0
 
 

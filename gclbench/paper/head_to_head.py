@@ -15,11 +15,12 @@ from typing import Any
 
 from gclbench.component.registry import TASKS
 from gclbench.paper import run_words
-from gclbench.paper.aggregate import Cell, Group, differences
+from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.asked_settings import departing, no_runs, settings_of, words_of
 from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
+from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
@@ -30,9 +31,6 @@ ELSEWHERE = (
 )
 SEEDS = 10
 """Of commands for sides that have no runs."""
-
-OF_A_GRAPH = ("dataset", "dataset_hash")
-"""What tells two graphs of one name apart."""
 
 Meeting = dict[str, Group]
 """Where a side has runs: dataset, task and their settings, as text, to the runs."""
@@ -173,18 +171,13 @@ def _place(flat: Mapping[str, Any]) -> str:
 
 def _graphs(meeting: Meeting, places: Iterable[str]) -> dict[str, str]:
     """The dataset of each place; `sbm [nodes=100]` where two graphs of a name have the task."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    of_task: dict[str, list[str]] = {}
     for place in places:
-        group = meeting[place]
-        alike.setdefault((group.name("dataset"), _task(group.flat)), []).append(place)
+        of_task.setdefault(_task(meeting[place].flat), []).append(place)
     found = {}
-    for (name, _), several in alike.items():
-        graphs = [
-            Group({kind: meeting[place].settings.get(kind) for kind in OF_A_GRAPH}, ())
-            for place in several
-        ]
-        for place, text in zip(several, differences(graphs), strict=True):
-            found[place] = f"{name} [{text.replace('dataset.', '')}]" if text else name
+    for several in of_task.values():
+        labels = graph_labels(meeting[place] for place in several)
+        found |= {place: labels[graph_key(meeting[place].flat)] for place in several}
     return found
 
 

@@ -16,13 +16,14 @@ from gclbench.component.declared import declared
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
-from gclbench.paper.aggregate import Group, differences
+from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import label_of
 from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
 from gclbench.paper.comparison import shown_records
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.filled_table import Comparison, NotInTable
 from gclbench.paper.floors import NAMES
+from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.metrics import OF_TASK
 from gclbench.paper.missing import REDONE
 from gclbench.paper.sources import Collection
@@ -34,8 +35,6 @@ ID = "own"
 TITLE = "runs that are in no paper's table, by task"
 NOTHING = "result"
 """Metric of a task of which no run came to one."""
-OF_A_GRAPH = ("dataset", "dataset_hash", "versions.protocol")
-"""What two groups of runs that stand in one column of datasets have in common."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class OwnTable(Definition):
 
     def place(self, group: Group) -> str:
         """The label of the graph; "" for one of no own run."""
-        return self.places.get(_graph(group.flat), "")
+        return self.places.get(graph_key(group.flat), "")
 
     def matches(self, flat: Mapping[str, Any]) -> bool:
         """Whether the task is the table's: own runs, and the controls that others brought."""
@@ -212,7 +211,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     rest = "_".join(text.removeprefix("protocol=") for text in settings)
     recorded = dict.fromkeys(name for group in groups for name in group.metrics())
     metrics = [name for name in OF_TASK.get(task, ()) if name in recorded] or [*recorded]
-    places = _places(groups)
+    places = graph_labels(groups)
     rows: dict[str, list[Group]] = {}
     for group in groups:
         rows.setdefault(_label(group.flat), []).append(group)
@@ -235,7 +234,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
             for label in sorted(rows, key=lambda label: (label in NAMES.values(), label))
         ),
         places=places,
-        examples={places[_graph(group.flat)]: _dataset_words(group) for group in groups},
+        examples={places[graph_key(group.flat)]: _dataset_words(group) for group in groups},
         of_task=words,
     )
 
@@ -266,40 +265,6 @@ def _method_words(label: str, task: str) -> list[str]:
     """What a row's label stands for, as typed."""
     method, *rest = shlex.split(label)
     return [f"method={method}", *(word.replace("task.", f"task.{task}.", 1) for word in rest)]
-
-
-def _graph(flat: Mapping[str, Any]) -> str:
-    """Equal for runs of one graph under one version of the task's protocol."""
-    found = {key: value for key, value in flat.items() if key.startswith(OF_A_GRAPH)}
-    return digest(found)
-
-
-def _places(groups: Sequence[Group]) -> dict[str, str]:
-    """Graph to label: the dataset's name, and what tells it from others of that name."""
-    by_name: dict[str, dict[str, Group]] = {}
-    for group in groups:
-        by_name.setdefault(group.name("dataset"), {}).setdefault(_graph(group.flat), group)
-    found = {}
-    for name, graphs in by_name.items():
-        only = [
-            Group(
-                {
-                    kind: value
-                    for kind, value in group.settings.items()
-                    if kind in ("dataset", "dataset_hash", "versions")
-                },
-                (),
-            )
-            for group in graphs.values()
-        ]
-        for key, text in zip(graphs, differences(only), strict=True):
-            told = ", ".join(
-                part.removeprefix("dataset.")
-                for part in text.split(", ")
-                if part.startswith(OF_A_GRAPH)
-            )
-            found[key] = f"{name} [{told}]" if told else name
-    return found
 
 
 def _dataset_words(group: Group) -> list[str]:

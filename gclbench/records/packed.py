@@ -15,7 +15,8 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
     """Writes records as one JSON-lines file per method and dataset,
     `<folder>/<method>/<dataset>.jsonl`, sorted by id.
 
-    Records of the same files that are already there are kept unless replaced by one of the same id.
+    Records of the same files that are already there are kept unless replaced by one of the same
+    id; one that is ok is replaced only by another one that is (as `Store.write` does).
 
     Raises:
         ValueError: when a line that is already there is not a record; the file stays as it is.
@@ -35,9 +36,14 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
                     except ValueError as error:
                         raise ValueError(f"{error}, in {path} line {number}") from error
                     kept[old.id] = old
-        merged = {**kept, **group}
+        better = {key: new for key, new in group.items() if new.ok or not _ok(kept.get(key))}
+        merged = {**kept, **better}
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(
             path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged)))
         )
     return sorted(groups)
+
+
+def _ok(record: Record | None) -> bool:
+    return record is not None and record.ok

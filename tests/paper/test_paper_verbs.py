@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,28 @@ def test_export_keeps_what_is_there(here, record, capsys) -> None:
     Store("more").write(record(seed=7))
     assert export.main(["--runs", "more", "--to", "results"]) == 0
     assert len(Path("results/dmat_i/cora.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_a_packed_run_that_is_ok_gives_way_to_no_worse_one(here, record, capsys) -> None:
+    export.main(["--to", "results"])
+    good = record(seed=7)
+    Store("more").write(good)
+    export.main(["--runs", "more", "--to", "results"])
+    Store("again").write(replace(good, status="failed", metrics={}))
+    assert export.main(["--runs", "again", "--to", "results"]) == 0
+    kept = {found.id: found.status for found in Store("results").scan()}
+    assert kept[good.id] == "ok" and len(kept) == 5
+
+
+def test_interrupted_runs_are_not_packed(here, record, capsys) -> None:
+    Store("more").write(record(seed=7))
+    Store("more").write(record(seed=8, status="interrupted", metrics={}))
+    assert export.main(["--runs", "more", "--to", "packed"]) == 0
+    assert "1 records of more in 1 files; 1 interrupted left out" in capsys.readouterr().out
+    assert {found.seed for found in Store("packed").scan()} == {7}
+    Store("none").write(record(seed=8, status="interrupted", metrics={}))
+    assert export.main(["--runs", "none", "--to", "packed"]) == 2
+    assert "all 1 runs of none were interrupted; repeat" in capsys.readouterr().err
 
 
 def test_only_one_of_the_two_numbers(here, capsys) -> None:
