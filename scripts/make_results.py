@@ -1,5 +1,6 @@
 """Regenerates everything that is made from the committed records: results/tables, results/figures,
-results/report.html, README's table, and the numbers that prose quotes (docs/tables.md).
+results/report.html, results/costs.md, README's table, and the numbers that prose quotes
+(docs/tables.md).
 
 python scripts/make_results.py            writes them, and removes other files from the two folders
 python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gclbench.paper import figures, matrix, report, summary
+from gclbench.paper import costs, figures, matrix, report, summary
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.place import Places
@@ -29,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORDS = "results/records"
 MADE = (Path("results/tables"), Path("results/figures"))
 """Folders that hold nothing else."""
+
+COSTS = Path("results/costs.md")
 
 NOTES = ("results/NOTES.md", "results/calibration.md", "results/notes/*.md")
 QUOTING = ("README.md", "docs/*.md")
@@ -54,6 +57,7 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
         for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
             files[stem.with_suffix(suffix)] = write(comparison)
     files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))
+    files[COSTS] = costs.page(comparisons, records, costs.read_probes())
     files |= {MADE[1] / name: content for name, content in figures.files(records).items()}
     files[Path("results/report.html")] = report.page(records)
     before, _, rest = Path("README.md").read_text(encoding="utf-8").partition(MARKERS[0])

@@ -141,9 +141,7 @@ def _packed(collection: Collection, folder: Path) -> int:
     for path in written:
         print(f"{path}  {_contents(records, path)}")
     said = f"; {left_out} interrupted left out" if left_out else ""
-    print(
-        f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files{said}"
-    )
+    print(f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files{said}")
     return 0
 
 

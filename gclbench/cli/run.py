@@ -228,9 +228,9 @@ def _say_repairs(experiments: list[Experiment]) -> None:
 
 def _dry_run(experiments: list[Experiment]) -> int:
     """Says what would be run, as far as records tell: no graph is read."""
-    from gclbench.launch.estimate import Durations
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
+    from gclbench.run.estimate import Durations
 
     store, known = Store(experiments[0].runs_dir), KnownGraphs()
     durations = Durations.of(known.noted(store.scan()))

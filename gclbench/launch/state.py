@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gclbench.launch.attempt import missing
-from gclbench.launch.estimate import Durations
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
 from gclbench.launch.running import Running, running
 from gclbench.launch.sweep import Sweep
 from gclbench.records import Record, Store
+from gclbench.run.estimate import Durations
 from gclbench.run.unit import Unit
 
 

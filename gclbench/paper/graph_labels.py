@@ -23,7 +23,7 @@ def graph_labels(groups: Iterable[Group]) -> dict[str, str]:
     by_name: dict[str, dict[str, Group]] = {}
     for group in groups:
         by_name.setdefault(group.name("dataset"), {}).setdefault(graph_key(group.flat), group)
-    found = {}
+    found: dict[str, str] = {}
     for name, graphs in by_name.items():
         alone = [_graph_alone(group) for group in graphs.values()]
         for key, text in zip(graphs, differences(alone), strict=True):

@@ -174,7 +174,7 @@ def _graphs(meeting: Meeting, places: Iterable[str]) -> dict[str, str]:
     of_task: dict[str, list[str]] = {}
     for place in places:
         of_task.setdefault(_task(meeting[place].flat), []).append(place)
-    found = {}
+    found: dict[str, str] = {}
     for several in of_task.values():
         labels = graph_labels(meeting[place] for place in several)
         found |= {place: labels[graph_key(meeting[place].flat)] for place in several}

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
 from gclbench.paper.discovery import papers
-from gclbench.paper.filled_table import Comparison
+from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.significance import LEVEL
+from gclbench.paper.table_definition import Definition
 from gclbench.paper.verdict import AS_PRINTED, EQUIVALENT, VERDICTS
 
 
@@ -75,31 +76,37 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     by_paper: dict[str, Tally] = {}
     methods: dict[str, Tally] = {}
     same = different = 0
-    counted: set[tuple[str, ...]] = set()
+    for definition, entry in counted(comparisons):
+        if definition.source != "runs":
+            same += entry.verdict == AS_PRINTED
+            different += entry.verdict != AS_PRINTED
+            continue
+        strict = entry.p_equivalence is not None and entry.p_equivalence < LEVEL
+        one = Tally(
+            **{entry.verdict.replace(" ", "_"): 1},
+            equivalent_after_holm=int(entry.verdict == EQUIVALENT and strict),
+        )
+        by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
+        if not papers()[definition.paper].repeats:
+            total += one
+            methods[entry.method] = methods.get(entry.method, Tally()) + one
+    return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
+
+
+def counted(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:
+    """The cells that have a legible printed number, each number once, and their table."""
+    found: set[tuple[str, ...]] = set()
     for comparison in comparisons:
         definition = comparison.definition
         for entry in comparison.entries:
             # Several settings may stand beside one printed number.
             place = (definition.id, entry.dataset, entry.metric, entry.heading)
-            if entry.printed is None or not entry.verdict or place in counted:
+            if entry.printed is None or not entry.verdict or place in found:
                 continue
-            counted.add(place)
-            if definition.source != "runs":
-                same += entry.verdict == AS_PRINTED
-                different += entry.verdict != AS_PRINTED
-                continue
-            if entry.printed.variant.startswith("per "):
-                continue  # a ratio of two printed numbers, which are counted themselves
-            strict = entry.p_equivalence is not None and entry.p_equivalence < LEVEL
-            one = Tally(
-                **{entry.verdict.replace(" ", "_"): 1},
-                equivalent_after_holm=int(entry.verdict == EQUIVALENT and strict),
-            )
-            by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
-            if not papers()[definition.paper].repeats:
-                total += one
-                methods[entry.method] = methods.get(entry.method, Tally()) + one
-    return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
+            found.add(place)
+            # A ratio of two printed numbers, which are counted themselves.
+            if definition.source != "runs" or not entry.printed.variant.startswith("per "):
+                yield definition, entry
 
 
 def other_versions() -> dict[str, str]:

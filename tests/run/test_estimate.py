@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from example_records import SPEC, record
 
-from gclbench.launch.estimate import Durations, spoken
 from gclbench.records import Record
+from gclbench.run.estimate import Durations, spoken
 from gclbench.run.unit import Unit
 
 

@@ -55,16 +55,17 @@ class Durations:
         """Those of one unit; None where its method, or one of its tasks, is not recorded on its
         dataset, or not at a number of epochs that says what its own cost."""
         pair = (unit.method, unit.dataset)
-        training = self._training(pair, unit.epochs)
+        training = self.training(pair, unit.epochs)
         evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
         if training is None or None in evaluations:
             return None
         found = statistics.fmean(self.beside[pair]) + training
         return found + sum(statistics.fmean(values) for values in evaluations if values)
 
-    def _training(self, pair: tuple[str, str], epochs: int | None) -> float | None:
-        """Seconds of a training: the mean of those of as many epochs; else the seconds of an epoch
-        in the longest ones, times the epochs."""
+    def training(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+        """Seconds of a training of a (method, dataset): the mean of those of as many epochs; else
+        the seconds of an epoch in the longest ones, times the epochs; None where neither is
+        known."""
         recorded = self.trainings.get(pair, [])
         alike = [seconds for count, seconds in recorded if count == epochs]
         if alike:

@@ -1,0 +1,124 @@
+"""Trains for one epoch and for three what the papers' tables lack and no record says the time of.
+
+Each is a `gclbench` command with an empty store, one at a time. results/costs.md, which
+make_results.py writes, says from it what the missing runs would take. One epoch is enough where it
+takes over two minutes. What is in the file already stays.
+
+    python scripts/bench_costs.py [--on DATASET] [--methods NAME …] [--limit SECONDS] [--again]
+        [--output results/bench/costs.json]
+
+With --on and --methods: of these methods on that dataset, whatever the tables lack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from gclbench.machine.environment import device_name, versions
+from gclbench.paper.comparison import compare
+from gclbench.paper.costs import PROBES, Pair, Probe, a_seed, epochs_of, lacking, read_probes
+from gclbench.paper.sources import collect
+from gclbench.paper.tables import TABLES
+from gclbench.records import Record, Store
+from gclbench.run.estimate import Durations
+
+ENOUGH = 120.0
+"""Seconds of one epoch above which three are not tried."""
+
+TASKS = ("clustering", "classification", "graph_classification", "similarity", "link_prediction")
+"""The first of these that a table asks for is evaluated."""
+
+
+def unknown() -> dict[Pair, str]:
+    """Method and dataset of what is lacking and has no known time, and a task of it."""
+    records = collect(["results/records"])
+    durations = Durations.of(records.records)
+    found = lacking([compare(definition, records) for definition in TABLES.values()])
+    return {
+        pair: next(task for task in TASKS if task in there.tasks)
+        for pair, there in found.items()
+        if a_seed(pair, durations, {})[0] is None
+    }
+
+
+def run(pair: Pair, task: str, epochs: int | None, limit: float) -> tuple[Record | None, str]:
+    """The record of a training, None with the last line of what was said where there is none."""
+    words = [f"method={pair[0]}", f"dataset={pair[1]}", f"task={task}", "seeds=1", "threads=1"]
+    words += [] if epochs is None else [f"method.epochs={epochs}"]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "gclbench",
+                *words,
+                f"time_limit={limit:g}",
+                f"runs_dir={folder}",
+            ],
+            capture_output=True,
+            text=True,
+        )
+        for record in Store(folder).scan():
+            return record, ""
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    return None, said[-1] if said else f"exit code {done.returncode}"
+
+
+def probe(pair: Pair, task: str, limit: float) -> Probe:
+    """One epoch, and three where one is short."""
+    has_epochs = epochs_of(pair) is not None
+    record, said = run(pair, task, 1 if has_epochs else None, limit)
+    if record is None:
+        return Probe("failed", said, None, None, None)
+    first = record.seconds.get("fit") if record.ok else None
+    memory = record.memory.get("rss_peak")
+    third = None
+    if has_epochs and first is not None and first < ENOUGH:
+        longer, _ = run(pair, task, 3, limit)
+        if longer is not None and longer.ok:
+            third = longer.seconds.get("fit")
+            memory = max(memory or 0, longer.memory.get("rss_peak", 0))
+    return Probe(record.status, record.reason, first, third, memory)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--on", metavar="DATASET")
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--task", default="classification", choices=TASKS)
+    parser.add_argument("--limit", type=float, default=900.0, help="seconds of a run")
+    parser.add_argument("--again", action="store_true", help="also what is in the file")
+    parser.add_argument("--output", type=Path, default=PROBES)
+    options = parser.parse_args()
+    if bool(options.on) != bool(options.methods):
+        parser.error("--on DATASET and --methods NAME … go together")
+    asked = (
+        {(method, options.on): options.task for method in options.methods}
+        if options.on
+        else unknown()
+    )
+    found = read_probes(options.output)
+    for pair, task in asked.items():
+        if pair in found and not options.again:
+            continue
+        found[pair] = probe(pair, task, options.limit)
+        print(*pair, asdict(found[pair]), flush=True)
+        rows = [
+            {"method": method, "dataset": dataset, **asdict(one)}
+            for (method, dataset), one in sorted(found.items())
+        ]
+        machine = {"device": device_name("cpu"), "threads": 1, "versions": versions()}
+        options.output.parent.mkdir(parents=True, exist_ok=True)
+        options.output.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
