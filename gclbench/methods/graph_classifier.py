@@ -6,17 +6,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from gclbench.component.settings import Count, Fraction, NonNegative, OneOf, Positive, Range
+from gclbench.component.settings import (
+    Count,
+    Fraction,
+    NonNegative,
+    OneOf,
+    Positive,
+    Range,
+    SameIdAtDefault,
+)
 from gclbench.contrast.graph_batch import Collection, GraphBatch
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
-from gclbench.methods.collection_model import CollectionModel
+from gclbench.methods.collection_model import CollectionModel, cut
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
+from gclbench.nn.batch_norm import settle
 from gclbench.nn.pooled_stack import HEADS, PooledStack
 from gclbench.nn.readout import READOUTS
 from gclbench.training.loop import Loss, Model, Step
@@ -33,6 +43,8 @@ class GraphClassifier(Trained):
         layers, hidden: number and width of the layers. readout: from nodes to graphs; the classes
             are read from the readouts of all layers side by side.
         dropout: of these.
+        statistics: of the batch norms at the end: `running`, averages over the last steps, which
+            lag behind the weights; `training`, those of the training graphs at the final weights.
     """
 
     version: ClassVar[str] = "1"
@@ -52,6 +64,7 @@ class GraphClassifier(Trained):
     hidden: Annotated[int, Range(least=4)] = 32
     readout: Annotated[str, OneOf(*READOUTS)] = "sum"
     dropout: Fraction = 0.5
+    statistics: Annotated[str, OneOf("running", "training"), SameIdAtDefault()] = "running"
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
@@ -109,8 +122,15 @@ class GraphClassifierModel(CollectionModel):
         return Loss(loss, {"cross-entropy": loss.detach()})
 
     def rows(self, batch: GraphBatch) -> Tensor:
-        return self.stack(batch.x, batch.edge_index, batch.graph_of, batch.graphs)
+        return self.stack(*self.inputs(batch))
+
+    def inputs(self, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor, int]:
+        """What the layers read of a batch."""
+        return batch.x, batch.edge_index, batch.graph_of, batch.graphs
 
     def evaluated(self, step: Step) -> Embedding:
+        if self.settings.statistics == "training":
+            parts = cut(torch.arange(len(self.collection), device=self.device), self.size)
+            settle(self.stack, (self.inputs(self.collection.batch(part)) for part in parts))
         z = self.all_rows(self.everything)
         return Embedding(z, scores=self.head(z))

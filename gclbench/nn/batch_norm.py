@@ -1,7 +1,11 @@
-"""Batch normalisation with a slow running average that is right from the first step."""
+"""Statistics of batch normalisation: a slow average that is right from the first step, and those of
+the weights as they are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import torch
 from torch import Tensor, nn
 
 
@@ -27,3 +31,26 @@ class DebiasedBatchNorm(nn.BatchNorm1d):
             batches = int(self.num_batches_tracked) + 1
             self.momentum = (1 - self.decay) / (1 - self.decay**batches)
         return super().forward(input)
+
+
+def settle(network: nn.Module, batches: Iterable[tuple[object, ...]]) -> None:
+    """Sets the statistics of a network's batch norms to their means over batches, at its weights.
+
+    Running averages lag behind weights that move fast. A channel that hardly varies within a batch
+    (a GCN's after some layers) is then shifted by many of its deviations.
+
+    Args:
+        network: without dropout; called with each batch. Its mode stays.
+    """
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
+    shares, training = [norm.momentum for norm in norms], network.training
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # PyTorch's word for a plain mean
+    network.train()
+    with torch.no_grad():
+        for batch in batches:
+            network(*batch)
+    network.train(training)
+    for norm, share in zip(norms, shares, strict=True):
+        norm.momentum = share

@@ -12,8 +12,10 @@ from gclbench.cli import main
 from gclbench.component.registry import DATASETS, METHODS, Entry
 from gclbench.graph import Graph, Unsupported
 from gclbench.methods.gat_graphs import GatGraphs
+from gclbench.methods.gcn_graphs import GcnGraphs
 from gclbench.methods.gin import Gin
 from gclbench.nn.pooled_stack import LAYERS, PooledStack
+from gclbench.paper.config_defaults import shipped_settings
 from gclbench.records import Store
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -52,6 +54,42 @@ def test_no_other_graph_takes_part_in_a_training() -> None:
     assert torch.equal(first.z[:16], second.z[:16])
     assert torch.equal(first.scores[:16], second.scores[:16])
     assert not torch.equal(first.z[16:], second.z[16:])
+
+
+def test_statistics_of_the_training_graphs_change_no_step_and_read_no_other_graph() -> None:
+    graph = small_collection()
+    labels = graph.y.clone()
+    labels[16:] = -1
+    found, losses = {}, {}
+    for statistics in ("running", "training"):
+        watch = Watch()
+        settings = GcnGraphs(epochs=4, hidden=8, batch_size=5, statistics=statistics)
+        found[statistics] = settings.fit(graph, labels, Streams(0), watch)
+        losses[statistics] = watch.curve
+    assert losses["running"] == losses["training"]
+    assert not torch.equal(found["running"].scores, found["training"].scores)
+    other = graph.clone()
+    other.x = other.x.clone()
+    other.x[other.graph_of >= 16] = other.x[other.graph_of >= 16].roll(1, dims=1)
+    again = settings.fit(other, labels, Streams(0), Watch())
+    assert torch.equal(found["training"].scores[:16], again.scores[:16])
+
+
+def test_a_last_batch_of_one_node_does_not_stop_the_statistics() -> None:
+    graph = small_collection()
+    settings = GcnGraphs(epochs=1, hidden=8, batch_size=len(graph.y) - 1, statistics="training")
+    assert settings.fit(graph, graph.y, Streams(0), Watch()).scores.isfinite().all()
+
+
+def test_gcn_ships_with_the_statistics_of_the_training_graphs() -> None:
+    assert shipped("gcn_graphs") == "training" and shipped("gin") == "running"
+
+
+def shipped(name: str) -> str:
+    names = {"method.name": name, "dataset.name": "mutag"}
+    return shipped_settings(names | {"filter.name": "none", "negatives.name": "uniform"})[
+        "method.statistics"
+    ]
 
 
 def test_the_rate_is_halved_and_epochs_are_steps_of_batches() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from gclbench.nn.batch_norm import DebiasedBatchNorm
+from gclbench.nn.batch_norm import DebiasedBatchNorm, settle
 
 
 def test_running_averages_weight_batches_by_powers_of_the_decay():
@@ -49,3 +49,22 @@ def test_the_average_goes_on_after_its_state_was_loaded():
     for batch in batches[1:]:
         third(batch)
     assert torch.equal(first.running_mean, third.running_mean)
+
+
+def test_settled_statistics_are_the_means_over_the_batches():
+    network = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2), nn.ReLU(), nn.BatchNorm1d(2))
+    generator = torch.Generator().manual_seed(0)
+    batches = [torch.randn(8, 3, generator=generator) + place for place in range(3)]
+    for batch in batches:
+        network(batch * 100)  # what is behind weights or inputs of earlier steps goes out
+    network.eval()
+    settle(network, ((batch,) for batch in batches))
+    first = [network[0](batch).detach() for batch in batches]
+    torch.testing.assert_close(
+        network[1].running_mean, torch.stack([x.mean(0) for x in first]).mean(0)
+    )
+    torch.testing.assert_close(
+        network[1].running_var, torch.stack([x.var(0) for x in first]).mean(0)
+    )
+    assert not network.training and network[1].momentum == 0.1
+    assert all(parameter.grad is None for parameter in network.parameters())
