@@ -37,7 +37,7 @@ def settle(network: nn.Module, batches: Iterable[tuple[object, ...]]) -> None:
     """Sets the statistics of a network's batch norms to their means over batches, at its weights.
 
     Running averages lag behind weights that move fast. A channel that hardly varies within a batch
-    (a GCN's after some layers) is then shifted by many of its deviations.
+    is then shifted by many of its deviations.
 
     Args:
         network: without dropout; called with each batch. Its mode stays.
