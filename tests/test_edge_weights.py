@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filters.push_in_order import push_in_order
 from small_embeddings import embedding
 
 from gclbench.component.registry import METHODS, NEGATIVES
@@ -18,7 +19,6 @@ from gclbench.filters.gnnbp import GnnBP
 from gclbench.filters.kernels.backend import CpuPath
 from gclbench.filters.laplacian import Laplacian
 from gclbench.filters.operator import Operator
-from gclbench.filters.push import push_in_order
 from gclbench.filters.ssgc import SsgcFilter
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.methods.deepwalk import random_walks

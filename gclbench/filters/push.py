@@ -1,9 +1,7 @@
-"""GBP's thresholded push: in synchronous rounds over the fused pull, and node by node as GBP's own
-routine does it."""
+"""GBP's thresholded push, in synchronous rounds over the fused pull."""
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +10,6 @@ from torch import Tensor
 from gclbench.filters.bound import SCALING
 from gclbench.filters.chebyshev import beyond_float32, not_finite
 from gclbench.filters.kernels.backend import Path
-from gclbench.filters.operator import Operator
 from gclbench.filters.slices import put, taken
 
 
@@ -135,52 +132,3 @@ def _rounds(
         residue, other = other, residue
         reads += read
         rounds += 1
-
-
-def push_in_order(
-    operator: Operator,
-    column: Tensor,
-    alpha: float,
-    r: float,
-    r_max: float,
-    last_in_first_out: bool = True,
-) -> Tensor:
-    """One column pushed node by node as GBP's routine does, with a stack (or a queue): the
-    reference for tests.
-
-    Args:
-        column: (N,). last_in_first_out: take the newest node of the worklist, as the shipped code
-            does.
-
-    Returns:
-        (N,) float64. Order changes which residue stays unpushed, never the bound of `push`.
-    """
-    degree = operator.safe_degree.tolist()
-    pointers, neighbours = operator.pointers.tolist(), operator.columns.tolist()
-    weights = [1.0] * len(neighbours) if operator.weights is None else operator.weights.tolist()
-    values = column.to(torch.float64)[operator.order].tolist()
-    scaled = [value / degree[node] ** r for node, value in enumerate(values)]
-    result = [0.0] * operator.nodes
-    for sign in (1.0, -1.0):
-        residue = [max(sign * value, 0.0) for value in scaled]
-        threshold = r_max * (sum(residue) or 1.0)
-        reserve = [0.0] * operator.nodes
-        waiting = deque(node for node, value in enumerate(residue) if value > threshold)
-        queued = set(waiting)
-        while waiting:
-            node = waiting.pop() if last_in_first_out else waiting.popleft()
-            queued.discard(node)
-            amount, residue[node] = residue[node], 0.0
-            reserve[node] += alpha * amount
-            for index in range(pointers[node], pointers[node + 1]):
-                neighbour = neighbours[index]
-                residue[neighbour] += (1.0 - alpha) * weights[index] * amount / degree[neighbour]
-                if residue[neighbour] > threshold and neighbour not in queued:
-                    waiting.append(neighbour)
-                    queued.add(neighbour)
-        for node in range(operator.nodes):
-            result[node] += sign * (reserve[node] + alpha * residue[node])
-    scaled_back = torch.tensor(
-        [value * degree[node] ** r for node, value in enumerate(result)], dtype=torch.float64
-    )
-    return scaled_back[operator.rank]

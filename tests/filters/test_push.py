@@ -7,12 +7,12 @@ import itertools
 import pytest
 import torch
 from dense_filter import dense_solution, edges_of, graphs, signed_features, two_parts_and_loners
+from filters.push_in_order import push_in_order
 from torch import Tensor
 
 from gclbench.filters import slices
 from gclbench.filters.operator import Operator
 from gclbench.filters.propagation import pushed
-from gclbench.filters.push import push_in_order
 
 EXPONENTS = (0.0, 0.3, 0.5, 1.0)
 
