@@ -29,7 +29,7 @@ class GraphBatch:
         return torch.bincount(self.graph_of, minlength=self.graphs)
 
 
-class Collection:
+class GraphCollection:
     """The graphs of a collection, from which batches are cut.
 
     Args:

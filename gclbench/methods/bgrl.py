@@ -19,7 +19,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.drops import check_shapes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
-from gclbench.nn.gcn import Gcn
+from gclbench.nn.gcn import GcnEncoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
@@ -84,7 +84,7 @@ class BgrlModel(Model):
         self.adjacency = Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
         inputs, widths = self.features.width, settings.architecture
         with rng.seeded("init"):
-            self.encoder = Gcn(inputs, widths, "prelu", batch_norm=True)
+            self.encoder = GcnEncoder(inputs, widths, "prelu", batch_norm=True)
             self.predictor = nn.Sequential(
                 nn.Linear(widths[-1], settings.predictor),
                 nn.PReLU(),
@@ -92,7 +92,7 @@ class BgrlModel(Model):
             )
         with rng.seeded("target"):
             # The average starts from weights of its own.
-            self.target = Gcn(inputs, widths, "prelu", batch_norm=True).requires_grad_(False)
+            self.target = GcnEncoder(inputs, widths, "prelu", batch_norm=True).requires_grad_(False)
 
     def trained(self) -> list[nn.Parameter]:
         return [*self.encoder.parameters(), *self.predictor.parameters()]

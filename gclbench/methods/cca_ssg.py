@@ -17,7 +17,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.feature_mlp import FeatureMlp
-from gclbench.nn.gcn import Gcn
+from gclbench.nn.gcn import GcnEncoder
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
@@ -84,13 +84,13 @@ class CcaSsgModel(Model):
         self.features = Features(graph.x, settings.normalize_features)
         self.adjacency = Adjacency(graph.edge_index, self.features.nodes, graph.edge_weight)
         inputs, widths = self.features.width, settings.architecture
-        self.network: Gcn | FeatureMlp
+        self.network: GcnEncoder | FeatureMlp
         with rng.seeded("init"):
             if settings.encoder == "gcn":
-                self.network = Gcn(inputs, widths, "relu", last=False)
+                self.network = GcnEncoder(inputs, widths, "relu", last=False)
             else:
                 self.network = FeatureMlp(inputs, widths)
-        if isinstance(self.network, Gcn):
+        if isinstance(self.network, GcnEncoder):
             # The loss sees centred columns only, so this bias would get rounding errors for a
             # gradient, and Adam makes full steps of them.
             self.network.biases[-1].requires_grad_(False)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from gclbench.contrast.graph_batch import Collection, GraphBatch
+from gclbench.contrast.graph_batch import GraphBatch, GraphCollection
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
@@ -101,7 +101,7 @@ class CollectionModel(Model):
             yield replace(loss, noted=noted, judged=judged, final=loss.final and known)
         self.epoch_loss = total
 
-    def all_rows(self, collection: Collection | None = None) -> Tensor:
+    def all_rows(self, collection: GraphCollection | None = None) -> Tensor:
         """The rows of all graphs in order, n×d, a batch at a time; of the own collection, or of
         another one."""
         found = collection or self.collection
@@ -114,10 +114,10 @@ class CollectionModel(Model):
         with torch.no_grad():
             return self.all_rows(self.prepared(graph))
 
-    def prepared(self, graph: Data) -> Collection:
+    def prepared(self, graph: Data) -> GraphCollection:
         """A collection as the model takes it."""
         x, *rest = (part.to(self.device) for part in (graph.x, graph.edge_index, graph.graph_of))
-        return Collection(normalised_rows(x) if self.normalise else x, *rest)
+        return GraphCollection(normalised_rows(x) if self.normalise else x, *rest)
 
     def pair_of_all(self, step: Step) -> Pair:
         """Two views of all graphs in order; eval mode, without gradients, nothing mixed."""

@@ -19,7 +19,7 @@ from gclbench.component.settings import (
     Range,
     SameIdAtDefault,
 )
-from gclbench.contrast.graph_batch import Collection, GraphBatch
+from gclbench.contrast.graph_batch import GraphBatch, GraphCollection
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
@@ -97,7 +97,7 @@ class GraphClassifierModel(CollectionModel):
             )
         self.settings, self.everything = settings, self.collection
         known = self.collection.batch(train)
-        self.collection = Collection(known.x, known.edge_index, known.graph_of)
+        self.collection = GraphCollection(known.x, known.edge_index, known.graph_of)
         self.targets = labels.to(device)[train]
         with rng.seeded("init"):
             self.stack = PooledStack(

@@ -28,7 +28,7 @@ from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import BatchOfGraphs, CourseEvery, Trained
 from gclbench.negatives.strategy import Pair, Strategy
 from gclbench.negatives.uniform import Uniform, UniformNegatives
-from gclbench.nn.gin import Gin
+from gclbench.nn.gin import GinEncoder
 from gclbench.nn.readout import READOUTS
 from gclbench.nn.residual_mlp import glorot_
 from gclbench.training.loop import Loss, Model, Step
@@ -112,7 +112,9 @@ class GraphclModel(CollectionModel):
         self.settings = settings
         self.strengths = Strengths(settings.ratio, settings.walk)
         with rng.seeded("init"):
-            self.encoder = Gin(graph.x.shape[1], settings.hidden, settings.layers, settings.readout)
+            self.encoder = GinEncoder(
+                graph.x.shape[1], settings.hidden, settings.layers, settings.readout
+            )
             self.projector = self.heads(self.encoder.width)
             glorot_(self)
         width = self.encoder.width

@@ -15,7 +15,7 @@ from gclbench.graph.carrier import Data
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
-MOST_DEGREE = 64
+LAST_BIN = 64
 """Degrees from this one on share a bin."""
 
 
@@ -48,6 +48,6 @@ class Histogram:
         if self.of == "features":
             return global_add_pool(graph.x, graph.graph_of, graph.items)
         degrees = torch.bincount(graph.edge_index[0], minlength=graph.num_nodes)
-        bins = graph.graph_of * (MOST_DEGREE + 1) + degrees.clamp(max=MOST_DEGREE)
-        flat = torch.bincount(bins, minlength=graph.items * (MOST_DEGREE + 1))
+        bins = graph.graph_of * (LAST_BIN + 1) + degrees.clamp(max=LAST_BIN)
+        flat = torch.bincount(bins, minlength=graph.items * (LAST_BIN + 1))
         return flat.view(graph.items, -1).float()

@@ -15,7 +15,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.trained import BatchOfGraphs, CourseEvery, Trained
 from gclbench.negatives.strategy import Strategy
-from gclbench.nn.gin import Gin
+from gclbench.nn.gin import GinEncoder
 from gclbench.nn.readout import READOUTS
 from gclbench.nn.residual_mlp import ResidualMlp, glorot_
 from gclbench.training.loop import Loss, Model, Step
@@ -65,7 +65,9 @@ class InfographModel(CollectionModel):
     def __init__(self, settings: Infograph, graph: Data, rng: Streams):
         super().__init__("infograph", settings, graph, batches=rng.torch("batches"))
         with rng.seeded("init"):
-            self.encoder = Gin(graph.x.shape[1], settings.hidden, settings.layers, settings.readout)
+            self.encoder = GinEncoder(
+                graph.x.shape[1], settings.hidden, settings.layers, settings.readout
+            )
             width = self.encoder.width
             self.of_nodes, self.of_graphs = (ResidualMlp(width, width, nn.ReLU) for _ in range(2))
             glorot_(self)

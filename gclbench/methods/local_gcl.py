@@ -19,7 +19,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Report, Strategy
-from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn
+from gclbench.nn.gcn import GCN_ACTIVATIONS, GcnEncoder
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix, compressed
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
@@ -93,7 +93,7 @@ class LocalGclModel(Model):
         self.propagation = Adjacency(graph.edge_index, nodes, graph.edge_weight).normalised()
         self.neighbours = _means(graph.edge_index, nodes, graph.edge_weight)
         with rng.seeded("init"):
-            self.encoder = Gcn(
+            self.encoder = GcnEncoder(
                 self.features.width, settings.architecture, settings.activation, last=False
             )
         self.encoder.use(self.state["noise"])

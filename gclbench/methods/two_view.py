@@ -26,7 +26,7 @@ from gclbench.methods.drops import Drops, check_shapes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Pair, RowMixture, Strategy
 from gclbench.negatives.uniform import Uniform
-from gclbench.nn.gcn import GCN_ACTIVATIONS, Gcn, Projector
+from gclbench.nn.gcn import GCN_ACTIVATIONS, GcnEncoder, Projector
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
@@ -96,7 +96,7 @@ class TwoViewModel(Model):
         self.drops = settings.drops(graph)
         widths = settings.architecture
         with rng.seeded("init"):
-            self.encoder = Gcn(
+            self.encoder = GcnEncoder(
                 self.features.width, widths, settings.activation, settings.last_activation
             )
             self.projector = Projector(widths[-1], settings.projector)

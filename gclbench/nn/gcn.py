@@ -51,7 +51,7 @@ GCN_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
-class Gcn(nn.Module):
+class GcnEncoder(nn.Module):
     """Layers h ← act(Â h W + b) (Kipf & Welling 2017).
 
     Args:

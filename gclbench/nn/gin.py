@@ -29,7 +29,7 @@ class SummedGin(GINConv):
         return x
 
 
-class Gin(nn.Module):
+class GinEncoder(nn.Module):
     """Layers h ← BN(ReLU(GIN(h))); every layer's nodes and readouts are kept side by side.
 
     Args:

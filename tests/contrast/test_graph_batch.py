@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import torch
 
-from gclbench.contrast.graph_batch import Collection, GraphBatch, spans
+from gclbench.contrast.graph_batch import GraphBatch, GraphCollection, spans
 
 # Four graphs: a path of three nodes, a single node, a triangle, a pair.
 GRAPH_OF = torch.tensor([0, 0, 0, 1, 2, 2, 2, 3, 3])
 PAIRS = [(0, 1), (1, 2), (4, 5), (4, 6), (5, 6), (7, 8)]
 
 
-def collection() -> Collection:
+def collection() -> GraphCollection:
     entries = sorted([*PAIRS, *((v, u) for u, v in PAIRS)])
     x = torch.arange(9, dtype=torch.float32)[:, None] * torch.tensor([1.0, 10.0])
-    return Collection(x, torch.tensor(entries).T, GRAPH_OF)
+    return GraphCollection(x, torch.tensor(entries).T, GRAPH_OF)
 
 
 def one(graph: int) -> tuple[torch.Tensor, set[tuple[int, int]]]:

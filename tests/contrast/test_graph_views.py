@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import torch
 
-from gclbench.contrast.graph_batch import Collection, GraphBatch
+from gclbench.contrast.graph_batch import GraphBatch, GraphCollection
 from gclbench.contrast.graph_views import (
     AUGMENTATIONS,
     Strengths,
@@ -33,7 +33,7 @@ def batch_of(pairs: list[tuple[int, int]], sizes: tuple[int, ...]) -> GraphBatch
     entries = sorted({*pairs, *((v, u) for u, v in pairs)})
     edge_index = torch.tensor(entries).T if entries else torch.zeros(2, 0, dtype=torch.long)
     x = torch.stack([torch.arange(nodes).float(), torch.ones(nodes)], dim=1)
-    return Collection(x, edge_index, graph_of).all
+    return GraphCollection(x, edge_index, graph_of).all
 
 
 def rings(sizes: tuple[int, ...] = SIZES) -> GraphBatch:

@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 from gclbench.contrast.bootstrap import bootstrap
 from gclbench.graph import make_graph
 from gclbench.methods.bgrl import Bgrl, BgrlModel, follow
-from gclbench.nn.gcn import Gcn
+from gclbench.nn.gcn import GcnEncoder
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -77,7 +77,7 @@ def test_the_average_slows_down_as_a_cosine(done, keeping):
 
 def test_the_average_takes_parameters_and_leaves_buffers():
     torch.manual_seed(0)
-    online, target = (Gcn(3, (4,), "prelu", batch_norm=True) for _ in range(2))
+    online, target = (GcnEncoder(3, (4,), "prelu", batch_norm=True) for _ in range(2))
     target.norms[0].running_mean.fill_(5.0)
     before = copy.deepcopy(target.state_dict())
     follow(target, online, 0.75)
@@ -109,10 +109,10 @@ def test_three_steps_by_hand():
     rng = Streams(3)
     features, adjacency = Features(x, normalise=True), Adjacency(graph.edge_index, NODES)
     with rng.seeded("init"):
-        encoder = Gcn(6, (5, 4), "prelu", batch_norm=True)
+        encoder = GcnEncoder(6, (5, 4), "prelu", batch_norm=True)
         predictor = nn.Sequential(nn.Linear(4, 6), nn.PReLU(), nn.Linear(6, 4))
     with rng.seeded("target"):
-        target = Gcn(6, (5, 4), "prelu", batch_norm=True)
+        target = GcnEncoder(6, (5, 4), "prelu", batch_norm=True)
     assert not torch.equal(target.weights[0], encoder.weights[0])
     optimiser = torch.optim.AdamW(
         [*encoder.parameters(), *predictor.parameters()], lr=0.05, weight_decay=1e-5, fused=False

@@ -11,7 +11,7 @@ from torch import Tensor
 from gclbench.graph import make_graph
 from gclbench.methods.cca_ssg import CcaSsg, canonical_correlation, standardised
 from gclbench.nn.feature_mlp import FeatureMlp
-from gclbench.nn.gcn import Gcn
+from gclbench.nn.gcn import GcnEncoder
 from gclbench.nn.sparse import Adjacency, Features
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -94,7 +94,9 @@ def test_three_steps_by_hand(encoder):
     rows = x / x.sum(dim=1, keepdim=True)
     adjacency = Adjacency(graph.edge_index, 15)
     with rng.seeded("init"):
-        network = Gcn(6, (5, 4), "relu", last=False) if encoder == "gcn" else FeatureMlp(6, (5, 4))
+        network = (
+            GcnEncoder(6, (5, 4), "relu", last=False) if encoder == "gcn" else FeatureMlp(6, (5, 4))
+        )
     optimiser = torch.optim.Adam(network.parameters(), lr=0.02, weight_decay=1e-3, fused=False)
     views = rng.torch("views")
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
-from gclbench.nn.gcn import RRELU_SLOPE, Gcn, Projector, RandomisedReLU
+from gclbench.nn.gcn import RRELU_SLOPE, GcnEncoder, Projector, RandomisedReLU
 from gclbench.nn.sparse import Adjacency, Features
 
 NODES, INPUTS = 9, 7
@@ -27,7 +27,9 @@ def edges() -> Tensor:
     return (dense | dense.T).nonzero().T
 
 
-def reference(encoder: Gcn, x: Tensor, edge_index: Tensor, activations: list[nn.Module]) -> Tensor:
+def reference(
+    encoder: GcnEncoder, x: Tensor, edge_index: Tensor, activations: list[nn.Module]
+) -> Tensor:
     """PyG's layers with the encoder's weights, on a graph that has the kept entries only."""
     h = x
     for weight, bias, activation in zip(encoder.weights, encoder.biases, activations, strict=True):
@@ -41,7 +43,7 @@ def reference(encoder: Gcn, x: Tensor, edge_index: Tensor, activations: list[nn.
 @pytest.mark.parametrize("dropped", [False, True])
 def test_equals_pyg_under_masked_columns_and_dropped_directions(last: bool, dropped: bool) -> None:
     torch.manual_seed(0)
-    encoder = Gcn(INPUTS, (6, 5, 4), "elu", last=last)
+    encoder = GcnEncoder(INPUTS, (6, 5, 4), "elu", last=last)
     for bias in encoder.biases:
         nn.init.normal_(bias)
     x, edge_index = features(), edges()
@@ -83,7 +85,7 @@ def test_equals_pyg_under_masked_columns_and_dropped_directions(last: bool, drop
 
 def test_mixing_after_the_first_product_is_mixing_the_features() -> None:
     torch.manual_seed(0)
-    encoder = Gcn(INPUTS, (6, 4), "relu")
+    encoder = GcnEncoder(INPUTS, (6, 4), "relu")
     x, propagation = features(), Adjacency(edges(), NODES).normalised()
     share = torch.rand(NODES, 1, generator=torch.Generator().manual_seed(1))
     partner = torch.randperm(NODES, generator=torch.Generator().manual_seed(2))
@@ -101,7 +103,7 @@ def test_mixing_after_the_first_product_is_mixing_the_features() -> None:
 
 def test_batch_normalisation_stands_before_the_activation() -> None:
     torch.manual_seed(0)
-    encoder = Gcn(INPUTS, (4,), "relu", batch_norm=True)
+    encoder = GcnEncoder(INPUTS, (4,), "relu", batch_norm=True)
     before = Adjacency(edges(), NODES).normalised() @ Features(features()).product(
         encoder.weights[0]
     )
@@ -135,7 +137,7 @@ def test_random_slopes_come_from_the_generator_alone() -> None:
 
 
 def test_the_encoder_hands_its_stream_to_every_random_activation() -> None:
-    encoder = Gcn(INPUTS, (6, 4), "rrelu", last=False)
+    encoder = GcnEncoder(INPUTS, (6, 4), "rrelu", last=False)
     x, propagation = Features(features()), Adjacency(edges(), NODES).normalised()
     encoder.use(torch.Generator().manual_seed(0))
     first = encoder(x, propagation)
@@ -150,9 +152,9 @@ def test_the_encoder_hands_its_stream_to_every_random_activation() -> None:
 
 def test_initial_weights_follow_torch_s_seed_and_biases_are_zero() -> None:
     torch.manual_seed(3)
-    first = Gcn(50, (40,), "relu")
+    first = GcnEncoder(50, (40,), "relu")
     torch.manual_seed(3)
-    assert torch.equal(Gcn(50, (40,), "relu").weights[0], first.weights[0])
+    assert torch.equal(GcnEncoder(50, (40,), "relu").weights[0], first.weights[0])
     assert not bool(first.biases[0].any())
     limit = (6 / 90) ** 0.5
     assert 0.95 * limit < float(first.weights[0].detach().abs().max()) <= limit, (

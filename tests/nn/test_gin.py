@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch_geometric.nn import GINConv, global_add_pool
 
-from gclbench.nn.gin import Gin, SummedGin, summing
+from gclbench.nn.gin import GinEncoder, SummedGin, summing
 from gclbench.nn.residual_mlp import ResidualMlp, glorot_
 
 EDGES = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
@@ -40,7 +40,7 @@ def test_a_layer_and_its_gradients_are_pygs(inputs: int) -> None:
 
 def test_layers_are_normalised_behind_the_activation_and_stand_side_by_side() -> None:
     torch.manual_seed(0)
-    x, encoder = features(3).float(), Gin(3, 4, 2)
+    x, encoder = features(3).float(), GinEncoder(3, 4, 2)
     nodes, graphs = encoder(x, EDGES, GRAPH_OF, 3)
     h, expected = x, []
     for layer in encoder.layers:
@@ -56,7 +56,7 @@ def test_layers_are_normalised_behind_the_activation_and_stand_side_by_side() ->
 
 def test_in_eval_mode_a_batch_equals_its_graphs_one_by_one() -> None:
     torch.manual_seed(0)
-    x, encoder = features(3).float(), Gin(3, 4, 3)
+    x, encoder = features(3).float(), GinEncoder(3, 4, 3)
     encoder(x, EDGES, GRAPH_OF, 3)
     encoder.eval()
     together = encoder.graphs(x, EDGES, GRAPH_OF, 3)
@@ -69,7 +69,7 @@ def test_in_eval_mode_a_batch_equals_its_graphs_one_by_one() -> None:
 
 @pytest.mark.parametrize(("readout", "expected"), [("sum", 6.0), ("mean", 3.0), ("max", 4.0)])
 def test_readouts(readout: str, expected: float) -> None:
-    encoder = Gin(1, 1, 1, readout)
+    encoder = GinEncoder(1, 1, 1, readout)
     rows = torch.tensor([[2.0], [4.0]])
     found = encoder.readout(rows, torch.tensor([0, 0]), 1)
     assert found.tolist() == [[expected]]
