@@ -31,6 +31,9 @@ from gclbench.run.estimate import Durations
 ENOUGH = 120.0
 """Seconds of one epoch above which three are not tried."""
 
+MEMORY = 12
+"""GiB that a run may take: half of the machine that the committed file is of."""
+
 TASKS = ("clustering", "classification", "graph_classification", "similarity", "link_prediction")
 """The first of these that a table asks for is evaluated."""
 
@@ -51,6 +54,7 @@ def run(pair: Pair, task: str, epochs: int | None, limit: float) -> tuple[Record
     """The record of a training, None with the last line of what was said where there is none."""
     words = [f"method={pair[0]}", f"dataset={pair[1]}", f"task={task}", "seeds=1", "threads=1"]
     words += [] if epochs is None else [f"method.epochs={epochs}"]
+    words += [f"time_limit={limit:g}", f"memory_limit={MEMORY}"]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
@@ -58,7 +62,6 @@ def run(pair: Pair, task: str, epochs: int | None, limit: float) -> tuple[Record
                 "-m",
                 "gclbench",
                 *words,
-                f"time_limit={limit:g}",
                 f"runs_dir={folder}",
             ],
             capture_output=True,

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from torch.nn.functional import relu
-from torch_geometric.nn import ChebConv
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Count
 from gclbench.methods.supervised import Supervised
+from gclbench.nn.chebyshev import NarrowChebConv
 from gclbench.nn.stack import Stack
 
 
@@ -19,17 +19,14 @@ from gclbench.nn.stack import Stack
 class Chebyshev(Supervised):
     """Chebyshev: two spectral convolutions, trained on the labels of training nodes.
 
-    torch_geometric's layer propagates the features before it maps them to the hidden width: its
-    memory is O(E·F).
-
     Attributes:
         order: polynomials T_0 … T_(order−1) of each convolution.
     """
 
-    linear_first: ClassVar[bool] = False
+    version: ClassVar[str] = "2"
 
     order: Count = 3
 
     def network(self, inputs: int, classes: int) -> Stack:
-        first = ChebConv(inputs, self.hidden, self.order)
-        return Stack([first], ChebConv(self.hidden, classes, self.order), relu, self.dropout)
+        first = NarrowChebConv(inputs, self.hidden, self.order)
+        return Stack([first], NarrowChebConv(self.hidden, classes, self.order), relu, self.dropout)

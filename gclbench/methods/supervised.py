@@ -43,12 +43,10 @@ class Supervised(Trained):
 
     version: ClassVar[str] = "1"
     takes_weights: ClassVar[bool] = True
+    takes_sparse: ClassVar[bool] = True  # first layers multiply x by a weight before all else
     needs_labels: ClassVar[bool] = True
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = "it learns classes, and contrasts no pairs of nodes"
-    linear_first: ClassVar[bool] = (
-        True  # the first layer multiplies x by its weight before all else
-    )
     unjudged: ClassVar[str] = (
         "a supervised method learns from the labels of training nodes and stops by those of"
         " validation nodes, and this task has neither; only task=classification has"
@@ -61,11 +59,6 @@ class Supervised(Trained):
     hidden: Count = 16
     dropout: Share = 0.5
     normalize_features: bool = True
-
-    @property
-    def takes_sparse(self) -> bool:
-        """Where the first layer multiplies x by its weight before all else."""
-        return self.linear_first
 
     @property
     def reads_validation(self) -> bool:
@@ -110,7 +103,7 @@ class SupervisedModel(Model):
         self.targets = labels[self.nodes]
         self.unseen = classes_without_node(labels, graph.classes)
         x = normalised_rows(graph.x) if settings.normalize_features else graph.x
-        self.x = compressed_if_sparse(x) if settings.linear_first else x
+        self.x = compressed_if_sparse(x)
         self.edges = graph.edges
         self.validation = graph.validation if settings.reads_validation else None
         with rng.seeded("init"):
