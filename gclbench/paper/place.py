@@ -12,6 +12,7 @@ from typing import Any
 
 from gclbench.component.registry import nearest
 from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
+from gclbench.paper.asked_settings import class_defaults
 from gclbench.paper.columns import typed
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Block, Comparison, Entry
@@ -127,15 +128,13 @@ class Places:
             key, equals, value = condition.partition("=")
             if not equals:
                 raise BadReference(f"'{condition}' is no condition; type {FORMS['runs']}")
-            settings = sorted({name for group in groups for name in group.flat})
+            settings = sorted(
+                {name for group in groups for name in (*group.flat, *class_defaults(group.flat))}
+            )
             _known(f"a run{met}", "setting", key, settings)
-            there = {_as_typed(group.flat[key]) for group in groups if key in group.flat}
-            _known(f"a run{met}", key, value, sorted(there))
-            groups = [
-                group
-                for group in groups
-                if key in group.flat and _as_typed(group.flat[key]) == value
-            ]
+            values = [_setting(group, key) for group in groups]
+            _known(f"a run{met}", key, value, sorted({text for text in values if text is not None}))
+            groups = [group for group, text in zip(groups, values, strict=True) if text == value]
             met = f"{met or ' with'} {condition}"
         if len(groups) > 1:
             told = sorted(text or "nothing" for text in differences(groups))
@@ -172,6 +171,15 @@ def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
 
 def _as_typed(value: Any) -> str:
     return "null" if value is None else typed(value).replace(" ", "")
+
+
+def _setting(group: Group, key: str) -> str | None:
+    """A setting, at its class's default where the record does not have it; None where the class
+    does not."""
+    settings = group.flat if key in group.flat else class_defaults(group.flat)
+    if key not in settings:
+        return None
+    return _as_typed(settings[key])
 
 
 def _scaled(cell: Cell, quantity: Quantity, entry: Entry | None = None) -> Place:

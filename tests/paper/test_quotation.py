@@ -67,6 +67,8 @@ def places(record, tmp_path: Path) -> Places:
         (f"{RUNS} method.epochs=3; acc", "66.5"),
         (f"{RUNS}  method.epochs=3 method.architecture=[256,128] ; acc ; n", "2"),
         (f"{RUNS} method.epochs=3; seconds.fit; seed 2", "210"),
+        # What a record does not name is at its class's default.
+        (f"{RUNS} method.epoch_by=last method.epochs=3; acc", "66.5"),
         ("bench/one.json; wall", "2.50"),
         ("bench/one.json; rows.0.a.b", "1,234"),
         ("bench/one.json; rows[graph=cora].size; in GiB", "3"),
