@@ -14,19 +14,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+from gclbench.component.registry import DATASETS, METHODS
 from gclbench.machine.environment import device_name, versions
 from gclbench.paper.comparison import compare
-from gclbench.paper.costs import PROBES, Pair, Probe, a_seed, epochs_of, lacking, read_probes
+from gclbench.paper.costs import (
+    PROBES,
+    FirstEpochs,
+    MethodOnDataset,
+    a_seed,
+    durations,
+    epochs_of,
+    lacking,
+    read_probes,
+)
 from gclbench.paper.sources import collect
 from gclbench.paper.tables import TABLES
 from gclbench.records import Record, Store
-from gclbench.run.estimate import Durations
+from gclbench.records.atomic import write_atomically
 
 ENOUGH = 120.0
 """Seconds of one epoch above which three are not tried."""
@@ -34,23 +45,33 @@ ENOUGH = 120.0
 MEMORY = 12
 """GiB that a run may take: half of the machine that the committed file is of."""
 
-TASKS = ("clustering", "classification", "graph_classification", "similarity", "link_prediction")
+EVALUATED = (
+    "clustering",
+    "classification",
+    "graph_classification",
+    "similarity",
+    "link_prediction",
+    "contrast",
+    "graph_clustering",
+)
 """The first of these that a table asks for is evaluated."""
 
 
-def unknown() -> dict[Pair, str]:
+def unknown() -> dict[MethodOnDataset, str]:
     """Method and dataset of what is lacking and has no known time, and a task of it."""
     records = collect(["results/records"])
-    durations = Durations.of(records.records)
+    recorded = durations(records.records)
     found = lacking([compare(definition, records) for definition in TABLES.values()])
     return {
-        pair: next(task for task in TASKS if task in there.tasks)
+        pair: next(task for task in EVALUATED if task in there.tasks)
         for pair, there in found.items()
-        if a_seed(pair, durations, {})[0] is None
+        if a_seed(pair, recorded, {})[0] is None
     }
 
 
-def run(pair: Pair, task: str, epochs: int | None, limit: float) -> tuple[Record | None, str]:
+def run(
+    pair: MethodOnDataset, task: str, epochs: int | None, limit: float
+) -> tuple[Record | None, str]:
     """The record of a training, None with the last line of what was said where there is none."""
     words = [f"method={pair[0]}", f"dataset={pair[1]}", f"task={task}", "seeds=1", "threads=1"]
     words += [] if epochs is None else [f"method.epochs={epochs}"]
@@ -73,12 +94,12 @@ def run(pair: Pair, task: str, epochs: int | None, limit: float) -> tuple[Record
     return None, said[-1] if said else f"exit code {done.returncode}"
 
 
-def probe(pair: Pair, task: str, limit: float) -> Probe:
+def probe(pair: MethodOnDataset, task: str, limit: float) -> FirstEpochs:
     """One epoch, and three where one is short."""
     has_epochs = epochs_of(pair) is not None
     record, said = run(pair, task, 1 if has_epochs else None, limit)
     if record is None:
-        return Probe("failed", said, None, None, None)
+        return FirstEpochs("failed", said, None, None, None)
     first = record.seconds.get("fit") if record.ok else None
     memory = record.memory.get("rss_peak")
     third = None
@@ -87,7 +108,7 @@ def probe(pair: Pair, task: str, limit: float) -> Probe:
         if longer is not None and longer.ok:
             third = longer.seconds.get("fit")
             memory = max(memory or 0, longer.memory.get("rss_peak", 0))
-    return Probe(record.status, record.reason, first, third, memory)
+    return FirstEpochs(record.status, record.reason, first, third, memory)
 
 
 def main() -> None:
@@ -96,7 +117,7 @@ def main() -> None:
     )
     parser.add_argument("--on", metavar="DATASET")
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME")
-    parser.add_argument("--task", default="classification", choices=TASKS)
+    parser.add_argument("--task", default="classification", choices=EVALUATED)
     parser.add_argument("--limit", type=float, default=900.0, help="seconds of a run")
     parser.add_argument("--again", action="store_true", help="also what is in the file")
     parser.add_argument("--output", type=Path, default=PROBES)
@@ -108,19 +129,29 @@ def main() -> None:
         if options.on
         else unknown()
     )
+    for kind, names in ((METHODS, options.methods), (DATASETS, [options.on] if options.on else [])):
+        for name in names:
+            kind.check(name)
     found = read_probes(options.output)
+    rows = json.loads(options.output.read_text())["rows"] if options.output.is_file() else []
+    said = {(row["method"], row["dataset"]): row for row in rows}
     for pair, task in asked.items():
         if pair in found and not options.again:
             continue
         found[pair] = probe(pair, task, options.limit)
         print(*pair, asdict(found[pair]), flush=True)
-        rows = [
-            {"method": method, "dataset": dataset, **asdict(one)}
-            for (method, dataset), one in sorted(found.items())
-        ]
-        machine = {"device": device_name("cpu"), "threads": 1, "versions": versions()}
+        said[pair] = {
+            "method": pair[0],
+            "dataset": pair[1],
+            **asdict(found[pair]),
+            "device": device_name("cpu"),
+            "threads": 1,
+            "load": os.getloadavg()[0],
+            "versions": versions(),
+        }
+        content = json.dumps({"rows": [said[key] for key in sorted(said)]}, indent=1)
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps({**machine, "rows": rows}, indent=1) + "\n")
+        write_atomically(options.output, content.encode() + b"\n")
 
 
 if __name__ == "__main__":

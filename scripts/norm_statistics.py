@@ -21,26 +21,33 @@ import torch
 from sklearn.model_selection import StratifiedKFold
 from torch import Tensor
 
-from gclbench.component.registry import METHODS
+from gclbench.component.registry import DATASETS
 from gclbench.config.validation import experiment_of
 from gclbench.graph import Graph
 from gclbench.machine.environment import device_name, versions
-from gclbench.methods.collection_model import cut
+from gclbench.methods.collection_model import shuffled
 from gclbench.methods.graph_classifier import GraphClassifier, GraphClassifierModel
 from gclbench.nn.batch_norm import settle
 from gclbench.training.loop import train
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
+FOLDS = 10
 NAMES = ("gin", "gin_eps", "graphsage", "gcn_graphs", "gat_graphs")
 
 
 def right(model: GraphClassifierModel) -> float:
-    """Share of the training graphs that are classified rightly, batch by batch."""
-    batches = cut(torch.arange(len(model.collection)), model.size)
+    """Share of the training graphs that are classified rightly, in shuffled batches."""
+    order = shuffled(len(model.collection), model.size, torch.Generator().manual_seed(0))
     with torch.no_grad():
-        scores = [model.head(model.rows(model.collection.batch(part))) for part in batches]
-    return float((torch.cat(scores).argmax(dim=1) == model.targets).float().mean())
+        hits = [
+            (
+                model.head(model.rows(model.collection.batch(part))).argmax(dim=1)
+                == model.targets[part]
+            ).float()
+            for part in order
+        ]
+    return float(torch.cat(hits).mean())
 
 
 def accuracies(
@@ -48,11 +55,8 @@ def accuracies(
 ) -> dict[str, float]:
     """Of the training graphs after a training, by the statistics that the batch norms have."""
     model = replace(settings, statistics="running").model(graph, labels, Streams(seed))
-    optimiser = torch.optim.Adam(
-        model.parameters(), lr=settings.lr, weight_decay=settings.weight_decay
-    )
     assert isinstance(model, GraphClassifierModel)
-    train(model, optimiser, Watch())
+    train(model, settings.optimiser(model), Watch())
     model.eval()
     found = {"running": right(model)}
     lagging = {name: value.clone() for name, value in model.state_dict().items()}
@@ -60,8 +64,7 @@ def accuracies(
     found["batch"] = right(model)
     model.load_state_dict(lagging)
     model.eval()
-    parts = cut(torch.arange(len(model.collection)), model.size)
-    settle(model.stack, (model.inputs(model.collection.batch(part)) for part in parts))
+    settle(model.stack, *model.inputs(model.collection.all))
     found["training"] = right(model)
     return found
 
@@ -74,14 +77,18 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=4, help="of ten")
     parser.add_argument("--output", type=Path, default=Path("results/bench/norm_statistics.json"))
     options = parser.parse_args()
+    DATASETS.check(options.dataset)
+    if not 1 <= options.folds <= FOLDS:
+        parser.error(f"--folds {options.folds} is none of 1 to {FOLDS}")
     torch.set_num_threads(1)
     rows = []
     for name in NAMES:
         words = [f"method={name}", f"dataset={options.dataset}", "task=graph_classification"]
         components = experiment_of(words).components
         graph = components.dataset.load()
-        assert name in METHODS.entries and graph.y is not None
-        folds = StratifiedKFold(10, shuffle=True, random_state=0).split(graph.y, graph.y)
+        if graph.item_kind != "graphs":
+            parser.error(f"--dataset {options.dataset} is a single graph; name a collection, mutag")
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(graph.y, graph.y)
         for fold, (training, _) in zip(range(options.folds), folds):
             labels = torch.full((len(graph.y),), -1)
             labels[training] = graph.y[training]

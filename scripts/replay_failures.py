@@ -65,7 +65,7 @@ FAILURES = {
         "status counted a run twice, a dry run promised 8 s for 327",
         (
             "cli/test_verbs.py::test_a_run_that_lies_in_two_stores_counts_once",
-            "launch/test_estimate.py",
+            "run/test_estimate.py",
         ),
     ),
     7: Failure(

@@ -143,14 +143,12 @@ class CollectionModel(Model):
 def shuffled(graphs: int, size: int, generator: torch.Generator) -> list[Tensor]:
     """The graphs' numbers in random order, cut into batches.
 
+    A last batch of fewer than `LEAST_GRAPHS` graphs joins the one before it.
+
     Args:
         graphs: G. size: of a batch.
     """
-    return cut(torch.randperm(graphs, generator=generator), size)
-
-
-def cut(order: Tensor, size: int) -> list[Tensor]:
-    """Batches of graphs' numbers; a last one of fewer than `LEAST_GRAPHS` joins the one before."""
+    order = torch.randperm(graphs, generator=generator)
     batches = list(order.split(size))
     if len(batches) > 1 and len(batches[-1]) < LEAST_GRAPHS:
         batches[-2:] = [torch.cat(batches[-2:])]

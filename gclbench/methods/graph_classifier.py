@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -23,7 +22,7 @@ from gclbench.contrast.graph_batch import GraphBatch, GraphCollection
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
-from gclbench.methods.collection_model import CollectionModel, cut
+from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.batch_norm import settle
@@ -125,12 +124,12 @@ class GraphClassifierModel(CollectionModel):
         return self.stack(*self.inputs(batch))
 
     def inputs(self, batch: GraphBatch) -> tuple[Tensor, Tensor, Tensor, int]:
-        """What the layers read of a batch."""
+        """What the layers read of a batch: x (M×F), edge_index (2×E), the graph of each node (M)
+        and the number of graphs."""
         return batch.x, batch.edge_index, batch.graph_of, batch.graphs
 
     def evaluated(self, step: Step) -> Embedding:
         if self.settings.statistics == "training":
-            parts = cut(torch.arange(len(self.collection), device=self.device), self.size)
-            settle(self.stack, (self.inputs(self.collection.batch(part)) for part in parts))
+            settle(self.stack, *self.inputs(self.collection.all))
         z = self.all_rows(self.everything)
         return Embedding(z, scores=self.head(z))

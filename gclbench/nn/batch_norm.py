@@ -3,8 +3,6 @@ the weights as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor, nn
 
@@ -33,24 +31,31 @@ class DebiasedBatchNorm(nn.BatchNorm1d):
         return super().forward(input)
 
 
-def settle(network: nn.Module, batches: Iterable[tuple[object, ...]]) -> None:
-    """Sets the statistics of a network's batch norms to their means over batches, at its weights.
+def settle(network: nn.Module, *inputs: object) -> None:
+    """Sets the statistics of a network's batch norms to those of its inputs, at its weights.
 
     Running averages lag behind weights that move fast. A channel that hardly varies within a batch
-    is then shifted by many of its deviations.
+    is then shifted by many of its deviations. The inputs are one batch, so that no order of theirs
+    matters.
 
     Args:
-        network: without dropout; called with each batch. Its mode stays.
+        network: without dropout; called once as network(*inputs), in training mode. Its mode and
+            its parameters stay.
+
+    Raises:
+        TypeError: for a network with a `DebiasedBatchNorm`, whose average is its own.
     """
+    if any(isinstance(module, DebiasedBatchNorm) for module in network.modules()):
+        raise TypeError("settle takes plain batch norms; a DebiasedBatchNorm keeps its own average")
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm1d)]
     shares, training = [norm.momentum for norm in norms], network.training
-    for norm in norms:
-        norm.reset_running_stats()
-        norm.momentum = None  # PyTorch's word for a plain mean
     network.train()
-    with torch.no_grad():
-        for batch in batches:
-            network(*batch)
-    network.train(training)
-    for norm, share in zip(norms, shares, strict=True):
-        norm.momentum = share
+    for norm in norms:
+        norm.momentum = 1.0  # the last batch is all that counts
+    try:
+        with torch.no_grad():
+            network(*inputs)
+    finally:
+        network.train(training)
+        for norm, share in zip(norms, shares, strict=True):
+            norm.momentum = share

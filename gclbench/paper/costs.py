@@ -15,25 +15,31 @@ from typing import Any
 
 from gclbench.component.registry import METHODS
 from gclbench.paper.config_defaults import own_negatives, shipped_settings
+from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.sources import Collection
-from gclbench.paper.summary import counted, papers
+from gclbench.paper.summary import counted
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
+from gclbench.records import Record
 from gclbench.run.estimate import Durations, spoken
 
 PROBES = Path("results/bench/costs.json")
-BOUND = "one epoch"
-"""Source of a time that is an upper bound."""
+ONE_EPOCH, SCALED = "one epoch", "scaled from recorded epochs"
+BOUNDS = (ONE_EPOCH, SCALED)
+"""Sources of a time that is an upper bound."""
+
+LINKS = "link_prediction"
+"""The task that trains on another graph than the others: it hides edges."""
 
 SEEDS = 3
 """What a cell should have at least; the total is over as many."""
 
-Pair = tuple[str, str]
-"""Method and dataset."""
+MethodOnDataset = tuple[str, str]
+"""Their names."""
 
 
 @dataclass(frozen=True)
-class Probe:
+class FirstEpochs:
     """The beginning of a training, or all of it where a method has no epochs.
 
     Attributes:
@@ -63,20 +69,20 @@ class Lacking:
     """The cells of a method on a dataset that are not run or not decided.
 
     Attributes:
-        not_run, undetermined: cells. columns: headings of those that are not run: as many
-            trainings a seed. tasks: of all of them.
+        not_run, undetermined: cells. trainings: of a seed of those that are not run: heading, and
+            the task where it hides a part of the graph. tasks: of all of them.
     """
 
     not_run: int = 0
     undetermined: int = 0
-    columns: set[str] = field(default_factory=set)
+    trainings: set[tuple[str, str]] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
 
 
-def lacking(comparisons: Iterable[Comparison]) -> dict[Pair, Lacking]:
+def lacking(comparisons: Iterable[Comparison]) -> dict[MethodOnDataset, Lacking]:
     """By method and dataset, the cells with a printed number that a run here could fill or decide;
     each number once, and those of a paper's other version not again."""
-    found: dict[Pair, Lacking] = {}
+    found: dict[MethodOnDataset, Lacking] = {}
     for definition, entry in counted(comparisons):
         if papers()[definition.paper].repeats or entry.method not in METHODS.entries:
             continue
@@ -90,23 +96,23 @@ def _count(there: Lacking, entry: Entry, task: str) -> None:
     there.undetermined += entry.verdict == UNDETERMINED
     if entry.verdict == NOT_RUN:
         there.not_run += 1
-        there.columns.add(entry.heading)
+        there.trainings.add((entry.heading, task if task == LINKS else ""))
     there.tasks.add(task)
 
 
-def read_probes(path: Path = PROBES) -> dict[Pair, Probe]:
+def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
     """What `scripts/bench_costs.py` found; nothing where it has not been run."""
     if not path.is_file():
         return {}
     found = json.loads(path.read_text(encoding="utf-8"))
-    names = [one.name for one in fields(Probe)]
+    names = [one.name for one in fields(FirstEpochs)]
     return {
-        (row["method"], row["dataset"]): Probe(**{name: row[name] for name in names})
+        (row["method"], row["dataset"]): FirstEpochs(**{name: row[name] for name in names})
         for row in found["rows"]
     }
 
 
-def epochs_of(pair: Pair) -> int | None:
+def epochs_of(pair: MethodOnDataset) -> int | None:
     """Epochs of the shipped settings; None where the method has no such setting."""
     method, dataset = pair
     names = {
@@ -119,56 +125,94 @@ def epochs_of(pair: Pair) -> int | None:
     return found if isinstance(found, int) else None
 
 
+def durations(records: Iterable[Record]) -> Durations:
+    """Those of the newest recorded version of each method, with the strategy that it ships with."""
+    there, newest = [record for record in records if record.ok], dict[str, str]()
+    for record in there:
+        name = record.name("method")
+        newest[name] = max(
+            newest.get(name, ""), _version(record), key=lambda text: (len(text), text)
+        )
+    return Durations.of(
+        record
+        for record in there
+        if _version(record) == newest[record.name("method")]
+        and record.name("negatives") == own_negatives(record.name("method"))
+    )
+
+
+def _rank(version: str) -> tuple[int, str]:
+    """`10` is newer than `9`."""
+    return len(version), version
+
+
+def _version(record: Record) -> str:
+    return str(record.spec.get("versions", {}).get("method", ""))
+
+
 def a_seed(
-    pair: Pair, durations: Durations, probes: Mapping[Pair, Probe]
+    pair: MethodOnDataset,
+    recorded: Durations,
+    first: Mapping[MethodOnDataset, FirstEpochs],
 ) -> tuple[float | None, str]:
-    """Seconds of one training at the shipped settings, and what they are from; None and why where
+    """Seconds of one training at the shipped epochs, and what they are from; None and why where
     nothing is known."""
     epochs = epochs_of(pair)
-    recorded = durations.training(pair, epochs)
-    if recorded is not None:
-        return recorded, "records"
-    probe = probes.get(pair)
-    if probe is None:
+    seconds = recorded.training(pair, epochs)
+    if seconds is not None:
+        counts = {count for count, _ in recorded.trainings[pair]}
+        return seconds, "records" if epochs in counts else SCALED
+    begun = first.get(pair)
+    if begun is None:
         return None, "unknown"
-    seconds = probe.seconds(epochs)
+    seconds = begun.seconds(epochs)
     if seconds is None:
-        return None, f"{probe.status}: {probe.reason}" if probe.reason else probe.status
+        return None, f"{begun.status}: {begun.reason}" if begun.reason else begun.status
     if epochs is None:
         return seconds, "one run"
-    return seconds, BOUND if probe.third is None else "one and three epochs"
+    return seconds, ONE_EPOCH if begun.third is None else "one and three epochs"
 
 
 def page(
-    comparisons: Sequence[Comparison], records: Collection, probes: Mapping[Pair, Probe]
+    comparisons: Sequence[Comparison],
+    records: Collection,
+    first: Mapping[MethodOnDataset, FirstEpochs],
 ) -> str:
     """The page, as Markdown."""
-    durations, found = Durations.of(records.records), lacking(comparisons)
-    costs = {pair: a_seed(pair, durations, probes) for pair in found}
-    known = {pair: seconds for pair, (seconds, _) in costs.items() if seconds is not None}
-    unfilled = [pair for pair, there in found.items() if there.not_run]
-    hours = SEEDS * sum(
-        known[pair] * len(found[pair].columns) for pair in unfilled if pair in known
+    recorded, found = durations(records.records), lacking(comparisons)
+    costs = {pair: a_seed(pair, recorded, first) for pair in found}
+    unfilled = {pair: there for pair, there in found.items() if there.not_run}
+    exact, bounds = (
+        {
+            pair: there
+            for pair, there in unfilled.items()
+            if costs[pair][0] is not None and (costs[pair][1] in BOUNDS) == bound
+        }
+        for bound in (False, True)
     )
-    cells = sum(found[pair].not_run for pair in unfilled)
-    of_known = sum(found[pair].not_run for pair in unfilled if pair in known)
+    cells, of_exact, of_bounds = (
+        sum(there.not_run for there in part.values()) for part in (unfilled, exact, bounds)
+    )
     lines = [
         "# What the missing runs would take",
         "",
         (
             "Cells that have a printed mean and are not run, or undetermined, by method and"
-            " dataset, and the time of one training at the shipped settings, on one core of the"
-            " machine that it was measured on; evaluations are not counted."
-            " From records: of trainings of as many epochs, else by the seconds of an epoch."
-            " Else from one epoch and three (`scripts/bench_costs.py`), for all epochs of the"
-            " settings, so for early stopping an upper bound. ≤: an epoch took over two minutes;"
-            " the bound counts what is done once in each. Where a column has settings of its own,"
-            " its training may take another time."
+            " dataset, and the time of one training with the shipped number of epochs: wall-clock"
+            " seconds of a machine that other runs shared, mostly on one thread; evaluations are"
+            " not counted. Rows of methods that are not built are left out."
+            " records: the mean of recorded trainings of as many epochs, with the method's own"
+            f" strategy for negatives. {SCALED}: by the seconds of an epoch. Else from trainings"
+            f" of one epoch and of three (`scripts/bench_costs.py`). ≤: {SCALED}, or {ONE_EPOCH},"
+            " which took over two minutes, or whose three did not end: what is done once counts"
+            " for each epoch. No early stop is counted but of recorded runs. Where a column has"
+            " settings of its own, its training may take another time."
         ),
         "",
         (
-            f"{SEEDS} seeds of what is not run and known: {spoken(hours)} for {of_known} of"
-            f" {cells} cells."
+            f"{SEEDS} seeds of what is not run: {spoken(_all_seeds(exact, costs))} for {of_exact}"
+            f" of {cells} cells, and at most {spoken(_all_seeds(bounds, costs))} for {of_bounds}"
+            " more; of the others nothing is known."
         ),
         "",
         "| method | dataset | not run | undetermined | one training | peak GiB | from |",
@@ -177,11 +221,20 @@ def page(
     for pair, there in found.items():
         seconds, source = costs[pair]
         told = "" if seconds is None else spoken(seconds)
-        bound = "≤ " if source == BOUND else ""
-        probe = probes.get(pair)
-        memory = f"{probe.memory / 2**30:.1f}" if probe and probe.memory else ""
+        bound = "≤ " if source in BOUNDS else ""
+        begun = first.get(pair)
+        memory = f"{begun.memory / 2**30:.1f}" if begun and begun.memory else ""
+        safe = " ".join(source.split()).replace("|", "\\|")
         lines.append(
             f"| {pair[0]} | {pair[1]} | {there.not_run or ''} | {there.undetermined or ''}"
-            f" | {bound}{told} | {memory} | {source} |"
+            f" | {bound}{told} | {memory} | {safe} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _all_seeds(
+    part: Mapping[MethodOnDataset, Lacking],
+    costs: Mapping[MethodOnDataset, tuple[float | None, str]],
+) -> float:
+    """Seconds of all seeds of what is not run."""
+    return SEEDS * sum((costs[pair][0] or 0) * len(there.trainings) for pair, there in part.items())

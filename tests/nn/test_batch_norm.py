@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -51,20 +52,30 @@ def test_the_average_goes_on_after_its_state_was_loaded():
     assert torch.equal(first.running_mean, third.running_mean)
 
 
-def test_settled_statistics_are_the_means_over_the_batches():
+def test_settled_statistics_are_those_of_the_inputs_whatever_came_before():
     network = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2), nn.ReLU(), nn.BatchNorm1d(2))
-    generator = torch.Generator().manual_seed(0)
-    batches = [torch.randn(8, 3, generator=generator) + place for place in range(3)]
-    for batch in batches:
-        network(batch * 100)  # what is behind weights or inputs of earlier steps goes out
+    x = torch.randn(24, 3, generator=torch.Generator().manual_seed(0))
+    network(x * 100)
     network.eval()
-    settle(network, ((batch,) for batch in batches))
-    first = [network[0](batch).detach() for batch in batches]
-    torch.testing.assert_close(
-        network[1].running_mean, torch.stack([x.mean(0) for x in first]).mean(0)
+    settle(network, x)
+    first = network[0](x).detach()
+    torch.testing.assert_close(network[1].running_mean, first.mean(dim=0))
+    torch.testing.assert_close(network[1].running_var, first.var(dim=0))
+    second = network[2](
+        (first - first.mean(dim=0)) / (first.var(dim=0, unbiased=False) + 1e-5).sqrt()
     )
-    torch.testing.assert_close(
-        network[1].running_var, torch.stack([x.var(0) for x in first]).mean(0)
-    )
+    torch.testing.assert_close(network[3].running_mean, second.mean(dim=0))
     assert not network.training and network[1].momentum == 0.1
     assert all(parameter.grad is None for parameter in network.parameters())
+
+
+def test_a_failure_leaves_the_network_as_it_was():
+    network = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).eval()
+    with pytest.raises(RuntimeError):
+        settle(network, torch.ones(4, 5))
+    assert not network.training and network[1].momentum == 0.1
+
+
+def test_an_average_of_its_own_is_refused():
+    with pytest.raises(TypeError, match="a DebiasedBatchNorm keeps its own average"):
+        settle(nn.Sequential(DebiasedBatchNorm(3)), torch.ones(4, 3))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gclbench.paper import costs
 from gclbench.paper.comparison import compare
-from gclbench.paper.costs import Probe
+from gclbench.paper.costs import FirstEpochs
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
 from gclbench.run.estimate import Durations
@@ -24,34 +24,35 @@ def lines_of(records, probes, *names: str) -> list[list[str]]:
 
 
 def test_the_first_epochs_tell_the_rest() -> None:
-    assert Probe("ok", "", 5.0, 9.0, None).seconds(101) == 5 + 2 * 100
-    assert Probe("ok", "", 5.0, None, None).seconds(100) == 500, "a bound: all of it in each epoch"
-    assert Probe("ok", "", 5.0, 4.0, None).seconds(100) == 5, "noise makes no time negative"
-    assert Probe("ok", "", 5.0, None, None).seconds(None) == 5, "a method without epochs"
-    assert Probe("oom", "too large", None, None, None).seconds(100) is None
+    assert FirstEpochs("ok", "", 5.0, 9.0, None).seconds(101) == 5 + 2 * 100
+    assert FirstEpochs("ok", "", 5.0, None, None).seconds(100) == 500, (
+        "a bound: all of it in each epoch"
+    )
+    assert FirstEpochs("ok", "", 5.0, 4.0, None).seconds(100) == 5, "noise makes no time negative"
+    assert FirstEpochs("ok", "", 5.0, None, None).seconds(None) == 5, "a method without epochs"
+    assert FirstEpochs("oom", "too large", None, None, None).seconds(100) is None
 
 
 def test_records_come_before_probes(record) -> None:
     ran = Durations.of([replace(record(method="grape", epochs=100), seconds={"fit": 7.0})])
     epochs = costs.epochs_of(PAIR)
     assert epochs == 100, "those of the shipped settings on cora"
-    probes = {PAIR: Probe("ok", "", 3.0, None, None)}
+    probes = {PAIR: FirstEpochs("ok", "", 3.0, None, None)}
     assert costs.a_seed(PAIR, ran, probes) == (7.0, "records")
     assert costs.a_seed(PAIR, Durations(), probes) == (300.0, "one epoch")
     assert costs.a_seed(PAIR, Durations(), {}) == (None, "unknown")
-    failed = {PAIR: Probe("unsupported", "the pattern is dense", None, None, None)}
+    failed = {PAIR: FirstEpochs("unsupported", "the pattern is dense", None, None, None)}
     assert costs.a_seed(PAIR, Durations(), failed) == (None, "unsupported: the pattern is dense")
     assert costs.epochs_of(("linear", "cora")) is None
 
 
 def test_every_cell_without_a_run_is_counted_once() -> None:
-    probes = {PAIR: Probe("ok", "", 3.0, 7.0, 2.0**31)}
+    probes = {PAIR: FirstEpochs("ok", "", 3.0, 7.0, 2.0**31)}
     rows = lines_of([], probes, "nml/1", "nml/2")
     by_pair = {(row[0], row[1]): row[2:] for row in rows}
     # Accuracy, FMI and ARI: three cells, in two columns of one name: one training a seed.
     assert by_pair[PAIR] == ["3", "", "3 min", "2.0", "one and three epochs"]
     assert by_pair["grape", "citeseer"] == ["3", "", "", "", "unknown"]
-    assert not any(row[1] == "nowhere" for row in rows)
     twice = lines_of([], probes, "nml/1", "nml/2", "nml/2")
     assert twice == rows
 
@@ -61,9 +62,9 @@ def test_the_total_is_of_what_is_known() -> None:
     page = costs.page(
         [compare(find_table("nml/2"), collection)],
         collection,
-        {PAIR: Probe("ok", "", 12.0, None, None)},
+        {PAIR: FirstEpochs("ok", "", 12.0, None, None)},
     )
-    assert "3 seeds of what is not run and known: 60 min for 2 of " in page
+    assert ": 0 s for 0 of " in page and "at most 60 min for 2 more" in page
     assert "| grape | cora | 2 |  | ≤ 20 min |  | one epoch |" in page
 
 
@@ -71,5 +72,36 @@ def test_probes_are_read_from_the_file(tmp_path: Path) -> None:
     row = {"method": "grape", "dataset": "cora", "status": "ok", "reason": ""}
     path = tmp_path / "costs.json"
     path.write_text(json.dumps({"rows": [{**row, "first": 1.0, "third": None, "memory": 5.0}]}))
-    assert costs.read_probes(path) == {PAIR: Probe("ok", "", 1.0, None, 5.0)}
+    assert costs.read_probes(path) == {PAIR: FirstEpochs("ok", "", 1.0, None, 5.0)}
     assert costs.read_probes(tmp_path / "none.json") == {}
+
+
+def test_other_versions_and_strategies_tell_nothing(record) -> None:
+    runs = [
+        replace(record(method="grape", epochs=100, negatives=negatives), seconds={"fit": fit})
+        for negatives, fit in (("grape", 7.0), ("uniform", 99.0))
+    ]
+    old = replace(
+        runs[0], spec={**runs[0].spec, "versions": {"method": "0"}}, seconds={"fit": 50.0}
+    )
+    assert costs.a_seed(PAIR, costs.durations([*runs, old]), {}) == (7.0, "records")
+    few = replace(record(method="grape", epochs=2, negatives="grape"), seconds={"fit": 4.0})
+    scaled = costs.a_seed(PAIR, costs.durations([few]), {})
+    assert scaled == (200.0, "scaled from recorded epochs")
+
+
+def test_link_prediction_is_a_training_of_its_own() -> None:
+    found = costs.lacking(
+        [compare(find_table(name), Collection(())) for name in ("dmat/1", "dmat/3")]
+    )
+    there = found["gca", "cora"]
+    assert there.trainings == {("gca", ""), ("gca", "link_prediction")}
+    assert there.tasks == {"clustering", "link_prediction"}
+
+
+def test_undetermined_cells_are_counted_and_reasons_break_no_row(record) -> None:
+    run = replace(record(method="kmeans", metrics={"acc": 0.5}), seconds={"fit": 1.0})
+    failed = {("age", "pubmed"): FirstEpochs("failed", "a | b\nc", None, None, None)}
+    rows = lines_of([run], failed, "dmat/1")
+    assert ["kmeans", "cora", "", "1"] in [row[:4] for row in rows], "five values are missing"
+    assert [row for row in rows if row[:2] == ["age", "pubmed"]][0][-1].endswith("b c")
