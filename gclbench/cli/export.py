@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,12 +125,14 @@ def _packed(collection: Collection, folder: Path) -> int:
     records = tuple(record for record in collection.records if record.status != "interrupted")
     left_out = len(collection.records) - len(records)
     if not records:
+        stores = " ".join(map(shlex.quote, collection.stores))
         return _wrong(
-            f"all {left_out} runs of {', '.join(collection.stores)} were interrupted; repeat the"
-            " commands that made them, `gclbench export --output FILE.csv` lists them"
+            f"every run of {', '.join(collection.stores)} was interrupted ({left_out}); repeat the"
+            f" commands that made them, `gclbench export --runs {stores} --output FILE.csv` lists"
+            " them"
         )
     try:
-        written = pack(records, folder)
+        written, stayed = pack(records, folder)
     except ValueError as error:
         return _wrong(
             f"a packed file under {folder} is damaged: {error}; repair or remove it first"
@@ -138,10 +141,12 @@ def _packed(collection: Collection, folder: Path) -> int:
         return _wrong(
             f"cannot write under {folder}: {error.strerror or error}; choose another --to"
         )
+    taken = tuple(record for record in records if record.ok or record.id not in stayed)
     for path in written:
-        print(f"{path}  {_contents(records, path)}")
+        print(f"{path}  {_contents(taken, path)}")
     said = f"; {left_out} interrupted left out" if left_out else ""
-    print(f"{len(records)} records of {', '.join(collection.stores)} in {len(written)} files{said}")
+    said += f"; {len(stayed)} not ok left out: there they are ok" if stayed else ""
+    print(f"{len(taken)} records of {', '.join(collection.stores)} in {len(written)} files{said}")
     return 0
 
 

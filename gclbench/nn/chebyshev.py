@@ -13,7 +13,8 @@ class NarrowChebConv(ChebConv):
 
     torch_geometric propagates the F columns of X and holds a row of F numbers for each edge. The
     two products commute, so the d columns of X Θ_k are propagated here, by Clenshaw's recurrence
-    b_k = X Θ_k + 2 L̂ b_{k+1} − b_{k+2}: memory is O(E·d).
+    b_k = X Θ_k + 2 L̂ b_{k+1} − b_{k+2}: memory is O(E·d + K·N·d), for K polynomials. There are no
+    batches of graphs and no λ_max but the layer's own.
     """
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:

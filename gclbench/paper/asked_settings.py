@@ -65,17 +65,6 @@ def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
     return flatten({kind: values[kind] for kind in CHOSEN})
 
 
-def class_defaults(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of the classes of method, filter and negatives, flattened: what a record stands
-    for that does not have a setting."""
-    return {
-        f"{kind}.{key}": value
-        for kind in CHOSEN
-        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
-        for key, value in declared(KINDS[kind], name).defaults.items()
-    }
-
-
 def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """How flattened settings differ from what the words stand for: setting to (recorded, asked);
     empty for runs of theirs.
@@ -84,7 +73,12 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
     """
     wanted = settings_of(words, str(flat["dataset.name"]))
     theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in CHOSEN}
-    usual = class_defaults(flat)
+    usual = {
+        f"{kind}.{key}": value
+        for kind in CHOSEN
+        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
+        for key, value in declared(KINDS[kind], name).defaults.items()
+    }
     found = {
         key: (typed(theirs.get(key, usual.get(key))), typed(wanted.get(key, usual.get(key))))
         for key in dict.fromkeys((*wanted, *theirs))

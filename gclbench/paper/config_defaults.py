@@ -31,6 +31,22 @@ def unnamed_settings(flat: Mapping[str, Any]) -> frozenset[str]:
     return _unnamed(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN))
 
 
+def younger_settings(flat: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Settings that are younger than the first records, at their class's defaults: what a record
+    has that does not name them (`SameIdAtDefault`)."""
+    return _younger(tuple(str(flat.get(f"{kind}.name", "")) for kind in CHOSEN))
+
+
+@functools.cache
+def _younger(names: tuple[str, ...]) -> Mapping[str, Any]:
+    return {
+        f"{kind}.{setting}": declared(KINDS[kind], name).defaults[setting]
+        for kind, name in zip(CHOSEN, names, strict=True)
+        if _ours(kind, name)
+        for setting in marked(KINDS[kind], name, SameIdAtDefault)
+    }
+
+
 @functools.cache
 def _unnamed(names: tuple[str, ...]) -> frozenset[str]:
     shipped, found = _shipped(names), set()

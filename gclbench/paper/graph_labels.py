@@ -8,8 +8,9 @@ from typing import Any
 from gclbench.paper.aggregate import Group, differences
 from gclbench.records import digest
 
-OF_A_GRAPH = ("dataset", "dataset_hash", "versions.protocol")
-"""Beginnings of the settings of a graph and of how its items are divided."""
+OF_A_GRAPH = ("dataset", "versions.protocol")
+"""Beginnings of the settings of a graph, its content's hash among them, and the version of how its
+items are divided."""
 
 
 def graph_key(flat: Mapping[str, Any]) -> str:
@@ -35,5 +36,5 @@ def graph_labels(groups: Iterable[Group]) -> dict[str, str]:
 
 def _graph_alone(group: Group) -> Group:
     """The group's settings that may tell its graph from another."""
-    kinds = {key.partition(".")[0] for key in OF_A_GRAPH}
+    kinds = {"dataset", "dataset_hash", "versions"}
     return Group({kind: value for kind, value in group.settings.items() if kind in kinds}, ())

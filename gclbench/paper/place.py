@@ -12,9 +12,9 @@ from typing import Any
 
 from gclbench.component.registry import nearest
 from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
-from gclbench.paper.asked_settings import class_defaults
 from gclbench.paper.columns import typed
 from gclbench.paper.comparison import compare
+from gclbench.paper.config_defaults import younger_settings
 from gclbench.paper.filled_table import Block, Comparison, Entry
 from gclbench.paper.measure import GIB, finite_number
 from gclbench.paper.metrics import Quantity, find_metric
@@ -129,7 +129,7 @@ class Places:
             if not equals:
                 raise BadReference(f"'{condition}' is no condition; type {FORMS['runs']}")
             settings = sorted(
-                {name for group in groups for name in (*group.flat, *class_defaults(group.flat))}
+                {name for group in groups for name in (*group.flat, *younger_settings(group.flat))}
             )
             _known(f"a run{met}", "setting", key, settings)
             values = [_setting(group, key) for group in groups]
@@ -174,9 +174,9 @@ def _as_typed(value: Any) -> str:
 
 
 def _setting(group: Group, key: str) -> str | None:
-    """A setting, at its class's default where the record does not have it; None where the class
-    does not."""
-    settings = group.flat if key in group.flat else class_defaults(group.flat)
+    """A setting, at its class's default where it is younger than the record; None where the runs
+    have no such setting."""
+    settings = group.flat if key in group.flat else younger_settings(group.flat)
     if key not in settings:
         return None
     return _as_typed(settings[key])

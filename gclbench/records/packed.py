@@ -11,21 +11,27 @@ from gclbench.records.record import Record
 from gclbench.records.store import encoded
 
 
-def pack(records: Iterable[Record], folder: Path) -> list[Path]:
+def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]]:
     """Writes records as one JSON-lines file per method and dataset,
     `<folder>/<method>/<dataset>.jsonl`, sorted by id.
 
     Records of the same files that are already there are kept unless replaced by one of the same
     id; one that is ok is replaced only by another one that is (as `Store.write` does).
 
+    Returns:
+        The files, and the ids of records that were ok there and stay so.
+
     Raises:
         ValueError: when a line that is already there is not a record; the file stays as it is.
         OSError: when a file cannot be written.
     """
     groups: dict[Path, dict[str, Record]] = {}
+    stayed: list[str] = []
     for record in records:
         path = folder / record.name("method") / f"{record.name('dataset')}.jsonl"
-        groups.setdefault(path, {})[record.id] = record
+        group = groups.setdefault(path, {})
+        if record.ok or not _ok(group.get(record.id)):
+            group[record.id] = record
     for path, group in groups.items():
         kept: dict[str, Record] = {}
         if path.exists():
@@ -37,12 +43,13 @@ def pack(records: Iterable[Record], folder: Path) -> list[Path]:
                         raise ValueError(f"{error}, in {path} line {number}") from error
                     kept[old.id] = old
         better = {key: new for key, new in group.items() if new.ok or not _ok(kept.get(key))}
+        stayed += [key for key in group if key not in better]
         merged = {**kept, **better}
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(
             path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged)))
         )
-    return sorted(groups)
+    return sorted(groups), sorted(stayed)
 
 
 def _ok(record: Record | None) -> bool:

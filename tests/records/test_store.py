@@ -252,7 +252,7 @@ def test_pack_groups_sorts_and_is_read_as_a_store(tmp_path):
         for name in ("cora", "dblp")
     ]
     odd = replace(full_record(), id="ffffffffffffffff")
-    written = pack([*reversed(made), odd], tmp_path / "results")
+    written, _ = pack([*reversed(made), odd], tmp_path / "results")
     assert written == [
         tmp_path / "results" / "dmat_i" / "cora.jsonl",
         tmp_path / "results" / "dmat_i" / "dblp.jsonl",
