@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.paper.config_defaults import shipped_settings, unnamed_settings
+from gclbench.paper.config_defaults import shipped_settings, unnamed_settings, younger_settings
 from gclbench.paper.reference import printed_settings
 from gclbench.records import flatten
 
@@ -131,7 +131,8 @@ class Column:
 
         What is not printed is compared with what is shipped here, the paper's code's or a choice of
         ours: `method.epochs=3 (shipped: 200)`. A setting that a record lacks counts as different,
-        `method.lr=unrecorded (shipped: 0.001)`, unless runs at the shipped one do not name it.
+        `method.lr=unrecorded (shipped: 0.001)`, unless runs at the shipped one do not name it, or
+        the setting is younger than the record: then it has the default.
         """
         fixed = {condition.key for condition in (*self.where, *asked) if not condition.excluded}
         printed = printed_settings(self.tuned, str(flat["dataset.name"])) if self.tuned else {}
@@ -146,16 +147,22 @@ class Column:
             for key, value in shipped.items()
             if key not in expected and not key.startswith(DATASET)
         }
-        unnamed = unnamed_settings(flat)
+        unnamed, younger = unnamed_settings(flat), younger_settings(flat)
         if self.method:
             expected |= {key: ("shipped", value) for key, value in SCORED.items()}
             unnamed |= SCORED.keys()
         departing = [
-            f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} ({whose}: {typed(value)})"
+            f"{key}={_recorded(key, flat, younger)} ({whose}: {typed(value)})"
             for key, (whose, value) in expected.items()
             if key not in fixed and not (_same(flat[key], value) if key in flat else key in unnamed)
         ]
         return departing + dataset_departures(flat, fixed)
+
+
+def _recorded(key: str, flat: Mapping[str, Any], younger: Mapping[str, Any]) -> str:
+    """A setting as typed; of one that is younger than the record, its default."""
+    known = flat if key in flat else younger
+    return typed(known[key]) if key in known else "unrecorded"
 
 
 def dataset_departures(flat: Mapping[str, Any], fixed: Container[str] = ()) -> list[str]:

@@ -109,7 +109,7 @@ def _without_test(entry: Entry) -> str:
         return FAILED
     if entry.ours.mean is None:
         return NOT_COMPARABLE if entry.ours.absent else NOT_RUN
-    return "" if entry.faithful else NOT_COMPARABLE
+    return "" if entry.faithful and entry.comparable else NOT_COMPARABLE
 
 
 def _verdict(entry: Entry, outcome: Outcome | None, p_value: float | None) -> str:
