@@ -42,8 +42,8 @@ class GraphClassifier(Trained):
         layers, hidden: number and width of the layers. readout: from nodes to graphs; the classes
             are read from the readouts of all layers side by side.
         dropout: of these.
-        statistics: of the batch norms at the end: `running`, averages over the last steps, which
-            lag behind the weights; `training`, those of the training graphs at the final weights.
+        statistics: of the batch norms at the end: `running`, averages over the last steps, whose
+            weights were others; `training`, those of all training graphs at the final weights.
     """
 
     version: ClassVar[str] = "1"

@@ -34,9 +34,8 @@ class DebiasedBatchNorm(nn.BatchNorm1d):
 def settle(network: nn.Module, *inputs: object) -> None:
     """Sets the statistics of a network's batch norms to those of its inputs, at its weights.
 
-    Running averages lag behind weights that move fast. A channel that hardly varies within a batch
-    is then shifted by many of its deviations. The inputs are one batch, so that no order of theirs
-    matters.
+    Running averages are of the last steps, whose weights were others. The inputs are one batch, so
+    that no order of theirs matters.
 
     Args:
         network: without dropout; called once as network(*inputs), in training mode. Its mode and
