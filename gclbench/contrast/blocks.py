@@ -8,6 +8,7 @@ memory stays O(block·N), whatever the function does to its B×N tile.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,8 +17,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
+from gclbench.contrast.heap import hand_back
+
 KEPT_ENTRIES = 1 << 24
 """Tile entries below which everything is one block and nothing is recomputed: 64 MiB in float32."""
+
+HANDED_BACK = 32
+"""Blocks after which the heap's free pages go back to the system. A block frees arrays of some
+megabytes between small ones that stay until the backward pass. The next block may not fit into such
+a hole, and the heap grows."""
 
 BLOCK_ENTRIES = 1 << 22
 """Entries per tile when rows are cut into blocks: 16 MiB in float32."""
@@ -43,10 +51,18 @@ def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> 
     starts = range(0, rows, block)
     if not torch.is_grad_enabled():
         return torch.cat([function(start, min(start + block, rows)) for start in starts])
+    done = itertools.count(1)
+
+    def counted(start: int, stop: int) -> Tensor:
+        # Before the block: a recomputation ends where its last value is known.
+        if next(done) % HANDED_BACK == 0:
+            hand_back()
+        return function(start, stop)
+
     return torch.cat(
         [
             checkpoint(
-                function,
+                counted,
                 start,
                 min(start + block, rows),
                 use_reentrant=False,

@@ -8,9 +8,9 @@ costs more in pages than in arithmetic. Numbers do not depend on it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import sys
 from collections.abc import Iterator
+
+from gclbench.contrast.heap import glibc, hand_back
 
 KEPT = 256 << 20
 """Bytes of freed memory that stay with the process."""
@@ -29,7 +29,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 def reusing_memory() -> Iterator[None]:
     """Within the block freed memory is kept for the next array, up to `KEPT` bytes; at its end it
     is handed back. Does nothing where the C library is not glibc."""
-    library = _glibc()
+    library = glibc()
     if library is None:
         yield
         return
@@ -40,13 +40,4 @@ def reusing_memory() -> Iterator[None]:
     finally:
         library.mallopt(_TRIM_THRESHOLD, USUAL)
         library.mallopt(_MMAP_THRESHOLD, USUAL)
-        library.malloc_trim(0)
-
-
-def _glibc() -> ctypes.CDLL | None:
-    """The C library of this process, where it can be told."""
-    if not sys.platform.startswith("linux"):
-        return None
-    library = ctypes.CDLL(None)
-    known = hasattr(library, "mallopt") and hasattr(library, "malloc_trim")
-    return library if known else None
+        hand_back()

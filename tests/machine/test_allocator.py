@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.machine import allocator
+from gclbench.contrast.heap import glibc as c_library
 from gclbench.machine.allocator import reusing_memory
 
 SIZE = 8 << 20
 PAGES = SIZE // os.sysconf("SC_PAGESIZE")
 
-glibc = pytest.mark.skipif(allocator._glibc() is None, reason="the C library is not glibc")
+glibc = pytest.mark.skipif(c_library() is None, reason="the C library is not glibc")
 
 
 def faults() -> int:
@@ -64,7 +64,7 @@ def test_the_memory_is_handed_back_at_the_end():
 def test_another_c_library_is_left_alone(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with reusing_memory():
-        assert allocator._glibc() is None
+        assert c_library() is None
 
 
 AFTERWARDS = """
