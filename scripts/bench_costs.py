@@ -4,7 +4,8 @@ Each is a `gclbench` command with an empty store, one at a time. results/costs.m
 make_results.py writes, says from it what the missing runs would take. One epoch is enough where it
 takes over two minutes. What is in the file already stays.
 
-    python scripts/bench_costs.py [--on DATASET] [--methods NAME …] [--limit SECONDS] [--again]
+    python scripts/bench_costs.py [--on DATASET] [--methods NAME …] [--limit SECONDS]
+        [--memory GIB] [--again]
         [--output results/bench/costs.json]
 
 With --on and --methods: of these methods on that dataset, whatever the tables lack.
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -41,9 +43,6 @@ from gclbench.records.atomic import write_atomically
 
 ENOUGH = 120.0
 """Seconds of one epoch above which three are not tried."""
-
-MEMORY = 12
-"""GiB that a run may take: half of the machine that the committed file is of."""
 
 EVALUATED = (
     "clustering",
@@ -70,12 +69,12 @@ def unknown() -> dict[MethodOnDataset, str]:
 
 
 def run(
-    pair: MethodOnDataset, task: str, epochs: int | None, limit: float
+    pair: MethodOnDataset, task: str, epochs: int | None, limits: Sequence[str]
 ) -> tuple[Record | None, str]:
     """The record of a training, None with the last line of what was said where there is none."""
     words = [f"method={pair[0]}", f"dataset={pair[1]}", f"task={task}", "seeds=1", "threads=1"]
     words += [] if epochs is None else [f"method.epochs={epochs}"]
-    words += [f"time_limit={limit:g}", f"memory_limit={MEMORY}"]
+    words += limits
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
@@ -94,17 +93,17 @@ def run(
     return None, said[-1] if said else f"exit code {done.returncode}"
 
 
-def probe(pair: MethodOnDataset, task: str, limit: float) -> FirstEpochs:
+def probe(pair: MethodOnDataset, task: str, limits: Sequence[str]) -> FirstEpochs:
     """One epoch, and three where one is short."""
     has_epochs = epochs_of(pair) is not None
-    record, said = run(pair, task, 1 if has_epochs else None, limit)
+    record, said = run(pair, task, 1 if has_epochs else None, limits)
     if record is None:
         return FirstEpochs("failed", said, None, None, None)
     first = record.seconds.get("fit") if record.ok else None
     memory = record.memory.get("rss_peak")
     third = None
     if has_epochs and first is not None and first < ENOUGH:
-        longer, _ = run(pair, task, 3, limit)
+        longer, _ = run(pair, task, 3, limits)
         if longer is not None and longer.ok:
             third = longer.seconds.get("fit")
             memory = max(memory or 0, longer.memory.get("rss_peak", 0))
@@ -119,6 +118,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--task", default="classification", choices=EVALUATED)
     parser.add_argument("--limit", type=float, default=900.0, help="seconds of a run")
+    parser.add_argument("--memory", type=float, default=12.0, help="GiB of a run")
     parser.add_argument("--again", action="store_true", help="also what is in the file")
     parser.add_argument("--output", type=Path, default=PROBES)
     options = parser.parse_args()
@@ -132,13 +132,14 @@ def main() -> None:
     for kind, names in ((METHODS, options.methods), (DATASETS, [options.on] if options.on else [])):
         for name in names:
             kind.check(name)
+    limits = [f"time_limit={options.limit:g}", f"memory_limit={options.memory:g}"]
     found = read_probes(options.output)
     rows = json.loads(options.output.read_text())["rows"] if options.output.is_file() else []
     said = {(row["method"], row["dataset"]): row for row in rows}
     for pair, task in asked.items():
         if pair in found and not options.again:
             continue
-        found[pair] = probe(pair, task, options.limit)
+        found[pair] = probe(pair, task, limits)
         print(*pair, asdict(found[pair]), flush=True)
         said[pair] = {
             "method": pair[0],
