@@ -2,8 +2,8 @@
 
 Trains on nine of ten folds at the shipped settings and classifies the training graphs, three times:
 with the running averages, with the statistics of each batch, and with those of all training graphs
-(`method.statistics=training`). Where the first is below the second, the averages lag behind the
-weights. No test graph is looked at.
+(`method.statistics=training`). `largest_lag` is how much less the first gets than the second. No
+test graph is looked at.
 
     python scripts/norm_statistics.py [--dataset mutag] [--folds 4]
         [--output results/bench/norm_statistics.json]

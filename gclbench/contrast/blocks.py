@@ -24,8 +24,8 @@ KEPT_ENTRIES = 1 << 24
 
 HANDED_BACK = 32
 """Blocks after which the heap's free pages go back to the system. A block frees arrays of some
-megabytes between small ones that stay until the backward pass. The next block may not fit into such
-a hole, and the heap grows."""
+megabytes between small ones that stay until the backward pass. Where the next block does not fit
+into such a hole, the heap grows; this keeps the holes out of memory, not out of the heap."""
 
 BLOCK_ENTRIES = 1 << 22
 """Entries per tile when rows are cut into blocks: 16 MiB in float32."""

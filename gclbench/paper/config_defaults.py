@@ -49,17 +49,11 @@ def _younger(names: tuple[str, ...]) -> Mapping[str, Any]:
 
 @functools.cache
 def _unnamed(names: tuple[str, ...]) -> frozenset[str]:
-    shipped, found = _shipped(names), set()
+    shipped = _shipped(names)
+    found = {key for key, usual in _younger(names).items() if shipped.get(key) == usual}
     for kind, name in zip(CHOSEN, names, strict=True):
         if _ours(kind, name):
-            registry = KINDS[kind]
-            found |= {f"{kind}.{setting}" for setting in marked(registry, name, Machine)}
-            usual = declared(registry, name).defaults
-            found |= {
-                f"{kind}.{setting}"
-                for setting in marked(registry, name, SameIdAtDefault)
-                if shipped.get(f"{kind}.{setting}") == usual[setting]
-            }
+            found |= {f"{kind}.{setting}" for setting in marked(KINDS[kind], name, Machine)}
     return frozenset(found)
 
 

@@ -130,9 +130,7 @@ def durations(records: Iterable[Record]) -> Durations:
     there, newest = [record for record in records if record.ok], dict[str, str]()
     for record in there:
         name = record.name("method")
-        newest[name] = max(
-            newest.get(name, ""), _version(record), key=lambda text: (len(text), text)
-        )
+        newest[name] = max(newest.get(name, ""), _version(record), key=_rank)
     return Durations.of(
         record
         for record in there
@@ -205,8 +203,8 @@ def page(
             f" strategy for negatives. {SCALED}: by the seconds of an epoch. Else from trainings"
             f" of one epoch and of three (`scripts/bench_costs.py`). ≤: {SCALED}, or {ONE_EPOCH},"
             " which took over two minutes, or whose three did not end: what is done once counts"
-            " for each epoch. No early stop is counted but of recorded runs. Where a column has"
-            " settings of its own, its training may take another time."
+            " for each epoch. Early stops count in recorded runs only. Where a column has settings"
+            " of its own, its training may take another time."
         ),
         "",
         (

@@ -153,7 +153,7 @@ print(peak() - before)
 
 @pytest.mark.slow
 @pytest.mark.skipif(glibc() is None, reason="the C library is not glibc")
-def test_the_heap_does_not_grow_with_the_pairs() -> None:
+def test_resident_memory_does_not_grow_with_the_pairs() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True, timeout=600
     )

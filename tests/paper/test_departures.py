@@ -6,6 +6,8 @@ import pytest
 
 from gclbench.paper import config_defaults
 from gclbench.paper.printed_beside import printed_beside
+from gclbench.paper.tables import find_table
+from gclbench.records import flatten
 
 
 def test_departures_are_told(record) -> None:
@@ -75,6 +77,13 @@ def test_a_setting_that_a_record_lacks_is_not_the_shipped_one(record) -> None:
     shipped = lacking.spec["method"].pop("window")
     told = printed_beside(lacking.spec, "acc")[1]
     assert told == [f"method.window=unrecorded (shipped: {shipped})"]
+    # Of a setting that is younger than the records the class's default is known.
+    older = record("gcn_graphs", "mutag", "graph_classification")
+    del older.spec["method"]["statistics"]
+    (column,) = (each for each in find_table("mmix/3").columns if each.label == "gcn_graphs")
+    assert column.departures(flatten(older.spec)) == [
+        "method.statistics=running (shipped: training)"
+    ]
 
 
 def test_what_a_run_at_the_shipped_setting_does_not_name_may_be_lacking(record) -> None:

@@ -157,6 +157,14 @@ def test_runs_at_other_settings_are_not_comparable() -> None:
         assert found.show_ours().endswith("†")
 
 
+def test_numbers_of_another_task_are_not_comparable() -> None:
+    for values in ([0.7], around(0.70, 0.0001), around(0.9, 0.0001)):
+        (found,), tests = judged([replace(entry(values, printed(0.70)), comparable=False)])
+        assert (found.verdict, found.mark, tests) == ("not comparable", "", 0)
+    (empty,), _ = judged([replace(entry([], printed(0.70)), comparable=False)])
+    assert empty.verdict == "not run"
+
+
 def test_times_and_quantiles_are_not_judged() -> None:
     assert not_judged(entry(around(3.0, 0.1), printed(3.0), "seconds")).verdict == "not comparable"
     assert not_judged(entry([], printed(3.0), "seconds")).verdict == "not run"
