@@ -172,18 +172,20 @@ def _inner(item: Any) -> Any:
     return item.inner if isinstance(item, Elsewhere) else item
 
 
-def _sparse_product(real: Any) -> Any:
-    """torch decides by a tensor's layout, which a subclass cannot have."""
+def _sparse_product(name: str) -> Any:
+    """A patch: torch decides by a tensor's layout, which a subclass cannot have."""
+    real = getattr(torch.sparse, name)
 
-    def product(matrix: Tensor, dense: Tensor) -> Tensor:
-        if isinstance(matrix, Elsewhere) != isinstance(dense, Elsewhere):
-            raise DeviceFault("torch.sparse.mm takes tensors of two devices")
-        if not isinstance(matrix, Elsewhere):
-            return real(matrix, dense)
+    def product(*tensors: Tensor) -> Tensor:
+        there = [isinstance(tensor, Elsewhere) for tensor in tensors]
+        if not any(there):
+            return real(*tensors)
+        if not all(there):
+            raise DeviceFault(f"torch.sparse.{name} takes tensors of two devices")
         with torch.no_grad():
-            return Elsewhere(real(matrix.inner, dense.inner))  # type: ignore[attr-defined]
+            return Elsewhere(real(*map(_inner, tensors)))
 
-    return product
+    return mock.patch.object(torch.sparse, name, product)
 
 
 @contextlib.contextmanager
@@ -193,7 +195,8 @@ def rehearsal() -> Iterator[None]:
     fused = _foreach_utils._get_fused_kernels_supported_devices()
     with (
         contextlib.ExitStack() as stack,
-        mock.patch.object(torch.sparse, "mm", _sparse_product(torch.sparse.mm)),
+        _sparse_product("mm"),
+        _sparse_product("sampled_addmm"),
         # A stream of the device's own; there is no generator on a device that is none.
         mock.patch.object(Streams, "torch", lambda self, name, device="cpu": real(self, name)),
         mock.patch(

@@ -37,6 +37,10 @@ _SAFE_BOUND_DOUBLE = 650.0
 """The same for float64; beyond it panels are refused. The smallest temperature that methods take
 (`Temperature`) gives 200."""
 
+KEPT_TILES = 1 << 26
+"""Entries of a panel up to which its tiles are kept for the backward pass: 256 MiB in float32. To
+compute them again is a quarter of a step."""
+
 TILE_ROWS = 256
 """Anchors per tile on a CPU: enough for the products to run at full rate, few enough for the tile
 to stay in the cache while it is multiplied, exponentiated and summed."""
@@ -79,8 +83,8 @@ def panel(
         columns: also reduce over the anchors.
         bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
         block: anchors per tile, which are recomputed in the backward pass when there are several;
-            when not given, tiles are kept as long as they have `blocks.KEPT_ENTRIES` entries at
-            most, and cut to fit a CPU's cache.
+            when not given, tiles are kept as long as they have `KEPT_TILES` entries at most, and
+            cut to fit a CPU's cache.
 
     Raises:
         ValueError: when the shapes do not fit together, or float64 cannot hold the exponentials of
@@ -122,7 +126,7 @@ def _cut(rows: int, columns: int, block: int | None, device: torch.device) -> di
     """Anchors per tile, and whether the tiles are kept for the backward pass."""
     if block is not None:
         return {"block": block, "keep": block >= rows}
-    keep = rows * columns <= blocks.KEPT_ENTRIES
+    keep = rows * columns <= KEPT_TILES
     block = blocks.block_rows(rows, columns)
     return {"block": min(block, TILE_ROWS) if device.type == "cpu" else block, "keep": keep}
 
@@ -142,7 +146,7 @@ class _Plan:
 
     def dtype(self, given: torch.dtype) -> torch.dtype:
         """Of the tiles."""
-        return torch.float64 if self.bound > _SAFE_BOUND else given
+        return tile_dtype(self.bound, given)
 
     def ranges(self, rows: int) -> list[tuple[int, int]]:
         """(start, stop) of the tiles."""
@@ -310,6 +314,11 @@ def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:
         gradient.to(sums.dtype) / sums,
         torch.zeros((), dtype=sums.dtype, device=sums.device),
     )
+
+
+def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
+    """What holds the exponentials, and sums over them, of similarities up to `bound` in size."""
+    return torch.float64 if bound > _SAFE_BOUND else given
 
 
 def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Fraction, Range
-from gclbench.contrast.blocks import block_rows, by_blocks
-from gclbench.contrast.panel import paired
+from gclbench.contrast.blocks import block_rows, sums_by_blocks
+from gclbench.contrast.panel import paired, tile_dtype
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.negatives.uniform import UniformNegatives, mean_one, ones
@@ -37,7 +37,7 @@ class Phases:
         begin, end: shares of the training.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     takes_weights: ClassVar[bool] = True
     takes_sparse: ClassVar[bool] = True
 
@@ -86,13 +86,9 @@ class PhasesNegatives(Negatives):
         if not masked:
             return Loss(*_plain(pair), final=final)
         u, v, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
-        own = paired(u, v, scale)
-        loss = torch.stack(
-            [
-                (_others(first, second, pair, masked) - own).mean()
-                for first, second in ((u, v), (v, u))
-            ]
-        ).mean()
+        others = [_others(first, second, pair, masked) for first, second in ((u, v), (v, u))]
+        loss = torch.stack(others).mean() - paired(u, v, scale).mean()
+        loss = loss.to(pair.u.dtype)
         return Loss(loss, {"contrast": loss.detach()}, final=final)
 
     def report(self, pair: Pair) -> Report:
@@ -103,8 +99,7 @@ class PhasesNegatives(Negatives):
         u, v = unit_rows(pair.u), unit_rows(pair.v)
 
         def rows(start: int, stop: int) -> Tensor:
-            theta = u[start:stop] @ v.T
-            return (~_hardest(theta, start, _bound(theta, start, masked))).to(theta.dtype)
+            return _kept(u[start:stop] @ v.T, start, masked)
 
         return Report(mean_one(rows))
 
@@ -124,37 +119,42 @@ def _bound(theta: Tensor, start: int, masked: int) -> Tensor:
     Args:
         theta: rows of similarities, the first one of the anchor `start`.
     """
-    negative = theta.detach().clone()
+    negative = theta.clone()
     negative.diagonal(offset=start).fill_(-torch.inf)
     return negative.topk(masked + 1, dim=1, sorted=False).values.amin(dim=1, keepdim=True)
 
 
-def _hardest(theta: Tensor, start: int, bound: Tensor) -> Tensor:
-    """Which candidates are masked, bool; the positive never is."""
-    hardest = theta.detach() > bound
-    hardest.diagonal(offset=start).fill_(False)
-    return hardest
+def _kept(theta: Tensor, start: int, masked: int) -> Tensor:
+    """1 of each candidate that is not masked, else 0; the positive never is."""
+    theta = theta.detach()
+    kept = (theta <= _bound(theta, start, masked)).to(theta.dtype)
+    kept.diagonal(offset=start).fill_(1.0)
+    return kept
 
 
 def _others(anchors: Tensor, candidates: Tensor, pair: Pair, masked: int) -> Tensor:
-    """The log of each anchor's denominator, (M,)."""
-    scale = 1.0 / pair.tau
-    bounds: dict[int, Tensor] = {}
+    """The mean log of the anchors' denominators, one number."""
+    count, scale = len(anchors), 1.0 / pair.tau
+    dtype = tile_dtype(scale, anchors.dtype)
 
-    def rows(start: int, stop: int) -> Tensor:
-        theta = anchors[start:stop] @ candidates.T
-        if start not in bounds:
-            # Once for a block, not again in the backward pass.
-            bounds[start] = _bound(theta, start, masked)
-        hardest = _hardest(theta, start, bounds[start])
-        terms = (theta * scale).masked_fill(hardest, -torch.inf)
-        if not pair.intra:
-            return torch.logsumexp(terms, dim=1)
-        out = hardest.clone()
-        out.diagonal(offset=start).fill_(True)
-        rho = (anchors[start:stop] @ anchors.T * scale).masked_fill(out, -torch.inf)
-        return torch.logaddexp(torch.logsumexp(terms, dim=1), torch.logsumexp(rho, dim=1))
+    def logs(
+        rows: Tensor, number: Tensor, candidates: Tensor, same: Tensor | None = None
+    ) -> Tensor:
+        start = int(number[0])
+        rows = rows * scale
+        theta = rows @ candidates.T
+        kept = _kept(theta, start, masked)
+        others = (theta.exp() * kept).sum(dim=1)
+        if same is not None:
+            # A weight that stands in a graph of autograd is not written again.
+            inside = kept.clone()
+            inside.diagonal(offset=start).zero_()
+            others = others + ((rows @ same.T).exp() * inside).sum(dim=1)
+        return others.log().sum()[None]
 
-    count = len(anchors)
+    anchors, candidates = anchors.to(dtype), candidates.to(dtype)
     size = block_rows(count, count, TILES) if pair.block is None else pair.block
-    return by_blocks(rows, count, size)
+    numbers = torch.arange(count, device=anchors.device)
+    shared = (candidates, anchors) if pair.intra else (candidates,)
+    total, _ = sums_by_blocks(logs, (anchors, numbers), shared, size)
+    return total / count

@@ -1,7 +1,7 @@
 """Each node's embedding as a combination of nodes near it in the graph (GRAPE).
 
-C is N×N, sparse: its pattern is the pairs of different nodes within k hops. What is multiplied with
-it goes through tiles of rows, so memory is O(pairs + B·N).
+C is N×N, sparse: its pattern is the pairs of different nodes within k hops. Time and memory go with
+the pairs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch.nn.functional import normalize
 
 from gclbench.contrast.blocks import BLOCK_ENTRIES
 from gclbench.graph import Unsupported
+from gclbench.nn.sparse import compressed, products_at, with_values
 
 BYTES_PER_PAIR = 64
 """What all arrays of a pair take."""
@@ -88,8 +89,8 @@ class SelfExpression:
         self.value, self.active = value, active
         self.nodes, self.inputs = nodes, inputs
         self.penalty, self.balance = penalty, balance
-        counts = torch.bincount(self.row, minlength=nodes).cumsum(0)
-        self.pointers = [0, *counts.tolist()]
+        none = value.new_zeros(len(value))
+        self.pattern = compressed(self.row, self.column, none, (nodes, nodes))
 
     def fit(self, z: Tensor, steps: int, lr: float) -> None:
         """So many steps of Adam, the active set anew, and as many again.
@@ -123,28 +124,13 @@ class SelfExpression:
             adam.step()
         self.value = value.detach()
 
-    def _tiles(self) -> list[tuple[int, int]]:
-        size = max(1, BLOCK_ENTRIES // self.nodes)
-        return [(start, min(start + size, self.nodes)) for start in range(0, self.nodes, size)]
-
     def _product(self, z: Tensor) -> Tensor:
         """C₊ Z, N×d."""
-        parts = []
-        for start, stop in self._tiles():
-            chosen = slice(self.pointers[start], self.pointers[stop])
-            tile = z.new_zeros(stop - start, self.nodes)
-            tile[self.row[chosen] - start, self.column[chosen]] = self.value[chosen].clamp(min=0.0)
-            parts.append(tile @ z)
-        return torch.cat(parts)
+        return torch.sparse.mm(with_values(self.pattern, self.value.clamp(min=0.0)), z)
 
     def _products(self, left: Tensor, right: Tensor) -> Tensor:
         """⟨left_i, right_j⟩ of the pattern's pairs, (P,)."""
-        parts = []
-        for start, stop in self._tiles():
-            chosen = slice(self.pointers[start], self.pointers[stop])
-            tile = left[start:stop] @ right.T
-            parts.append(tile[self.row[chosen] - start, self.column[chosen]])
-        return torch.cat(parts)
+        return products_at(self.pattern, left, right)
 
     def symmetric(self) -> Tensor:
         """(C₊ + C₊ᵀ)/2, (P,). The pattern is symmetric."""

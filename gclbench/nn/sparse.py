@@ -13,6 +13,9 @@ from torch.autograd.function import once_differentiable
 DENSE_FROM = 0.2
 """Share of non-zero features from which a dense product is faster."""
 
+PAIRS = 4096
+"""Pairs of rows whose products are taken at once: their copies stay in the cache."""
+
 
 class SparseMatrix:
     """A constant sparse matrix with its transpose, so that both directions of a product are
@@ -130,6 +133,24 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
     """Compressed rows with other values."""
     rows, columns = x.crow_indices(), x.col_indices()
     return torch.sparse_csr_tensor(rows, columns, values, x.shape, check_invariants=False)
+
+
+def products_at(pattern: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """⟨left_i, right_j⟩ of each entry (i, j), (P,).
+
+    Args:
+        pattern: R×C compressed rows with P entries of 0. left: R×d. right: C×d.
+    """
+    if not pattern.is_cpu or torch.backends.mkl.is_available():
+        found: Tensor = torch.sparse.sampled_addmm(pattern, left, right.T)
+        return found.values()
+    # Builds of torch for other processors than x86.
+    rows, columns = entry_rows(pattern), pattern.col_indices()
+    parts = [
+        (left.index_select(0, i) * right.index_select(0, j)).sum(dim=1)
+        for i, j in zip(rows.split(PAIRS), columns.split(PAIRS), strict=True)
+    ]
+    return torch.cat(parts)
 
 
 def rows_of(x: Tensor, chosen: Tensor) -> Tensor:

@@ -3,12 +3,16 @@ tile kept."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import Tensor
 
 from gclbench.contrast import blocks
 from gclbench.contrast.blocks import block_rows, by_blocks, sums_by_blocks
+from gclbench.contrast.heap import glibc
 
 
 def matrix(rows: int, columns: int, seed: int) -> Tensor:
@@ -136,3 +140,42 @@ def test_sums_compute_each_block_once() -> None:
     with torch.no_grad():
         alone, _ = sums_by_blocks(function, (u,), (u,), 40)
     torch.testing.assert_close(alone, total.detach())
+
+
+PEAK = """
+import resource, torch
+from gclbench.contrast.blocks import block_rows, by_blocks
+from gclbench.machine.allocator import reusing_memory
+torch.set_num_threads(1)
+count = 8000
+u, v = (torch.randn(count, 4, requires_grad=True) for _ in range(2))
+least = {}
+def rows(start, stop):
+    theta = u[start:stop] @ v.T
+    if start not in least:
+        negative = theta.detach().clone()
+        negative.diagonal(offset=start).fill_(-torch.inf)
+        most = negative.topk(count // 10, dim=1, sorted=False).values
+        least[start] = most.amin(dim=1, keepdim=True)
+    masked = theta.detach() > least[start]
+    across = (theta * 2).masked_fill(masked, -torch.inf)
+    out = masked.clone()
+    out.diagonal(offset=start).fill_(True)
+    within = (u[start:stop] @ u.T * 2).masked_fill(out, -torch.inf)
+    return torch.logaddexp(torch.logsumexp(across, dim=1), torch.logsumexp(within, dim=1))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+before = peak()
+with reusing_memory():
+    by_blocks(rows, count, block_rows(count, count, 6)).sum().backward()
+print(peak() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(glibc() is None, reason="the C library is not glibc")
+def test_resident_memory_does_not_grow_with_the_pairs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True, timeout=600
+    )
+    # A float32 for each pair would be 244 MiB. As many as three stayed where holes did not fit.
+    assert int(done.stdout) < 450

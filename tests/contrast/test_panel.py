@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from gclbench.contrast import blocks
 from gclbench.contrast.panel import TILE_ROWS, paired, panel
 
 BLOCKS = (None, 1, 2, 3, 5, 7, 100)
@@ -236,20 +235,6 @@ def test_every_block_size_gives_the_same_in_float32(skip_self):
         torch.testing.assert_close(result, results[0], rtol=1e-5, atol=1e-6)
 
 
-def test_block_size_follows_the_number_of_candidates(monkeypatch):
-    asked: list[tuple[int, int]] = []
-
-    def weights(start: int, stop: int) -> Tensor:
-        asked.append((start, stop))
-        return torch.ones(stop - start, 6)
-
-    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 24)
-    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 24)
-    z = unit(10, dtype=torch.float32).requires_grad_()
-    panel(z, unit(6, seed=1, dtype=torch.float32), 1.0, (weights,)).rows[0].sum().backward()
-    assert asked == [(0, 4), (4, 8), (8, 10)] * 2, "once forward, once recomputed backward"
-
-
 @pytest.mark.parametrize("block", [None, 3])
 @pytest.mark.parametrize("tau", [0.5, 0.05, 0.01, 0.005, 0.002])
 def test_tiny_temperatures_are_finite_and_right(tau, block):
@@ -356,20 +341,6 @@ def test_negative_scale_for_distances():
     u, v = unit(4), unit(5, seed=1)
     wanted, _ = double_loop(u, v, -3.0, None, False)
     torch.testing.assert_close(panel(u, v, -3.0).rows[0].tolist(), wanted)
-
-
-def test_nothing_of_the_whole_size_is_kept_between_the_passes():
-    """The graph of a panel in blocks saves inputs and sums, not similarities."""
-    saved: list[int] = []
-
-    def pack(tensor: Tensor) -> Tensor:
-        saved.append(tensor.numel())
-        return tensor
-
-    z = unit(40, dtype=torch.float32).requires_grad_()
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        panel(z, z, 1.0, columns=True, block=8)
-    assert max(saved) <= 160
 
 
 def test_second_derivatives_are_refused():

@@ -16,6 +16,7 @@ from gclbench.nn.sparse import (
     SparseMatrix,
     compressed,
     normalised_rows,
+    products_at,
 )
 
 
@@ -48,6 +49,20 @@ def dense_propagation(edge_index: Tensor, nodes: int, keep: Tensor | None = None
     for receiver, sender in entries:
         matrix[receiver, sender] = (degree[receiver] * degree[sender]) ** -0.5
     return matrix
+
+
+@pytest.mark.parametrize("mkl", [None, False])
+@pytest.mark.parametrize("entries", [0, 1, 7])
+def test_products_at_entries_equal_those_of_the_dense_product(monkeypatch, mkl, entries) -> None:
+    if mkl is not None:
+        monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: mkl)
+    monkeypatch.setattr("gclbench.nn.sparse.PAIRS", 3)
+    pairs = (few(6, 5, seed=2, share=1.0) != 0).nonzero()[:entries]
+    pattern = compressed(*pairs.T, torch.zeros(len(pairs), dtype=torch.float64), (6, 5))
+    left, right = few(6, 3, seed=3, share=1.0), few(5, 3, seed=4, share=1.0)
+    found = products_at(pattern, left, right)
+    assert found.shape == (entries,)
+    torch.testing.assert_close(found, (left @ right.T)[pairs[:, 0], pairs[:, 1]])
 
 
 def test_product_and_gradient_equal_the_dense_ones() -> None:

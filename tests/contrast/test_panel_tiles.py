@@ -1,0 +1,61 @@
+"""The tiles of a panel: how many rows they have, which are kept for the backward pass."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from gclbench.contrast import blocks
+from gclbench.contrast import panel as panel_module
+from gclbench.contrast.panel import panel
+
+
+def unit(count: int, width: int = 4, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return normalize(torch.randn(count, width, generator=generator, dtype=dtype), dim=1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_tiles_that_are_kept_give_the_bits_of_those_that_are_computed_again(monkeypatch, dtype):
+    found = []
+    for most in (24, 10_000):
+        monkeypatch.setattr(panel_module, "KEPT_TILES", most)
+        monkeypatch.setattr(panel_module, "TILE_ROWS", 4)
+        u, v = (unit(10, seed=seed, dtype=dtype).requires_grad_() for seed in (0, 1))
+        across = panel(u, v, 2.0, columns=True)
+        within = panel(u, u, 2.0, skip_self=True)
+        (across.rows[0] + across.columns[0] + within.rows[0]).sum().backward()
+        found.append((across.rows[0].detach(), u.grad, v.grad))
+    for first, second in zip(*found, strict=True):
+        assert torch.equal(first, second)
+
+
+def test_block_size_follows_the_number_of_candidates(monkeypatch):
+    asked: list[tuple[int, int]] = []
+
+    def weights(start: int, stop: int) -> Tensor:
+        asked.append((start, stop))
+        return torch.ones(stop - start, 6)
+
+    monkeypatch.setattr(panel_module, "KEPT_TILES", 24)
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 24)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 24)
+    z = unit(10, dtype=torch.float32).requires_grad_()
+    panel(z, unit(6, seed=1, dtype=torch.float32), 1.0, (weights,)).rows[0].sum().backward()
+    assert asked == [(0, 4), (4, 8), (8, 10)] * 2, "once forward, once recomputed backward"
+
+
+def test_nothing_of_the_whole_size_is_kept_between_the_passes():
+    """The graph of a panel in blocks saves inputs and sums, not similarities."""
+    saved: list[int] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        saved.append(tensor.numel())
+        return tensor
+
+    z = unit(40, dtype=torch.float32).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        panel(z, z, 1.0, columns=True, block=8)
+    assert max(saved) <= 160
