@@ -14,7 +14,7 @@ computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +66,7 @@ def panel(
     heads: tuple[Weights | None, ...] = (None,),
     *,
     skip_self: bool = False,
+    symmetric: bool = False,
     columns: bool = False,
     bound: float | None = None,
     block: int | None = None,
@@ -80,6 +81,8 @@ def panel(
         scale: 1/τ for unit vectors.
         heads: one weight function per head; None means weight 1 everywhere.
         skip_self: leaves out the pairs i = j (in every head); needs M = N.
+        symmetric: w_ij = w_ji in every head, so that half the pairs of a set of vectors among
+            themselves are computed; needs the anchors for candidates. Without weights it is known.
         columns: also reduce over the anchors.
         bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
         block: anchors per tile, which are recomputed in the backward pass when there are several;
@@ -100,6 +103,8 @@ def panel(
             "skip_self needs as many anchors as candidates,"
             f" got {len(anchors)} and {len(candidates)}"
         )
+    if symmetric and candidates is not anchors:
+        raise ValueError("symmetric needs the anchors for candidates, the same tensor")
     bound = abs(scale) if bound is None else bound
     if not bound <= _SAFE_BOUND_DOUBLE:
         raise ValueError(
@@ -111,6 +116,8 @@ def panel(
         scale=scale,
         heads=heads,
         skip_self=skip_self,
+        symmetric=candidates is anchors
+        and (symmetric or all(weights is None for weights in heads)),
         columns=columns,
         bound=bound,
         **_cut(len(anchors), len(candidates), block, anchors.device),
@@ -134,11 +141,15 @@ def _cut(rows: int, columns: int, block: int | None, device: torch.device) -> di
 @dataclass(frozen=True)
 class _Plan:
     """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
-    kept."""
+    kept.
+
+    Where it is symmetric, the tile of the anchors start…stop begins at candidate `start`.
+    """
 
     scale: float
     heads: tuple[Weights | None, ...]
     skip_self: bool
+    symmetric: bool
     columns: bool
     bound: float
     block: int
@@ -148,6 +159,15 @@ class _Plan:
         """Of the tiles."""
         return tile_dtype(self.bound, given)
 
+    def first(self, start: int) -> int:
+        """The first candidate of the tile whose first anchor is `start`."""
+        return start if self.symmetric else 0
+
+    def weights(self, index: int, start: int, stop: int) -> Tensor | None:
+        """A head's weights of a tile; None where all are 1."""
+        head = self.heads[index]
+        return None if head is None else head(start, stop)[:, self.first(start) :]
+
     def ranges(self, rows: int) -> list[tuple[int, int]]:
         """(start, stop) of the tiles."""
         return [(start, min(start + self.block, rows)) for start in range(0, rows, self.block)]
@@ -155,16 +175,11 @@ class _Plan:
 
 class _Tiles:
     """Makes the tiles E_ij = e^{s_ij} of a panel, in one buffer after the other's use, or each in
-    its own memory.
+    its own memory."""
 
-    Args:
-        symmetric: the candidates are the anchors: the tile of start…stop begins at candidate
-            `start`.
-    """
-
-    def __init__(self, anchors: Tensor, candidates: Tensor, plan: _Plan, symmetric: bool):
+    def __init__(self, anchors: Tensor, candidates: Tensor, plan: _Plan):
         dtype = plan.dtype(anchors.dtype)
-        self.plan, self.symmetric = plan, symmetric
+        self.plan = plan
         self.scaled = anchors.to(dtype) * plan.scale
         self.candidates = candidates.to(dtype)
         self.spare: list[Tensor] = []
@@ -180,7 +195,7 @@ class _Tiles:
 
     def tile(self, start: int, stop: int, own: bool) -> Tensor:
         """Of the anchors start…stop; in its own memory, or in buffer 0."""
-        first = start if self.symmetric else 0
+        first = self.plan.first(start)
         columns = self.candidates[first:]
         shape = (stop - start, len(columns))
         tile = self.scaled.new_empty(shape) if own else self.buffer(0, *shape)
@@ -203,52 +218,52 @@ class _PanelReduction(torch.autograd.Function):
         ctx: Any, anchors: Tensor, others: Tensor | None, plan: _Plan
     ) -> tuple[Tensor, ...]:
         candidates = anchors if others is None else others
-        # Weights need not be symmetric: with them the whole square is computed.
-        symmetric = others is None and all(weights is None for weights in plan.heads)
-        tiles = _Tiles(anchors, candidates, plan, symmetric)
+        tiles = _Tiles(anchors, candidates, plan)
         keep = plan.keep and any(ctx.needs_input_grad)
         new = tiles.scaled.new_zeros
         row_sums = [new(len(anchors)) for _ in plan.heads]
         column_sums = (
-            [new(len(candidates)) for _ in plan.heads] if plan.columns and not symmetric else []
+            row_sums
+            if plan.symmetric
+            else [new(len(candidates)) for _ in plan.heads if plan.columns]
         )
         kept: list[Tensor] = []
         for start, stop in plan.ranges(len(anchors)):
             tile = tiles.tile(start, stop, own=keep)
             if keep:
                 kept.append(tile)
-            if symmetric:
-                row_sums[0][start:stop] += tile.sum(dim=1)
-                row_sums[0][stop:] += tile[:, stop - start :].sum(dim=0)
-                continue
-            for index, weights in enumerate(plan.heads):
-                weighted = tile
+            for index in range(len(plan.heads)):
+                weighted, weights = tile, plan.weights(index, start, stop)
                 if weights is not None:
-                    weighted = torch.mul(
-                        tile, weights(start, stop), out=tiles.buffer(1, *tile.shape)
-                    )
-                torch.sum(weighted, dim=1, out=row_sums[index][start:stop])
-                if plan.columns:
+                    weighted = torch.mul(tile, weights, out=tiles.buffer(1, *tile.shape))
+                row_sums[index][start:stop] += weighted.sum(dim=1)
+                if plan.symmetric:
+                    # The block on the diagonal holds both halves.
+                    row_sums[index][stop:] += weighted[:, stop - start :].sum(dim=0)
+                elif plan.columns:
                     column_sums[index] += weighted.sum(dim=0)
-        if symmetric:
-            row_sums = [row_sums[0]] * len(plan.heads)
-            column_sums = row_sums if plan.columns else []
+        if not plan.columns:
+            column_sums = []
         ctx.save_for_backward(anchors, others, *row_sums, *column_sums, *kept)
-        ctx.plan, ctx.symmetric, ctx.sums = plan, symmetric, len(row_sums) + len(column_sums)
+        ctx.plan, ctx.sums = plan, len(row_sums) + len(column_sums)
         return tuple(torch.log(sums).to(anchors.dtype) for sums in (*row_sums, *column_sums))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        plan, symmetric = ctx.plan, ctx.symmetric
-        count = len(plan.heads)
+        plan, count = ctx.plan, len(ctx.plan.heads)
         anchors, others, *saved = ctx.saved_tensors
         sums, kept = saved[: ctx.sums], saved[ctx.sums :]
         candidates = anchors if others is None else others
         factors = [
             _quotient(gradient, total) for gradient, total in zip(gradients, sums, strict=True)
         ]
-        total_factor = torch.stack(factors).sum(dim=0) if symmetric else None
+        row_factors, column_factors = factors[:count], factors[count:]
+        if plan.symmetric:
+            # E_ij = E_ji, so a pair's two terms are one: (f_i + f_j)·E_ij.
+            if plan.columns:
+                row_factors = [a + b for a, b in zip(row_factors, column_factors, strict=True)]
+            column_factors = row_factors
         for_anchors, for_candidates = (
             ctx.needs_input_grad[0],
             others is None or ctx.needs_input_grad[1],
@@ -259,21 +274,16 @@ class _PanelReduction(torch.autograd.Function):
             if others is None
             else (torch.zeros_like(candidates) if for_candidates else None)
         )
-        tiles = _Tiles(anchors, candidates, plan, symmetric)
+        tiles = _Tiles(anchors, candidates, plan)
         for number, (start, stop) in enumerate(plan.ranges(len(anchors))):
             tile = kept[number] if kept else tiles.tile(start, stop, own=False)
             slope = tiles.buffer(1, *tile.shape)
-            first = start if symmetric else 0
-            if total_factor is not None:
-                # E_ij = E_ji, so a pair's two terms are one: (f_i + f_j)·E_ij. The block on the
-                # diagonal holds both halves.
-                torch.add(total_factor[start:stop, None], total_factor[first:], out=slope)
-            else:
-                _pull(slope, plan, factors, count, start, stop)
+            first = plan.first(start)
+            _pull(slope, plan, row_factors, column_factors, start, stop)
             slope = slope.mul_(tile).to(anchors.dtype)
             if anchor_gradient is not None:
                 anchor_gradient[start:stop].addmm_(slope, candidates[first:], alpha=plan.scale)
-            if candidate_gradient is not None and symmetric:
+            if candidate_gradient is not None and plan.symmetric:
                 candidate_gradient[stop:].addmm_(
                     slope[:, stop - start :].T, anchors[start:stop], alpha=plan.scale
                 )
@@ -283,26 +293,36 @@ class _PanelReduction(torch.autograd.Function):
 
 
 def _pull(
-    slope: Tensor, plan: _Plan, factors: list[Tensor], count: int, start: int, stop: int
+    slope: Tensor,
+    plan: _Plan,
+    row_factors: Sequence[Tensor],
+    column_factors: Sequence[Tensor],
+    start: int,
+    stop: int,
 ) -> None:
-    """Fills slope with Σ over heads of w_ij·(row factor_i + column factor_j)."""
-    for index, weights in enumerate(plan.heads):
-        factor = factors[index][start:stop, None]
+    """Fills slope with Σ over heads of w_ij·(row factor_i + column factor_j).
+
+    Args:
+        column_factors: none where nothing is reduced over the anchors.
+    """
+    for index, of_rows in enumerate(row_factors):
+        factor, weights = of_rows[start:stop, None], plan.weights(index, start, stop)
+        of_columns = column_factors[index][plan.first(start) :] if column_factors else None
         if index == 0:
             # Written where it is needed: one pass and no tile of its own.
-            if plan.columns:
-                torch.add(factor, factors[count], out=slope)
+            if of_columns is not None:
+                torch.add(factor, of_columns, out=slope)
             else:
                 slope.copy_(factor)
             if weights is not None:
-                slope.mul_(weights(start, stop))
+                slope.mul_(weights)
             continue
-        if plan.columns:
-            factor = factor + factors[count + index]
+        if of_columns is not None:
+            factor = factor + of_columns
         if weights is None:
             slope.add_(factor)
         else:
-            slope.addcmul_(factor, weights(start, stop).to(slope.dtype))
+            slope.addcmul_(factor, weights.to(slope.dtype))
 
 
 def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:

@@ -123,7 +123,13 @@ class GrapeNegatives(Negatives):
                 above = near.logsumexp(values, near.numbers(values), own)
             if pair.intra:
                 within = panel(
-                    anchors, anchors, scale, (inside,), skip_self=True, block=pair.block
+                    anchors,
+                    anchors,
+                    scale,
+                    (inside,),
+                    skip_self=True,
+                    symmetric=True,
+                    block=pair.block,
                 ).rows[0]
                 below = torch.logaddexp(below, within)
             elif not masks:

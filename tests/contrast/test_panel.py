@@ -7,69 +7,12 @@ import math
 
 import pytest
 import torch
+from panel_loops import blockwise, double_loop, naive, pair_weights, unit
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from gclbench.contrast.panel import TILE_ROWS, paired, panel
 
 BLOCKS = (None, 1, 2, 3, 5, 7, 100)
-
-
-def unit(count: int, width: int = 4, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return normalize(torch.randn(count, width, generator=generator, dtype=torch.float64), dim=1).to(
-        dtype
-    )
-
-
-def pair_weights(count: int, others: int, seed: int = 5) -> Tensor:
-    """Weights between 0 and 2, a third of the pairs masked."""
-    generator = torch.Generator().manual_seed(seed)
-    weights = 2 * torch.rand(count, others, generator=generator, dtype=torch.float64)
-    return weights * (torch.rand(count, others, generator=generator) > 1 / 3)
-
-
-def blockwise(weights: Tensor):
-    return lambda start, stop: weights[start:stop]
-
-
-def double_loop(
-    anchors: Tensor, candidates: Tensor, scale: float, weights: Tensor | None, skip_self: bool
-) -> tuple[list[float], list[float]]:
-    """Row and column log-sum-exps, one pair after the other, in Python floats (no overflow at these
-    sizes)."""
-    row_sums, column_sums = [0.0] * len(anchors), [0.0] * len(candidates)
-    for i, anchor in enumerate(anchors.tolist()):
-        for j, candidate in enumerate(candidates.tolist()):
-            if skip_self and i == j:
-                continue
-            weight = 1.0 if weights is None else float(weights[i, j])
-            term = weight * math.exp(scale * sum(a * b for a, b in zip(anchor, candidate)))
-            row_sums[i] += term
-            column_sums[j] += term
-    logarithm = [
-        [math.log(total) if total > 0 else -math.inf for total in sums]
-        for sums in (row_sums, column_sums)
-    ]
-    return logarithm[0], logarithm[1]
-
-
-def naive(
-    anchors: Tensor,
-    candidates: Tensor,
-    scale: float,
-    weights: Tensor | None = None,
-    skip_self: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """The same with torch.logsumexp on the whole matrix, for autograd."""
-    similarities = scale * anchors @ candidates.T
-    if weights is not None:
-        similarities = similarities + weights.log()
-    if skip_self:
-        similarities = similarities.masked_fill(
-            torch.eye(len(anchors), dtype=torch.bool), -math.inf
-        )
-    return similarities.logsumexp(dim=1), similarities.logsumexp(dim=0)
 
 
 @pytest.mark.parametrize("skip_self", [False, True])
@@ -159,6 +102,33 @@ def test_self_panel_gradient_counts_both_sides(block, skip_self, columns):
     torch.testing.assert_close(gradients[0], gradients[1])
 
 
+@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("skip_self", [False, True])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_symmetric_weights_give_the_same_from_half_the_pairs(block, skip_self, columns):
+    weights = pair_weights(7, 7)
+    weights = weights + weights.T
+    heads = (blockwise(weights), None, blockwise(weights.sqrt()))
+    pull = torch.randn(6, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
+    found = []
+    for symmetric in (True, False):
+        z = unit(7).requires_grad_()
+        reduced = panel(
+            z,
+            z,
+            2.0,
+            heads,
+            skip_self=skip_self,
+            symmetric=symmetric,
+            columns=columns,
+            block=block,
+        )
+        outputs = [*reduced.rows, *reduced.columns]
+        sum((factor * output).sum() for factor, output in zip(pull, outputs)).backward()
+        found.append((*outputs, z.grad))
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("skip_self", [False, True])
 @pytest.mark.parametrize("candidates", ["across", "across, weighted", "among"])
 def test_several_kept_tiles_give_the_value_and_the_gradient_of_the_whole_matrix(
@@ -235,74 +205,6 @@ def test_every_block_size_gives_the_same_in_float32(skip_self):
         torch.testing.assert_close(result, results[0], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("block", [None, 3])
-@pytest.mark.parametrize("tau", [0.5, 0.05, 0.01, 0.005, 0.002])
-def test_tiny_temperatures_are_finite_and_right(tau, block):
-    """e^(1/τ) leaves float32 at τ = 0.01, and e^(2/τ) float64 at τ = 0.002; opposite vectors are
-    the worst case."""
-    base = unit(6, dtype=torch.float32)
-    base[1] = -base[0]
-    base[2] = base[0]
-    found, wanted = base.clone().requires_grad_(), base.double().requires_grad_()
-    reduced = panel(found, found, 1 / tau, skip_self=True, columns=True, block=block)
-    loss = (reduced.rows[0] + reduced.columns[0]).sum()
-    assert loss.dtype == torch.float32
-    exact = sum(part.sum() for part in naive(wanted, wanted, 1 / tau, skip_self=True))
-    loss.backward()
-    exact.backward()
-    assert bool(torch.isfinite(loss))
-    torch.testing.assert_close(loss.double(), exact.detach(), rtol=1e-6, atol=1e-6)
-    torch.testing.assert_close(found.grad.double(), wanted.grad, rtol=1e-5, atol=1e-5 / tau)
-
-
-@pytest.mark.parametrize("scale", [651.0, -1000.0, math.inf, math.nan])
-def test_similarities_beyond_float64_are_refused(scale):
-    with pytest.raises(
-        ValueError,
-        match=(
-            r"have exponentials beyond float64; a panel takes up to 650, which is a temperature of"
-            r" 0\.0015"
-        ),
-    ):
-        panel(unit(3), unit(3), scale)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("block", [None, 2])
-def test_tiny_temperatures_with_weights_and_columns(block, dtype):
-    weights = pair_weights(6, 5)
-    pull = torch.randn(4, 6, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
-    found = []
-    for engine in (True, False):
-        u, v = unit(6, dtype=dtype).requires_grad_(), unit(5, seed=1, dtype=dtype).requires_grad_()
-        if engine:
-            reduced = panel(u, v, 500.0, (None, blockwise(weights)), columns=True, block=block)
-            outputs = [reduced.rows[0], reduced.columns[0], reduced.rows[1], reduced.columns[1]]
-        else:
-            outputs = [
-                *naive(u.double(), v.double(), 500.0),
-                *naive(u.double(), v.double(), 500.0, weights),
-            ]
-        sum(
-            (factor[: len(output)] * output).sum() for factor, output in zip(pull, outputs)
-        ).backward()
-        found.append([part.double() for part in (*outputs, u.grad, v.grad)])
-    assert all(bool(torch.isfinite(part).all()) for part in found[1])
-    torch.testing.assert_close(
-        *found,
-        rtol=1e-5 if dtype == torch.float32 else 1e-9,
-        atol=1e-3 if dtype == torch.float32 else 1e-9,
-    )
-
-
-def test_two_opposite_nodes_at_the_smallest_temperature():
-    z = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], requires_grad=True)
-    reduced = panel(z, z, 100.0, skip_self=True)
-    assert reduced.rows[0].tolist() == pytest.approx([-100.0, -100.0])
-    reduced.rows[0].sum().backward()
-    torch.testing.assert_close(z.grad, 200.0 * torch.tensor([[-1.0, 0.0], [1.0, 0.0]]))
-
-
 @pytest.mark.parametrize("block", [None, 2])
 def test_a_row_without_any_weight_is_minus_infinity_and_pulls_on_nothing(block):
     weights = torch.ones(5, 5, dtype=torch.float64)
@@ -353,6 +255,8 @@ def test_second_derivatives_are_refused():
 
 
 def test_shapes_that_do_not_fit():
+    with pytest.raises(ValueError, match="symmetric needs the anchors for candidates"):
+        panel(unit(3), unit(3), symmetric=True)
     with pytest.raises(
         ValueError, match=r"M×d anchors and N×d candidates, got \(3, 4\) and \(3, 5\)"
     ):

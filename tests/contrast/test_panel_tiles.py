@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from panel_loops import unit
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from gclbench.contrast import blocks
 from gclbench.contrast import panel as panel_module
 from gclbench.contrast.panel import panel
-
-
-def unit(count: int, width: int = 4, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return normalize(torch.randn(count, width, generator=generator, dtype=dtype), dim=1)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
