@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gclbench.paper import costs, figures, matrix, report, summary
+from gclbench.paper import baseline_seeds, costs, figures, matrix, report, summary
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.place import Places
@@ -57,7 +57,13 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
         for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
             files[stem.with_suffix(suffix)] = write(comparison)
     files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))
-    files[COSTS] = costs.page(comparisons, records, costs.read_probes())
+    probes = costs.read_probes()
+    files[COSTS] = "\n".join(
+        [
+            costs.page(comparisons, records, probes),
+            baseline_seeds.section(records.records, probes),
+        ]
+    )
     files |= {MADE[1] / name: content for name, content in figures.files(records).items()}
     files[Path("results/report.html")] = report.page(records)
     before, _, rest = Path("README.md").read_text(encoding="utf-8").partition(MARKERS[0])

@@ -125,27 +125,35 @@ def epochs_of(pair: MethodOnDataset) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def durations(records: Iterable[Record]) -> Durations:
-    """Those of the newest recorded version of each method, with the strategy that it ships with."""
-    there, newest = [record for record in records if record.ok], dict[str, str]()
+def newest(records: Iterable[Record]) -> list[Record]:
+    """The runs that are ok, of the newest recorded version of each method and of the strategy that
+    it ships with."""
+    there = [
+        record
+        for record in records
+        if record.ok and record.name("negatives") == own_negatives(record.name("method"))
+    ]
+    latest: dict[str, tuple[str, ...]] = {}
     for record in there:
         name = record.name("method")
-        newest[name] = max(newest.get(name, ""), _version(record), key=_rank)
-    return Durations.of(
-        record
-        for record in there
-        if _version(record) == newest[record.name("method")]
-        and record.name("negatives") == own_negatives(record.name("method"))
-    )
+        latest[name] = max(latest.get(name, ("", "")), _versions(record), key=_rank)
+    return [record for record in there if _versions(record) == latest[record.name("method")]]
 
 
-def _rank(version: str) -> tuple[int, str]:
+def durations(records: Iterable[Record]) -> Durations:
+    """Those of `newest`."""
+    return Durations.of(newest(records))
+
+
+def _rank(versions: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
     """`10` is newer than `9`."""
-    return len(version), version
+    return tuple((len(version), version) for version in versions)
 
 
-def _version(record: Record) -> str:
-    return str(record.spec.get("versions", {}).get("method", ""))
+def _versions(record: Record) -> tuple[str, ...]:
+    """Of the method and of its strategy."""
+    known = record.spec.get("versions", {})
+    return str(known.get("method", "")), str(known.get("negatives", ""))
 
 
 def a_seed(

@@ -1,0 +1,42 @@
+"""Seeds of the baselines: those recorded as shipped count, of the rest the cost is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gclbench.paper import baseline_seeds
+from gclbench.paper.costs import FirstEpochs
+
+
+def row(records, probes, method: str) -> list[str]:
+    lines = baseline_seeds.section(records, probes).splitlines()
+    (found,) = (line for line in lines if line.startswith(f"| {method} |"))
+    return [cell.strip() for cell in found.strip("| ").split(" | ")][1:]
+
+
+def test_seeds_at_the_shipped_settings_count_once(record) -> None:
+    runs = [
+        record("grape", "cora", task, seed=seed, negatives="grape", epochs=epochs)
+        for task in ("clustering", "classification")
+        for seed, epochs in ((0, 100), (1, 100), (2, 5))
+    ]
+    runs = [replace(run, seconds={"fit": 4.0}) for run in runs]
+    assert row(runs, {}, "grape")[:2] == ["2 of 10, 4 s", "0 of 10, unknown"]
+    ten = [record("grape", "cora", seed=seed, negatives="grape", epochs=100) for seed in range(10)]
+    assert row(ten, {}, "grape")[0] == "10"
+
+
+def test_what_is_missing_has_its_cost_or_says_unknown() -> None:
+    probes = {
+        ("grape", "pubmed"): FirstEpochs("ok", "", 20.0, 40.0, 2.0**30),
+        ("grape", "coauthor_phy"): FirstEpochs("timeout", "too | long", None, None, 2.0**31),
+        ("grape", "amazon_photo"): FirstEpochs("oom", "a | b", None, None, None),
+        ("linear", "coauthor_phy"): FirstEpochs("oom", "", None, None, None),
+    }
+    cora, citeseer, pubmed, photo, computers, memory = row([], probes, "grape")
+    assert cora == citeseer == "0 of 10, unknown"
+    assert pubmed == "0 of 3, 17 min" and computers == "0 of 1, unknown"
+    assert photo == r"0 of 3, oom: a \| b"
+    assert memory == "2.0 (timeout)"
+    assert row([], probes, "linear")[-1] == "oom"
+    assert row([], probes, "mlp")[-1] == "not run"
