@@ -341,6 +341,21 @@ def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
     return torch.float64 if bound > _SAFE_BOUND else given
 
 
+def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:
+    """The same weights, computed once instead of at each call, where they are `KEPT_TILES` at most.
+
+    Args:
+        rows: weights that stay the same as long as these are asked for.
+    """
+    entries = anchors * candidates
+    if entries > KEPT_TILES:
+        return rows
+    # In the tiles of a panel: what is computed between them is as small.
+    size = anchors if entries <= blocks.KEPT_ENTRIES else TILE_ROWS
+    kept = torch.cat([rows(start, min(start + size, anchors)) for start in range(0, anchors, size)])
+    return lambda start, stop: kept[start:stop]
+
+
 def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:
     """Similarities of matching rows: scale·⟨anchor_i, candidate_i⟩, (M,)."""
     return (anchors * candidates).sum(dim=1) * scale

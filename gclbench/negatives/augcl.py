@@ -14,9 +14,8 @@ from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, OneOf, Positive, Range
-from gclbench.contrast.blocks import KEPT_ENTRIES
 from gclbench.contrast.objectives import inter_view_nce
-from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.panel import kept_weights, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
@@ -192,10 +191,7 @@ class AugclNegatives(Negatives):
                 self.network, self.settings.estimator, anchors, candidates, chosen
             )
             rows = _scattered(chosen, weight)
-        if len(anchors) * len(candidates) > KEPT_ENTRIES:
-            return rows
-        kept = rows(0, len(anchors))
-        return lambda start, stop: kept[start:stop]
+        return kept_weights(rows, len(anchors), len(candidates))
 
     def _train(self, network: PairNetwork, pair: Pair) -> None:
         """Fits φ to the groups that two-means makes of the anchors' similarities; anchors without

@@ -13,7 +13,7 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Positive, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.panel import KEPT_TILES, TILE_ROWS, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.affinity import Affinity
@@ -153,9 +153,14 @@ class GracePlusNegatives(Negatives):
     def _weights(self, pair: Pair, nodes: Tensor) -> tuple[Tensor, Tensor]:
         """(n, p) of rows of the pair, by their numbers."""
         with torch.no_grad():
-            if pair.batch is None and len(pair.u) ** 2 <= blocks.KEPT_ENTRIES:
+            entries = len(pair.u) ** 2
+            if pair.batch is None and entries <= KEPT_TILES:
                 if self._kept is None:
-                    self._kept = self._computed(pair, torch.arange(len(pair.u)).to(nodes))
+                    everyone = torch.arange(len(pair.u)).to(nodes)
+                    few = entries <= blocks.KEPT_ENTRIES
+                    parts = everyone.split(len(everyone) if few else TILE_ROWS)
+                    n, p = zip(*(self._computed(pair, part) for part in parts), strict=True)
+                    self._kept = torch.cat(n), torch.cat(p)
                 return self._kept[0][nodes], self._kept[1][nodes]
             return self._computed(pair, nodes)
 

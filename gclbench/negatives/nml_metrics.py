@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from gclbench.contrast.blocks import KEPT_ENTRIES
-from gclbench.contrast.panel import Weights, paired, panel
+from gclbench.contrast.panel import Weights, kept_weights, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.nml_oracle import optimal_weights
 from gclbench.negatives.strategy import Pair, WeightRows
@@ -113,10 +112,7 @@ def exponentials(anchors: Tensor, candidates: Tensor, scale: float, bound: float
             offset, anchors[start:stop].to(dtype), candidates.to(dtype).T, alpha=scale
         ).exp_()
 
-    if len(anchors) * len(candidates) > KEPT_ENTRIES:
-        return rows
-    kept = rows(0, len(anchors))
-    return lambda start, stop: kept[start:stop]
+    return kept_weights(rows, len(anchors), len(candidates))
 
 
 class Metric(nn.Module):
@@ -254,10 +250,7 @@ class OracleMetric(Metric):
         best = optimal_weights(
             views.unit_u, views.unit_v, 1.0 / views.scale, self.alpha, views.block
         )
-        weights: Weights = best
-        if len(views.u) * len(views.v) <= KEPT_ENTRIES:
-            kept = best(0, len(views.u))
-            weights = lambda start, stop: kept[start:stop]  # noqa: E731
+        weights = kept_weights(best, len(views.u), len(views.v))
         across = panel(views.unit_u, views.unit_v, views.scale, (weights,), block=views.block)
         return RowSums(across.rows[0], torch.zeros_like(best.mean_log), best.mean_log)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.panel import kept_weights, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
@@ -281,20 +281,24 @@ class WeightedNegatives(ProbableNegatives):
         by b of the intra-view ones."""
         hardness = self._hardness(pair, forth)
 
-        def rows(start: int, stop: int) -> Tensor:
+        def scaled(start: int, stop: int) -> Tensor:
             b = hardness(start, stop)
             b /= b.sum(dim=1, keepdim=True) / (b.shape[1] - 1)
-            both = torch.cat([b, b], dim=1) if within else b
+            return b
+
+        negative: WeightRows = scaled
+        if self._is_fixed(pair):
+            if forth not in self._kept:
+                self._kept[forth] = kept_weights(scaled, len(pair.u), len(pair.v))
+            negative = self._kept[forth]
+
+        def rows(start: int, stop: int) -> Tensor:
+            b = negative(start, stop)
+            both = torch.cat([b, b], dim=1) if within else b.clone()
             both.diagonal(offset=start).fill_(1.0)
             return both
 
-        kept = self._once(
-            pair,
-            (forth, within),
-            len(pair.u) * len(pair.v) * (1 + within),
-            lambda: rows(0, len(pair.u)),
-        )
-        return rows if kept is None else lambda start, stop: kept[start:stop]
+        return rows
 
 
 class MixedNegatives(ProbableNegatives):

@@ -22,8 +22,8 @@ from augcl_loops import (
     with_gradients,
 )
 
+from gclbench.contrast import panel
 from gclbench.contrast.objectives import inter_view_nce
-from gclbench.negatives import augcl
 from gclbench.negatives.augcl import weighted_nce
 from gclbench.negatives.uncertainty import NETWORK_ESTIMATORS
 
@@ -83,7 +83,7 @@ def test_loss_and_gradient_are_those_of_a_double_loop(
 ) -> None:
     """The weights are constants: in the first weighted iteration of this very pair, in the next
     still of the first one's."""
-    monkeypatch.setattr(augcl, "KEPT_ENTRIES", most_kept)
+    monkeypatch.setattr(panel, "KEPT_TILES", most_kept)
     strategy, first = made(replace(TELLING, estimator=estimator)), stretched(pair_of())
     strategy.update(first)
     forth, back = (

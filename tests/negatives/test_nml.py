@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import kl_div, normalize, relu
 
 from gclbench.component.settings import bind
-from gclbench.contrast import blocks
+from gclbench.contrast import blocks, panel
 from gclbench.contrast.panel import Weights
 from gclbench.graph import Unsupported
 from gclbench.negatives import nml_metrics
@@ -226,8 +226,8 @@ def test_large_panels_are_recomputed_and_give_the_same(metric, monkeypatch):
     strategy = built(metric)
     kept = strategy(pair).value
     weights = strategy.report(pair).weights(0, NODES)
-    for module in (blocks, nml_metrics):
-        monkeypatch.setattr(module, "KEPT_ENTRIES", 1)
+    monkeypatch.setattr(panel, "KEPT_TILES", 1)
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 3 * NODES)
     recomputed = strategy(again).value
     torch.testing.assert_close(kept, recomputed)
