@@ -154,7 +154,8 @@ def _others(anchors: Tensor, candidates: Tensor, pair: Pair, masked: int) -> Ten
 
     anchors, candidates = anchors.to(dtype), candidates.to(dtype)
     size = block_rows(count, count, TILES) if pair.block is None else pair.block
-    numbers = torch.arange(count, device=anchors.device)
+    # On the CPU: a block reads its first number without waiting for a GPU.
+    numbers = torch.arange(count)
     shared = (candidates, anchors) if pair.intra else (candidates,)
     total, _ = sums_by_blocks(logs, (anchors, numbers), shared, size)
     return total / count
