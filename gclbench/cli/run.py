@@ -258,6 +258,13 @@ def _dry_run(experiments: list[Experiment]) -> int:
         f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
         f" done in {len(plan.units)} units"
     )
+    ended: dict[str, list[str]] = {}
+    for run_id, record in plan.done.items():
+        if not record.ok:
+            ended.setdefault(record.status, []).append(run_id)
+    for status, ids in sorted(ended.items()):
+        where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
+        print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
     for reason, count in plan.unkept.items():
         print(f"{count} of them: {reason}")
     for reason, count in plan.refused.items():

@@ -185,6 +185,12 @@ def _unreadable(text: str) -> str:
                 f" written {key}=[A,B], and text that holds brackets is quoted twice:"
                 f" {shlex.quote(f'{key}={quoted(value)}')}"
             )
+    first, *others = value.split()
+    if others and all("=" in word for word in others):
+        return (
+            f"'{text}' is one word of {1 + len(others)} settings; without the quotes each is a word"
+            f" of its own: {' '.join([f'{key}={first}', *others])}"
+        )
     return (
         f"cannot read '{text}': text with blanks, quotes or signs other than ./@+-_ is quoted"
         f" twice, for the shell and for gclbench: {shlex.quote(f'{key}={quoted(value)}')}"

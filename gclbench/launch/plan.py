@@ -101,7 +101,7 @@ def _expand(
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
     names = {kind: experiment.settings[kind]["name"] for kind in ("dataset", "method", "negatives")}
     method = experiment.components.method
-    refused = refusal(method, names["method"], names["negatives"])
+    refused = refusal(method, names["method"], names["negatives"], experiment.components.negatives)
     known_name = names["dataset"] in DATASETS.entries  # of one's own it is a name of one's own
     items = items_of_dataset(names["dataset"]) if known_name else "nodes"
     reasons = {

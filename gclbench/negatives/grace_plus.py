@@ -46,6 +46,7 @@ class GracePlusWeights:
     """
 
     version: ClassVar[str] = "1"
+    needs_edges: ClassVar[bool] = True
 
     tau_positive: Positive = 0.1
     tau_negative: Positive = 0.1

@@ -40,6 +40,7 @@ class Grape:
     """
 
     version: ClassVar[str] = "2"
+    needs_edges: ClassVar[bool] = True
     takes_sparse: ClassVar[bool] = True
     learns: ClassVar[bool] = False
 

@@ -41,6 +41,7 @@ class Homogcl:
     """
 
     version: ClassVar[str] = "1"
+    needs_edges: ClassVar[bool] = True
     takes_sparse: ClassVar[bool] = True
 
     clusters: Count = 10

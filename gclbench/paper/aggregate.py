@@ -221,8 +221,9 @@ def differences(groups: Sequence[Group]) -> list[str]:
 
 def _tells(key: str, flat: Sequence[Mapping[str, Any]]) -> bool:
     """Whether groups differ in a setting, and not only because another component of that kind has
-    no such setting."""
-    name = f"{key.partition('.')[0]}.name"
+    no such setting, or another version."""
+    kind, _, leaf = key.partition(".")
+    name = f"{leaf if kind == 'versions' else kind}.name"
     values: dict[Any, set[str]] = {}
     for settings in flat:
         values.setdefault(None if key == name else settings.get(name), set()).add(

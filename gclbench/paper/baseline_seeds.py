@@ -54,12 +54,13 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
         "",
         (
             "Seeds with a recorded training of the shipped number of epochs, whatever was"
-            " evaluated. Where they are fewer than aimed at: how many that is, and what one"
+            " evaluated: a table of one task may have fewer. Where they are fewer than aimed at:"
+            " how many that is, and what one"
             f" training takes, as above. The last column: peak GiB of a process on {LARGEST}, of"
             " one epoch, or of three where one is short."
         ),
         "",
-        "| method | " + " | ".join(ASKED) + f" | {LARGEST} |",
+        "| method | " + " | ".join(ASKED) + f" | {LARGEST}, GiB |",
         "| --- |" + " ---: |" * (len(ASKED) + 1),
     ]
     for method in BASELINES:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gclbench.paper.aggregate import Group, differences, group_records
+from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.filled_table import DEGENERATE, Entry
 from gclbench.paper.fitted import FITTED, fitted_by
 from gclbench.paper.floors import Floors
@@ -153,7 +154,8 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
             # Tasks that share an embedding have the same remarks, and one line.
             remarked.setdefault((f"{label} · {dataset}", text), set()).add(seed)
         if departures:
-            notes.append(f"{label} · {dataset}: not the paper's settings: {', '.join(departures)}")
+            whose = "paper's" if any("(paper:" in text for text in departures) else "shipped"
+            notes.append(f"{label} · {dataset}: not the {whose} settings: {', '.join(departures)}")
         names = fitted_by(group.flat)
         if names and any(value is not None and value.mean is not None for value in values):
             notes.append(
@@ -219,6 +221,9 @@ def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
     labelled = []
     for (_, _, method), members in alike.items():
         for what, group in zip(differences(members), members, strict=True):
+            strategy = group.name("negatives")
+            if not what and strategy not in ("uniform", own_negatives(method)):
+                what = f"negatives.name={strategy}"
             labelled.append((f"{method} [{what}]" if what else method, group))
     return labelled
 

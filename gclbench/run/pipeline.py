@@ -95,7 +95,12 @@ class Pipeline:
         """
         method = self._components.method
         with self.clock.phase("hide"):
-            reason = refusal(method, self._spec.method["name"], self._spec.negatives["name"])
+            reason = refusal(
+                method,
+                self._spec.method["name"],
+                self._spec.negatives["name"],
+                self._components.negatives,
+            )
             reason = reason or judging.refusal(method, task)
             names = names_of(self._spec)
             reason = reason or weights_refusal(self.graph, self._components, names)

@@ -89,7 +89,9 @@ def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed
     assert reasons["unsupported"] in told[0], "what was foretold is what is recorded"
     capsys.readouterr()
     assert main([*command, "--dry-run"]) == 0
-    assert "unsupported" not in capsys.readouterr().out, "nothing is left that would be refused"
+    told = capsys.readouterr().out
+    assert "will be recorded as" not in told, "nothing is left that would be refused"
+    assert "2 of the recorded ended as unsupported, for example: gclbench show " in told
 
 
 def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> None:
@@ -101,6 +103,13 @@ def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> No
     assert main(["dataset=mutag", "method=dgi", "--dry-run"]) == 0
     told = "2 of them will be recorded as unsupported: method=dgi embeds nodes, and mutag has"
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("strategy", ["grape", "homogcl", "grace_plus"])
+def test_a_dry_run_tells_strategies_that_want_edges_between_graphs(strategy, capsys) -> None:
+    assert main(["dataset=mutag", "method=graphcl", f"negatives={strategy}", "--dry-run"]) == 0
+    told = f"negatives={strategy} reads the edges between what is contrasted, and between graphs"
+    assert f"2 of them will be recorded as unsupported: {told}" in capsys.readouterr().out
 
 
 def test_a_dry_run_tells_which_tasks_have_no_validation(here: Path, capsys: Printed) -> None:

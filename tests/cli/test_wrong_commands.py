@@ -26,6 +26,16 @@ def test_wrong_commands_exit_2_and_write_nothing(
     assert list(here.iterdir()) == []
 
 
+def test_two_settings_in_one_word_are_told_from_text_with_blanks(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["method=grace dataset=digits seeds=2"]) == 2
+    assert capsys.readouterr().err == (
+        "gclbench: 'method=grace dataset=digits seeds=2' is one word of 3 settings; without the"
+        " quotes each is a word of its own: method=grace dataset=digits seeds=2\n"
+    )
+
+
 @pytest.mark.parametrize(
     "words,told",
     [

@@ -105,6 +105,33 @@ def test_settings_are_named_not_averaged(record) -> None:
     )
 
 
+def test_another_strategy_is_named_and_its_version_is_not(record) -> None:
+    runs = [record("grace", negatives=name, metrics={"acc": 0.5}) for name in ("uniform", "phases")]
+    for run, version in zip(runs, ("1", "2"), strict=True):
+        run.spec["versions"]["negatives"] = version
+    both = {entry.column for entry in closing_table(runs).entries}
+    assert both == {"grace [negatives.name=uniform]", "grace [negatives.name=phases]"}
+    for run, shown in zip(runs, ("grace", "grace [negatives.name=phases]"), strict=True):
+        assert {entry.column for entry in closing_table([run]).entries} == {shown}
+    own = record("phases", negatives="phases", metrics={"acc": 0.5})
+    assert {entry.column for entry in closing_table([own]).entries} == {"phases"}
+
+
+def test_what_no_paper_states_is_not_called_the_papers(record) -> None:
+    run = record(
+        "phases",
+        negatives="phases",
+        epochs=3,
+        metrics={"accuracy": 0.5},
+        task="classification",
+        task_settings={"protocol": "public"},
+    )
+    assert any(
+        note == "phases · cora: not the shipped settings: method.epochs=3 (shipped: 100)"
+        for note in closing_table([run]).notes
+    )
+
+
 def test_rich_on_a_terminal(record, monkeypatch) -> None:
     monkeypatch.setenv("TERM", "dumb")  # rich takes it to be 80 columns wide, without colours
     file = Terminal()
