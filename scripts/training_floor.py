@@ -173,9 +173,10 @@ STRATEGIES = {
 """Whose losses `losses` times, and their settings."""
 
 
-def losses(nodes: int, width: int, rounds: int = 1) -> dict[str, Any]:
+def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
     """Seconds of a loss of two views with its gradient, without an encoder, beside a bare loop of
-    the plain loss's products, exponentials and sums over tiles."""
+    the plain loss's products, exponentials and sums over tiles. The quickest of some rounds: the
+    first one computes what a training keeps."""
     generator = torch.Generator().manual_seed(0)
     u = torch.randn(nodes, width, generator=generator)
     v = u + torch.randn(nodes, width, generator=generator)
@@ -249,9 +250,10 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
     lines += [
         "",
         f"A loss of two views of {loss['nodes']:,} nodes, width {loss['width']}, forward and"
-        " backward, without an encoder. `augcl` includes the training of its network.",
+        " backward, without an encoder. What a training computes once is not in it: the weights of"
+        " `progcl_weight`, the network and the weights of `augcl`.",
         "The bare loop has the products, exponentials and sums of GRACE's loss (`uniform`) over the"
-        " same tiles.",
+        " same tiles, each of them in both passes.",
         "`augcl` and `nml` have no pairs within a view.",
         "",
         "| loss | s | times the bare loop | times `uniform` |",
