@@ -35,6 +35,7 @@ from gclbench.paper.costs import (
     epochs_of,
     lacking,
     read_probes,
+    versions_of,
 )
 from gclbench.paper.sources import collect
 from gclbench.paper.tables import TABLES
@@ -145,6 +146,7 @@ def main() -> None:
             "method": pair[0],
             "dataset": pair[1],
             **asdict(found[pair]),
+            "components": versions_of(pair[0]),
             "device": device_name("cpu"),
             "threads": 1,
             "load": os.getloadavg()[0],

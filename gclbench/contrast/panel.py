@@ -37,13 +37,15 @@ _SAFE_BOUND_DOUBLE = 650.0
 """The same for float64; beyond it panels are refused. The smallest temperature that methods take
 (`Temperature`) gives 200."""
 
-KEPT_TILES = 1 << 26
-"""Entries of a panel up to which its tiles are kept for the backward pass: 256 MiB in float32. To
-compute them again is a quarter of a step."""
+KEPT_BYTES = 1 << 28
+"""Size of a panel up to which its tiles are kept for the backward pass, and of constant weights up
+to which they are kept from one call to the next: 256 MiB, 8,192 nodes in float32. Each panel of a
+step keeps its own."""
 
 TILE_ROWS = 256
-"""Anchors per tile on a CPU: enough for the products to run at full rate, few enough for the tile
-to stay in the cache while it is multiplied, exponentiated and summed."""
+"""Anchors per tile on a CPU, and rows of weights that are computed at a time: enough for the
+products to run at full rate, few enough for the tile to stay in the cache while it is multiplied,
+exponentiated and summed."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ def panel(
         columns: also reduce over the anchors.
         bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
         block: anchors per tile, which are recomputed in the backward pass when there are several;
-            when not given, tiles are kept as long as they have `KEPT_TILES` entries at most, and
-            cut to fit a CPU's cache.
+            when not given, tiles are kept as long as they take `KEPT_BYTES` at most, and cut to fit
+            a CPU's cache.
 
     Raises:
         ValueError: when the shapes do not fit together, or float64 cannot hold the exponentials of
@@ -120,7 +122,7 @@ def panel(
         and (symmetric or all(weights is None for weights in heads)),
         columns=columns,
         bound=bound,
-        **_cut(len(anchors), len(candidates), block, anchors.device),
+        **_cut(len(anchors), len(candidates), block, tile_dtype(bound, anchors.dtype), anchors),
     )
     # The same tensor on both sides is passed once: its similarities are symmetric, its two
     # gradients need a single product.
@@ -129,13 +131,15 @@ def panel(
     return Panel(rows=outputs[:count], columns=outputs[count:])
 
 
-def _cut(rows: int, columns: int, block: int | None, device: torch.device) -> dict[str, Any]:
+def _cut(
+    rows: int, columns: int, block: int | None, dtype: torch.dtype, anchors: Tensor
+) -> dict[str, Any]:
     """Anchors per tile, and whether the tiles are kept for the backward pass."""
     if block is not None:
         return {"block": block, "keep": block >= rows}
-    keep = rows * columns <= KEPT_TILES
+    keep = rows * columns * dtype.itemsize <= KEPT_BYTES
     block = blocks.block_rows(rows, columns)
-    return {"block": min(block, TILE_ROWS) if device.type == "cpu" else block, "keep": keep}
+    return {"block": min(block, TILE_ROWS) if anchors.is_cpu else block, "keep": keep}
 
 
 @dataclass(frozen=True)
@@ -342,18 +346,29 @@ def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
 
 
 def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:
-    """The same weights, computed once instead of at each call, where they are `KEPT_TILES` at most.
+    """The same weights, computed once instead of at each call where they take `KEPT_BYTES` at most.
 
     Args:
         rows: weights that stay the same as long as these are asked for.
     """
-    entries = anchors * candidates
-    if entries > KEPT_TILES:
+    size = rows_at_once(anchors, candidates)
+    first = rows(0, size)
+    if anchors * candidates * first.element_size() > KEPT_BYTES:
         return rows
-    # In the tiles of a panel: what is computed between them is as small.
-    size = anchors if entries <= blocks.KEPT_ENTRIES else TILE_ROWS
-    kept = torch.cat([rows(start, min(start + size, anchors)) for start in range(0, anchors, size)])
+    kept = first
+    if size < anchors:
+        kept = first.new_empty(anchors, candidates)
+        kept[:size] = first
+        for start in range(size, anchors, size):
+            stop = min(start + size, anchors)
+            kept[start:stop] = rows(start, stop)
     return lambda start, stop: kept[start:stop]
+
+
+def rows_at_once(anchors: int, candidates: int) -> int:
+    """Rows of weights to be kept that are computed at a time: all where they are few, else as many
+    as a tile has, whose intermediate values are small."""
+    return anchors if anchors * candidates <= blocks.KEPT_ENTRIES else min(anchors, TILE_ROWS)
 
 
 def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:

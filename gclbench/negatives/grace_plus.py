@@ -13,7 +13,7 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Positive, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.panel import KEPT_TILES, TILE_ROWS, paired, panel
+from gclbench.contrast.panel import KEPT_BYTES, paired, panel, rows_at_once
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.affinity import Affinity
@@ -154,14 +154,17 @@ class GracePlusNegatives(Negatives):
     def _weights(self, pair: Pair, nodes: Tensor) -> tuple[Tensor, Tensor]:
         """(n, p) of rows of the pair, by their numbers."""
         with torch.no_grad():
-            entries = len(pair.u) ** 2
-            if pair.batch is None and entries <= KEPT_TILES:
+            count = len(pair.u)
+            if pair.batch is None and count**2 * pair.u.element_size() <= KEPT_BYTES:
                 if self._kept is None:
-                    everyone = torch.arange(len(pair.u)).to(nodes)
-                    few = entries <= blocks.KEPT_ENTRIES
-                    parts = everyone.split(len(everyone) if few else TILE_ROWS)
-                    n, p = zip(*(self._computed(pair, part) for part in parts), strict=True)
-                    self._kept = torch.cat(n), torch.cat(p)
+                    everyone, size = torch.arange(count).to(nodes), rows_at_once(count, count)
+                    n, p = self._computed(pair, everyone[:size])
+                    if size < count:
+                        some, n, p = (n, p), n.new_empty(count, count), p.new_empty(count, count)
+                        n[:size], p[:size] = some
+                        for part in everyone[size:].split(size):
+                            n[part], p[part] = self._computed(pair, part)
+                    self._kept = n, p
                 return self._kept[0][nodes], self._kept[1][nodes]
             return self._computed(pair, nodes)
 

@@ -248,15 +248,6 @@ class ProbableNegatives(Negatives):
         that of the pair itself."""
         return bool(self.referenced) and not pair.is_batch
 
-    def _once(self, pair: Pair, key: Any, entries: int, compute: Callable[[], Any]) -> Any | None:
-        """What is the same in every iteration, computed at the first call; None where it is too
-        large to keep or differs."""
-        if not self._is_fixed(pair) or entries > blocks.KEPT_ENTRIES:
-            return None
-        if key not in self._kept:
-            self._kept[key] = compute()
-        return self._kept[key]
-
 
 class WeightedNegatives(ProbableNegatives):
     """ProGCL-weight at work."""
@@ -366,3 +357,12 @@ class MixedNegatives(ProbableNegatives):
         if kept is None:
             return rows
         return lambda start, stop: (kept[0][start:stop], kept[1][start:stop])
+
+    def _once(self, pair: Pair, key: Any, entries: int, compute: Callable[[], Any]) -> Any | None:
+        """What is the same in every iteration, computed at the first call; None where it is too
+        large to keep or differs."""
+        if not self._is_fixed(pair) or entries > blocks.KEPT_ENTRIES:
+            return None
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gclbench.component.registry import METHODS
+from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.paper.config_defaults import own_negatives, shipped_settings
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
@@ -101,7 +101,8 @@ def _count(there: Lacking, entry: Entry, task: str) -> None:
 
 
 def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
-    """What `scripts/bench_costs.py` found; nothing where it has not been run."""
+    """What `scripts/bench_costs.py` found with the versions of now; nothing where it has not been
+    run."""
     if not path.is_file():
         return {}
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -109,7 +110,17 @@ def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
     return {
         (row["method"], row["dataset"]): FirstEpochs(**{name: row[name] for name in names})
         for row in found["rows"]
+        if "components" not in row or row["components"] == versions_of(row["method"])
     }
+
+
+def versions_of(method: str) -> dict[str, str]:
+    """Of a method and of its strategy for negatives."""
+    classes: dict[str, Any] = {
+        "method": METHODS.load(method),
+        "negatives": NEGATIVES.load(own_negatives(method)),
+    }
+    return {kind: component.version for kind, component in classes.items()}
 
 
 def epochs_of(pair: MethodOnDataset) -> int | None:
@@ -207,9 +218,10 @@ def page(
             " dataset, and the time of one training with the shipped number of epochs: wall-clock"
             " seconds of a machine that other runs shared, mostly on one thread; evaluations are"
             " not counted. Rows of methods that are not built are left out."
-            " records: the mean of recorded trainings of as many epochs, with the method's own"
-            f" strategy for negatives. {SCALED}: by the seconds of an epoch. Else from trainings"
-            f" of one epoch and of three (`scripts/bench_costs.py`). ≤: {SCALED}, or {ONE_EPOCH},"
+            " records: the mean of recorded trainings of as many epochs and the newest recorded"
+            f" version, with the method's own strategy for negatives. {SCALED}: by the seconds of"
+            " an epoch. Else from trainings of one epoch and of three (`scripts/bench_costs.py`)."
+            f" ≤: {SCALED}, or {ONE_EPOCH},"
             " which took over two minutes, or whose three did not end: what is done once counts"
             " for each epoch. Early stops count in recorded runs only. Where a column has settings"
             " of its own, its training may take another time."

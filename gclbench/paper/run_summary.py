@@ -222,7 +222,7 @@ def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
     for (_, _, method), members in alike.items():
         for what, group in zip(differences(members), members, strict=True):
             strategy = group.name("negatives")
-            if not what and strategy not in ("uniform", own_negatives(method)):
+            if not what and strategy != own_negatives(method):
                 what = f"negatives.name={strategy}"
             labelled.append((f"{method} [{what}]" if what else method, group))
     return labelled

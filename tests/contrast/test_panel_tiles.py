@@ -16,7 +16,7 @@ from gclbench.contrast.panel import panel
 def test_tiles_that_are_kept_give_the_bits_of_those_that_are_computed_again(monkeypatch, dtype):
     found = []
     for most in (24, 10_000):
-        monkeypatch.setattr(panel_module, "KEPT_TILES", most)
+        monkeypatch.setattr(panel_module, "KEPT_BYTES", most)
         monkeypatch.setattr(panel_module, "TILE_ROWS", 4)
         u, v = (unit(10, seed=seed, dtype=dtype).requires_grad_() for seed in (0, 1))
         across = panel(u, v, 2.0, columns=True)
@@ -34,12 +34,58 @@ def test_block_size_follows_the_number_of_candidates(monkeypatch):
         asked.append((start, stop))
         return torch.ones(stop - start, 6)
 
-    monkeypatch.setattr(panel_module, "KEPT_TILES", 24)
+    monkeypatch.setattr(panel_module, "KEPT_BYTES", 24)
     monkeypatch.setattr(blocks, "KEPT_ENTRIES", 24)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 24)
     z = unit(10, dtype=torch.float32).requires_grad_()
     panel(z, unit(6, seed=1, dtype=torch.float32), 1.0, (weights,)).rows[0].sum().backward()
     assert asked == [(0, 4), (4, 8), (8, 10)] * 2, "once forward, once recomputed backward"
+
+
+def saved_sizes(most: int, monkeypatch, dtype: torch.dtype) -> list[int]:
+    """Entries of the tensors that a panel of 40 vectors saves for its backward pass."""
+    monkeypatch.setattr(panel_module, "KEPT_BYTES", most)
+    monkeypatch.setattr(panel_module, "TILE_ROWS", 8)
+    saved: list[int] = []
+
+    def pack(tensor: Tensor) -> Tensor:
+        saved.append(tensor.numel())
+        return tensor
+
+    u, v = (unit(40, seed=seed, dtype=dtype).requires_grad_() for seed in (0, 1))
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        panel(u, v, 1.0, columns=True)
+    return saved
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_tiles_are_kept_up_to_their_bytes(monkeypatch, dtype):
+    size = 40 * 40 * dtype.itemsize
+    assert saved_sizes(size, monkeypatch, dtype).count(8 * 40) == 5
+    assert max(saved_sizes(size - 1, monkeypatch, dtype)) <= 160, "inputs and sums"
+
+
+def test_constant_weights_are_kept_up_to_their_bytes_with_the_bits_of_tiles(monkeypatch):
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
+    monkeypatch.setattr(panel_module, "TILE_ROWS", 4)
+    u, v = unit(10, dtype=torch.float32), unit(9, seed=1, dtype=torch.float32)
+    asked: list[tuple[int, int]] = []
+
+    def rows(start: int, stop: int) -> Tensor:
+        asked.append((start, stop))
+        return (u[start:stop] @ v.T).exp()
+
+    monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4)
+    kept = panel_module.kept_weights(rows, 10, 9)
+    assert asked == [(0, 4), (4, 8), (8, 10)]
+    tiles = [rows(*each) for each in asked[:3]]
+    assert torch.equal(torch.cat([kept(0, 3), kept(3, 10)]), torch.cat(tiles))
+    asked.clear()
+    kept(0, 10)
+    assert asked == []
+    monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4 - 1)
+    assert panel_module.kept_weights(rows, 10, 9) is rows
+    assert panel_module.kept_weights(lambda start, stop: v[:0], 0, 9)(0, 0).shape == (0, 4)
 
 
 def test_nothing_of_the_whole_size_is_kept_between_the_passes():

@@ -83,7 +83,7 @@ def test_loss_and_gradient_are_those_of_a_double_loop(
 ) -> None:
     """The weights are constants: in the first weighted iteration of this very pair, in the next
     still of the first one's."""
-    monkeypatch.setattr(panel, "KEPT_TILES", most_kept)
+    monkeypatch.setattr(panel, "KEPT_BYTES", most_kept)
     strategy, first = made(replace(TELLING, estimator=estimator)), stretched(pair_of())
     strategy.update(first)
     forth, back = (

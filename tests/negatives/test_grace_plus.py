@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from gclbench.component.settings import bind
-from gclbench.contrast import blocks
+from gclbench.contrast import blocks, panel
 from gclbench.graph import Unsupported
 from gclbench.negatives import grace_plus
 from gclbench.negatives.affinity import Affinity
@@ -137,7 +137,7 @@ def test_of_a_row_of_pagerank_the_largest_entries_are_kept():
 @pytest.mark.parametrize("kept", [True, False])
 def test_loss_and_gradient_equal_those_of_a_loop_over_pairs(kept, block, intra, monkeypatch):
     if not kept:
-        monkeypatch.setattr(grace_plus, "KEPT_TILES", 1)
+        monkeypatch.setattr(grace_plus, "KEPT_BYTES", 1)
         monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
         monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 6 * NODES)
     ours, plain = a_pair(block=block, intra=intra), a_pair(intra=intra)
@@ -152,6 +152,18 @@ def test_loss_and_gradient_equal_those_of_a_loop_over_pairs(kept, block, intra, 
         rtol=1e-4,
         atol=1e-6,
     )
+
+
+def test_weights_that_are_kept_are_computed_some_rows_at_a_time(monkeypatch):
+    pair, rows = a_pair(), torch.arange(NODES)
+    whole = built()._weights(pair, rows)
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
+    monkeypatch.setattr(panel, "TILE_ROWS", 2)
+    strategy = built()
+    in_parts = strategy._weights(pair, rows)
+    assert strategy._kept is not None
+    for first, second in zip(whole, in_parts, strict=True):
+        torch.testing.assert_close(first, second)
 
 
 def test_gradient_equals_finite_differences():

@@ -226,7 +226,7 @@ def test_large_panels_are_recomputed_and_give_the_same(metric, monkeypatch):
     strategy = built(metric)
     kept = strategy(pair).value
     weights = strategy.report(pair).weights(0, NODES)
-    monkeypatch.setattr(panel, "KEPT_TILES", 1)
+    monkeypatch.setattr(panel, "KEPT_BYTES", 1)
     monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 3 * NODES)
     recomputed = strategy(again).value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -127,3 +129,31 @@ def test_what_it_needs_is_said():
         "negatives: begin=0.8 must be less than end=0.5, for example negatives.begin=0.2"
         " negatives.end=0.8"
     ]
+
+
+PEAK = """
+import resource, torch
+from gclbench.machine.allocator import reusing_memory
+from gclbench.negatives.phases import Phases
+from gclbench.negatives.strategy import Pair
+from gclbench.training.loop import Step
+from gclbench.training.streams import Streams
+torch.set_num_threads(1)
+nodes = 8000
+u, v = (torch.randn(nodes, 4, requires_grad=True) for _ in range(2))
+strategy = Phases(end=0.5).build(4, nodes, Streams(0), u.device)
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+before = peak()
+with reusing_memory():
+    strategy.loss(Pair(u, (v,), 0.5, Step(1, 1))).value.backward()
+print(peak() - before)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_pairs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=True, timeout=600
+    )
+    # A float32 for each pair would be 244 MiB.
+    assert int(done.stdout) < 200

@@ -180,7 +180,7 @@ def test_what_is_too_large_to_keep_is_computed_again_and_is_the_same(name, monke
     kept, again = fitted(name), fitted(name)
     pair, other = with_gradients(a_pair(5, 600)), with_gradients(a_pair(5, 600))
     loss = kept(pair).value
-    monkeypatch.setattr(panel, "KEPT_TILES", 1)
+    monkeypatch.setattr(panel, "KEPT_BYTES", 1)
     monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
     monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 2 * NODES)
     recomputed = again(other).value

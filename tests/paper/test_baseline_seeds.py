@@ -14,7 +14,7 @@ def row(records, probes, method: str) -> list[str]:
     return [cell.strip() for cell in found.strip("| ").split(" | ")][1:]
 
 
-def test_seeds_at_the_shipped_settings_count_once(record) -> None:
+def test_seeds_at_the_shipped_epochs_count_once(record) -> None:
     runs = [
         record("grape", "cora", task, seed=seed, negatives="grape", epochs=epochs)
         for task in ("clustering", "classification")

@@ -113,8 +113,9 @@ def test_another_strategy_is_named_and_its_version_is_not(record) -> None:
     assert both == {"grace [negatives.name=uniform]", "grace [negatives.name=phases]"}
     for run, shown in zip(runs, ("grace", "grace [negatives.name=phases]"), strict=True):
         assert {entry.column for entry in closing_table([run]).entries} == {shown}
-    own = record("phases", negatives="phases", metrics={"acc": 0.5})
-    assert {entry.column for entry in closing_table([own]).entries} == {"phases"}
+    for strategy, shown in (("phases", "phases"), ("uniform", "phases [negatives.name=uniform]")):
+        run = record("phases", negatives=strategy, metrics={"acc": 0.5})
+        assert {entry.column for entry in closing_table([run]).entries} == {shown}
 
 
 def test_what_no_paper_states_is_not_called_the_papers(record) -> None:
@@ -209,7 +210,7 @@ def test_what_a_strategy_remarks_on_its_trainings_is_told_once_with_all_its_seed
     def ended(task: str, seed: int, remarks: object):
         metrics = {"acc": 0.6, "accuracy": 0.6, "auc": 0.6}
         return replace(
-            record(method="augcl", task=task, seed=seed, metrics=metrics),
+            record(method="augcl", negatives="augcl", task=task, seed=seed, metrics=metrics),
             fit={"iterations": 9, "remarks": remarks},
         )
 

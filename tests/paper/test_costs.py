@@ -74,6 +74,24 @@ def test_probes_are_read_from_the_file(tmp_path: Path) -> None:
     path.write_text(json.dumps({"rows": [{**row, "first": 1.0, "third": None, "memory": 5.0}]}))
     assert costs.read_probes(path) == {PAIR: FirstEpochs("ok", "", 1.0, None, 5.0)}
     assert costs.read_probes(tmp_path / "none.json") == {}
+    now = costs.versions_of("grape")
+    for components, there in ((now, True), ({**now, "negatives": "0"}, False)):
+        path.write_text(
+            json.dumps(
+                {
+                    "rows": [
+                        {
+                            **row,
+                            "first": 1.0,
+                            "third": None,
+                            "memory": 5.0,
+                            "components": components,
+                        }
+                    ]
+                }
+            )
+        )
+        assert bool(costs.read_probes(path)) == there, "another version tells nothing"
 
 
 def test_other_versions_and_strategies_tell_nothing(record) -> None:
