@@ -10,8 +10,8 @@ from gclbench.paper.costs import (
     FirstEpochs,
     MethodOnDataset,
     a_seed,
-    durations,
     epochs_of,
+    in_a_row,
     newest,
 )
 from gclbench.records import Record
@@ -48,7 +48,7 @@ LARGEST = "coauthor_phy"
 def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpochs]) -> str:
     """The table, as Markdown."""
     there = newest(records)
-    recorded, seeds = durations(there), _seeds(there)
+    recorded, seeds = Durations.of(there), _seeds(there)
     lines = [
         "## Seeds of the baselines on nodes",
         "",
@@ -94,7 +94,7 @@ def _cell(
         return str(count)
     seconds, source = a_seed(pair, recorded, first)
     if seconds is None:
-        return f"{count} of {asked}, {' '.join(source.split()).replace('|', chr(92) + '|')}"
+        return f"{count} of {asked}, {in_a_row(source)}"
     bound = "≤ " if source in BOUNDS else ""
     return f"{count} of {asked}, {bound}{spoken(seconds)}"
 

@@ -242,12 +242,16 @@ def page(
         bound = "≤ " if source in BOUNDS else ""
         begun = first.get(pair)
         memory = f"{begun.memory / 2**30:.1f}" if begun and begun.memory else ""
-        safe = " ".join(source.split()).replace("|", "\\|")
         lines.append(
             f"| {pair[0]} | {pair[1]} | {there.not_run or ''} | {there.undetermined or ''}"
-            f" | {bound}{told} | {memory} | {safe} |"
+            f" | {bound}{told} | {memory} | {in_a_row(source)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def in_a_row(text: str) -> str:
+    """Text as a Markdown table's row may hold it."""
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _all_seeds(
