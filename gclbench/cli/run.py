@@ -106,8 +106,10 @@ def launch(
     try:
         with terminated_like_interrupted():
             if dry_run:
+                _say_methods(commands, experiments, print)
                 return _dry_run(experiments)
             plan, store = prepare(experiments)
+            _say_methods(commands, experiments, note)
             _say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
@@ -206,6 +208,20 @@ def _say_seeds(experiments: list[Experiment], plan: Plan, say: Callable[[str], N
     counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
     if counted and all(each.seeds == seeds for each in experiments):
         say(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
+
+
+def _say_methods(
+    commands: list[list[str]], experiments: list[Experiment], say: Callable[[str], None]
+) -> None:
+    """Which method a typed name stands for on a dataset, where it is another one."""
+    said: set[str] = set()
+    for words, experiment in zip(commands, experiments, strict=True):
+        typed = [word.partition("=")[2] for word in words if word.startswith("method=")]
+        method, dataset = (experiment.settings[kind]["name"] for kind in ("method", "dataset"))
+        if typed and typed[-1] != method:
+            said.add(f"method={typed[-1]} on {dataset} is {method}")
+    for text in sorted(said):
+        say(text)
 
 
 def _say_repairs(experiments: list[Experiment]) -> None:

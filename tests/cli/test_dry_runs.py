@@ -105,6 +105,21 @@ def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> No
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words,told",
+    [
+        (["method=graphcl", "dataset=digits"], "method=graphcl on digits is graphcl_nodes"),
+        (["method=gcn", "dataset=mutag"], "method=gcn on mutag is gcn_graphs"),
+        (["method=grace", "dataset=digits"], ""),
+        (["-m", "method=graphcl,grace", "dataset=digits", "seeds=2"], "method=graphcl on digits"),
+    ],
+)
+def test_a_method_that_a_name_stands_for_is_told(words, told, capsys: Printed) -> None:
+    assert main([*words, "--dry-run"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("method=")]
+    assert [line.startswith(told) for line in lines] == [True] * bool(told)
+
+
 @pytest.mark.parametrize("strategy", ["grape", "homogcl", "grace_plus"])
 def test_a_dry_run_tells_strategies_that_want_edges_between_graphs(strategy, capsys) -> None:
     assert main(["dataset=mutag", "method=graphcl", f"negatives={strategy}", "--dry-run"]) == 0
