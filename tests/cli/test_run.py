@@ -68,7 +68,7 @@ def test_a_training_that_spreads_nothing_is_told_when_it_ends_and_whenever_it_is
 
     for _ in range(2):
         (line,) = told("negatives=mmix", "method.epochs=100")
-        assert line.startswith("grace · sbm · clustering · seed 0: after training")
+        assert line.startswith("grace [negatives.name=mmix] · sbm · clustering · seed 0: after")
     assert told("negatives=uniform", "method.epochs=100") == []
 
 
