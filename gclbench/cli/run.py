@@ -214,12 +214,16 @@ def _say_methods(
     commands: list[list[str]], experiments: list[Experiment], say: Callable[[str], None]
 ) -> None:
     """Which method a typed name stands for on a dataset, where it is another one."""
+    from gclbench.component.registry import METHODS
+
     said: set[str] = set()
     for words, experiment in zip(commands, experiments, strict=True):
-        typed = [word.partition("=")[2] for word in words if word.startswith("method=")]
         method, dataset = (experiment.settings[kind]["name"] for kind in ("method", "dataset"))
-        if typed and typed[-1] != method:
-            said.add(f"method={typed[-1]} on {dataset} is {method}")
+        for word in words:
+            typed = word.removeprefix("method=").strip("'\"")
+            # A name of a user's own config is no method's.
+            if word.startswith("method=") and typed != method and typed in METHODS.entries:
+                said.add(f"method={typed} on {dataset} is {method}")
     for text in sorted(said):
         say(text)
 

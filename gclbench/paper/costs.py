@@ -101,8 +101,11 @@ def _count(there: Lacking, entry: Entry, task: str) -> None:
 
 
 def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
-    """What `scripts/bench_costs.py` found with the versions of now; nothing where it has not been
-    run."""
+    """What `scripts/bench_costs.py` found; nothing where it has not been run.
+
+    A row of other versions than now is left out. One that names none is from before they were
+    named, and counts.
+    """
     if not path.is_file():
         return {}
     found = json.loads(path.read_text(encoding="utf-8"))

@@ -111,6 +111,7 @@ def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> No
         (["method=graphcl", "dataset=digits"], "method=graphcl on digits is graphcl_nodes"),
         (["method=gcn", "dataset=mutag"], "method=gcn on mutag is gcn_graphs"),
         (["method=grace", "dataset=digits"], ""),
+        (["method='grace'", "dataset=digits"], ""),
         (["-m", "method=graphcl,grace", "dataset=digits", "seeds=2"], "method=graphcl on digits"),
     ],
 )
