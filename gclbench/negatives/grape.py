@@ -39,7 +39,7 @@ class Grape:
         steps: of Adam, twice in each learning. lr: of that Adam.
     """
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
     needs_edges: ClassVar[bool] = True
     takes_sparse: ClassVar[bool] = True
     learns: ClassVar[bool] = False

@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from gclbench.contrast.blocks import BLOCK_ENTRIES
 from gclbench.graph import Unsupported
-from gclbench.nn.sparse import compressed, products_at, with_values
+from gclbench.nn.sparse import compressed, products_at
 
 BYTES_PER_PAIR = 64
 """What all arrays of a pair take."""
@@ -68,7 +68,8 @@ class SelfExpression:
     (1−μ)/2·‖c‖₂).
 
     C₊ is C without its negative entries; ‖Z − C₊ Z‖ is Frobenius'. Only the entries of an active
-    set are moved: first those of edges, then those whose residual correlation reaches λμ.
+    set are moved: first those of edges, then those whose residual correlation reaches λμ. A step
+    takes time with that set, not with the pattern.
 
     Args:
         pairs: 2×P, of `within_hops`. value: (P,) C. active: (P,) bool.
@@ -89,8 +90,6 @@ class SelfExpression:
         self.value, self.active = value, active
         self.nodes, self.inputs = nodes, inputs
         self.penalty, self.balance = penalty, balance
-        none = value.new_zeros(len(value))
-        self.pattern = compressed(self.row, self.column, none, (nodes, nodes))
 
     def fit(self, z: Tensor, steps: int, lr: float) -> None:
         """So many steps of Adam, the active set anew, and as many again.
@@ -99,38 +98,28 @@ class SelfExpression:
             z: N×d.
         """
         self._descend(z, steps, lr)
-        residual = normalize(z - self._product(z), dim=1)
-        correlation = self._products(residual, normalize(z, dim=1))
-        self.active = correlation.abs() >= self.penalty * self.balance
+        residual = z - self._chosen(self.value > 0) @ z
+        whole = compressed(self.row, self.column, self.value, (self.nodes, self.nodes))
+        correlation = products_at(whole, normalize(residual, dim=1), normalize(z, dim=1))
+        self.active = correlation.abs_() >= self.penalty * self.balance
         self._descend(z, steps, lr)
 
-    def gradient(self, z: Tensor) -> Tensor:
-        """(P,), of all entries."""
-        residual = z - self._product(z)
-        length = torch.linalg.vector_norm(residual)
-        fitting = self._products(residual, z).mul_(-1 / (self.inputs * length.clamp(min=1e-30)))
-        fitting.mul_(self.value > 0)
-        squares = self.value.new_zeros(self.nodes).index_add_(0, self.column, self.value.square())
-        column = squares.sqrt_().clamp_(min=1e-30)[self.column]
-        norms = self.value.sign() * self.balance + (1 - self.balance) / 2 * self.value / column
-        return fitting.add_(norms, alpha=self.penalty)
-
     def _descend(self, z: Tensor, steps: int, lr: float) -> None:
-        value = self.value.clone().requires_grad_()
-        adam = torch.optim.Adam([value], lr=lr)
+        moved = Moved(self, z)
+        adam = torch.optim.Adam([moved.value], lr=lr)
         for _ in range(steps):
-            self.value = value.detach()
-            value.grad = self.gradient(z).mul_(self.active)
+            moved.value.grad = moved.gradient()
             adam.step()
-        self.value = value.detach()
+        self.value = self.value.masked_scatter(self.active, moved.value)
 
-    def _product(self, z: Tensor) -> Tensor:
-        """C₊ Z, N×d."""
-        return torch.sparse.mm(with_values(self.pattern, self.value.clamp(min=0.0)), z)
+    def _chosen(self, chosen: Tensor) -> Tensor:
+        """C with the chosen entries alone, compressed rows.
 
-    def _products(self, left: Tensor, right: Tensor) -> Tensor:
-        """⟨left_i, right_j⟩ of the pattern's pairs, (P,)."""
-        return products_at(self.pattern, left, right)
+        Args:
+            chosen: (P,) bool.
+        """
+        entries = (self.row[chosen], self.column[chosen], self.value[chosen])
+        return compressed(*entries, (self.nodes, self.nodes))
 
     def symmetric(self) -> Tensor:
         """(C₊ + C₊ᵀ)/2, (P,). The pattern is symmetric."""
@@ -138,6 +127,44 @@ class SelfExpression:
         # Sorted by (j, i), the pairs (i, j) are those of the transpose in order.
         there = torch.argsort(self.column * self.nodes + self.row)
         return (positive + positive[there]).mul_(0.5)
+
+
+class Moved:
+    """The entries of C in the active set, M of them, while the others stay as they are.
+
+    Attributes:
+        value: (M,), to be moved in place.
+    """
+
+    def __init__(self, whole: SelfExpression, z: Tensor):
+        active = whole.active
+        self.whole, self.z = whole, z
+        self.row, self.column = whole.row[active], whole.column[active]
+        self.value = whole.value[active]
+        # What the entries that stay leave of Z, and their share of each column's squares.
+        self.left = z - whole._chosen((whole.value > 0) & ~active) @ z
+        stays = whole.value.square().masked_fill_(active, 0.0)
+        self.squares = stays.new_zeros(whole.nodes).index_add_(0, whole.column, stays)
+
+    def gradient(self) -> Tensor:
+        """(M,)."""
+        whole, value = self.whole, self.value
+        # The fit depends on positive entries alone.
+        positive = (value > 0).nonzero()[:, 0]
+        pattern = compressed(
+            self.row[positive],
+            self.column[positive],
+            value[positive],
+            (whole.nodes, whole.nodes),
+        )
+        residual = self.left - pattern @ self.z
+        length = torch.linalg.vector_norm(residual).clamp_(min=1e-30)
+        fitting = products_at(pattern, residual, self.z).mul_(-1 / (whole.inputs * length))
+        squares = self.squares.index_add(0, self.column, value.square())
+        column = squares.sqrt_().clamp_(min=1e-30)[self.column]
+        norms = value.sign().mul_(whole.balance)
+        norms.add_(column.reciprocal_().mul_(value), alpha=(1 - whole.balance) / 2)
+        return norms.mul_(whole.penalty).index_add_(0, positive, fitting)
 
 
 def scaled(share: Tensor, generator: torch.Generator) -> Tensor:

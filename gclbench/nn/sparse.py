@@ -139,10 +139,11 @@ def products_at(pattern: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """⟨left_i, right_j⟩ of each entry (i, j), (P,).
 
     Args:
-        pattern: R×C compressed rows with P entries of 0. left: R×d. right: C×d.
+        pattern: R×C compressed rows with P entries, whose values do not matter. left: R×d.
+            right: C×d.
     """
     if not pattern.is_cpu or torch.backends.mkl.is_available():
-        found: Tensor = torch.sparse.sampled_addmm(pattern, left, right.T)
+        found: Tensor = torch.sparse.sampled_addmm(pattern, left, right.T, beta=0.0)
         return found.values()
     # Builds of torch for other processors than x86.
     rows, columns = entry_rows(pattern), pattern.col_indices()

@@ -13,7 +13,7 @@ from gclbench.component.settings import bind
 from gclbench.graph import Unsupported
 from gclbench.negatives import self_expression
 from gclbench.negatives.grape import Grape, GrapeNegatives
-from gclbench.negatives.self_expression import SelfExpression, scaled, within_hops
+from gclbench.negatives.self_expression import Moved, SelfExpression, scaled, within_hops
 from gclbench.negatives.strategy import Pair
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -109,12 +109,17 @@ def test_a_pattern_that_is_too_dense_is_refused_with_its_memory(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("rows", [1, 4, 100])
-def test_the_gradient_of_c_is_that_of_dense_matrices(rows, monkeypatch):
-    monkeypatch.setattr(self_expression, "BLOCK_ENTRIES", rows * NODES)
+@pytest.mark.parametrize("active", ["all", "positive", "some", "none"])
+def test_the_gradient_of_c_is_that_of_dense_matrices(active):
     pairs = within_hops(EDGES, NODES, 2)
     generator = torch.Generator().manual_seed(0)
     value = torch.randn(pairs.shape[1], generator=generator, dtype=torch.float64)
+    moved = {
+        "all": torch.ones_like(value, dtype=torch.bool),
+        "positive": value > 0,
+        "some": torch.rand(len(value), generator=generator) < 0.5,
+        "none": torch.zeros_like(value, dtype=torch.bool),
+    }[active]
     dense = torch.zeros(NODES, NODES, dtype=torch.float64)
     dense[pairs[0], pairs[1]] = value
     dense.requires_grad_()
@@ -124,8 +129,9 @@ def test_the_gradient_of_c_is_that_of_dense_matrices(rows, monkeypatch):
     loss = (Z - dense.relu() @ Z).norm() / INPUTS
     loss = loss + 2.0 * (columns + 0.35 * torch.stack(lengths).sum())
     (wanted,) = torch.autograd.grad(loss, dense)
-    expression = SelfExpression(pairs, value, value > 0, NODES, INPUTS, 2.0, 0.3)
-    torch.testing.assert_close(expression.gradient(Z), wanted[pairs[0], pairs[1]])
+    expression = SelfExpression(pairs, value, moved, NODES, INPUTS, 2.0, 0.3)
+    gradient = Moved(expression, Z).gradient()
+    torch.testing.assert_close(gradient, wanted[pairs[0], pairs[1]][moved])
 
 
 def test_only_the_active_set_is_moved_and_it_follows_the_residuals():

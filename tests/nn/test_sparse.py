@@ -58,7 +58,7 @@ def test_products_at_entries_equal_those_of_the_dense_product(monkeypatch, mkl, 
         monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: mkl)
     monkeypatch.setattr("gclbench.nn.sparse.PAIRS", 3)
     pairs = (few(6, 5, seed=2, share=1.0) != 0).nonzero()[:entries]
-    pattern = compressed(*pairs.T, torch.zeros(len(pairs), dtype=torch.float64), (6, 5))
+    pattern = compressed(*pairs.T, torch.full((len(pairs),), 7.0, dtype=torch.float64), (6, 5))
     left, right = few(6, 3, seed=3, share=1.0), few(5, 3, seed=4, share=1.0)
     found = products_at(pattern, left, right)
     assert found.shape == (entries,)
