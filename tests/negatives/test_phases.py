@@ -71,6 +71,19 @@ def test_loss_and_gradient_equal_those_of_a_loop_over_pairs(iteration, masked, b
     )
 
 
+def test_single_precision_holds_the_smallest_temperature():
+    """e^200 is no float32."""
+    u, v = random(1).float().requires_grad_(), random(2).float().requires_grad_()
+    ours = replace(a_pair(), u=u, views=(v,), tau=0.005)
+    plain = replace(a_pair(), tau=0.005)
+    loss, wanted = built()(ours).value, reference(plain, 3)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss.double(), wanted, rtol=1e-5, atol=0)
+    gradient = torch.autograd.grad(loss, (u, v))
+    right = torch.autograd.grad(wanted, (plain.u, plain.v))
+    torch.testing.assert_close([x.double() for x in gradient], [*right], rtol=1e-4, atol=1e-4)
+
+
 def test_gradient_equals_finite_differences():
     pair, strategy = a_pair(block=4), built()
 
