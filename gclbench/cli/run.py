@@ -250,10 +250,13 @@ def _dry_run(experiments: list[Experiment]) -> int:
     """Says what would be run, as far as records tell: no graph is read."""
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
+    from gclbench.paper.sources import RESULTS
     from gclbench.run.estimate import Durations
 
     store, known = Store(experiments[0].runs_dir), KnownGraphs()
     durations = Durations.of(known.noted(store.scan()))
+    elsewhere = _records_beside(store)
+    durations.otherwise = Durations.of(known.noted(elsewhere.values()))
     hashes = known.content_hashes(experiments)
 
     def content_hash(dataset: Any) -> str:
@@ -285,13 +288,30 @@ def _dry_run(experiments: list[Experiment]) -> int:
     for status, ids in sorted(ended.items()):
         where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
         print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
+    there = [run_id for unit in plan.units for run_id in unit.ids if run_id in elsewhere]
+    if there:
+        print(
+            f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"
+            f" {store.root} lacks them, so they would be made again"
+        )
     for reason, count in plan.unkept.items():
         print(f"{count} of them: {reason}")
     for reason, count in plan.refused.items():
         print(f"{count} of them will be recorded as unsupported: {reason}")
     if plan.units:
         print(f"time, one after the other: {durations.left(plan.units, 1)}")
+        if any(durations.by_others(unit) for unit in plan.units):
+            print(f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took")
     return 1 if plan.unavailable else 0
+
+
+def _records_beside(store: Store) -> dict[str, Record]:
+    """The records in the folder of results here, by id, where it is not the store itself."""
+    from gclbench.paper.sources import RESULTS
+
+    if not Path(RESULTS).is_dir() or Path(RESULTS).resolve() == store.root.resolve():
+        return {}
+    return {record.id: record for record in Store(RESULTS).scan()}
 
 
 def _close(plan: Plan, store: Store) -> int:

@@ -13,7 +13,10 @@ from pathlib import Path
 from gclbench.paper.aggregate import Group, group_records
 from gclbench.records import Record, Store, StoreWarnings, differ
 
-DEFAULT_STORES = ("results", "runs")
+RESULTS = "results"
+"""The folder of records that were exported, beside the folder of runs."""
+
+DEFAULT_STORES = (RESULTS, "runs")
 
 BETWEEN = "runs differ between stores; the newer one that is ok is used"
 

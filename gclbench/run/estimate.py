@@ -27,11 +27,13 @@ class Durations:
         trainings: of (epochs asked for, seconds), by (method, dataset); None where the method has
             no epochs.
         evaluations: by (method, dataset, task).
+        otherwise: what tells of units that these tell nothing of.
     """
 
     beside: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     trainings: dict[tuple[str, str], list[tuple[int | None, float]]] = field(default_factory=dict)
     evaluations: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+    otherwise: Durations | None = None
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Durations:
@@ -54,6 +56,14 @@ class Durations:
     def seconds(self, unit: Unit) -> float | None:
         """Those of one unit; None where its method, or one of its tasks, is not recorded on its
         dataset, or not at a number of epochs that says what its own cost."""
+        found = self._own(unit)
+        return found if found is not None or not self.otherwise else self.otherwise.seconds(unit)
+
+    def by_others(self, unit: Unit) -> bool:
+        """Whether its seconds are those of `otherwise`."""
+        return self._own(unit) is None and self.seconds(unit) is not None
+
+    def _own(self, unit: Unit) -> float | None:
         pair = (unit.method, unit.dataset)
         training = self.training(pair, unit.epochs)
         evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]

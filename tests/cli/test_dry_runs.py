@@ -41,6 +41,25 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert len(records()) == 2
 
 
+def test_a_dry_run_tells_what_stands_in_the_results(here: Path, capsys: Printed) -> None:
+    assert main([*KMEANS, "seeds=2", "runs_dir=results"]) == 0
+    capsys.readouterr()
+    assert main([*KMEANS, "seeds=3", "--dry-run"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[-4:-2] == [
+        "3 runs: 0 are recorded in runs, 3 are to be done in 3 units",
+        "2 of those to be done stand in results, where tables find them; runs lacks them, so they"
+        " would be made again",
+    ]
+    assert re.fullmatch(r"time, one after the other: about \d+ s", out[-2])
+    assert out[-1] == "of what runs has no run like: by those of results, as long as they took"
+    for folder in ("results", "results/../results"):
+        assert main([*KMEANS, "seeds=3", "--dry-run", f"runs_dir={folder}"]) == 0
+        out = capsys.readouterr().out
+        assert f"3 runs: 2 are recorded in {folder}, 1 are to be done" in out
+        assert "stand in results" not in out and "has no run like" not in out
+
+
 @pytest.mark.parametrize("verb", [["-m"], ["sweep", "runs.yaml"]])
 def test_a_dry_run_reads_no_graph(
     verb: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Printed

@@ -51,6 +51,16 @@ def test_nothing_is_guessed_from_other_methods_datasets_tasks_or_failures() -> N
     assert durations.left(unknown, 2) == "unknown: nothing like these runs is recorded"
 
 
+def test_others_tell_of_what_these_do_not() -> None:
+    durations = Durations.of([timed(100, 30.0, 0)])
+    durations.otherwise = Durations.of([timed(100, 997.0, 0), timed(None, 7.0, 1)])
+    assert durations.seconds(unit()) == 33.0 and not durations.by_others(unit())
+    other = unit(epochs=None)
+    assert durations.seconds(other) == 10.0 and durations.by_others(other)
+    unknown = unit("dgi")
+    assert durations.seconds(unknown) is None and not durations.by_others(unknown)
+
+
 def test_units_at_once_share_the_time() -> None:
     durations = Durations.of([timed(100, 997.0, 0)])
     assert durations.left([unit()] * 4, 2) == "about 33 min"
