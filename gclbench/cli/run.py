@@ -301,7 +301,9 @@ def _dry_run(experiments: list[Experiment]) -> int:
     if plan.units:
         print(f"time, one after the other: {durations.left(plan.units, 1)}")
         if any(durations.by_others(unit) for unit in plan.units):
-            print(f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took")
+            print(
+                f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took"
+            )
     return 1 if plan.unavailable else 0
 
 
