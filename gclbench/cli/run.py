@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.cli.progress import note, shown
@@ -22,7 +22,6 @@ from gclbench.records import Record, Store, StoreError
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
     from gclbench.launch.plan import Plan
-    from gclbench.run.unit import Unit
 
 
 def main(argv: list[str]) -> int:
@@ -106,11 +105,13 @@ def launch(
     try:
         with terminated_like_interrupted():
             if dry_run:
+                from gclbench.cli.dry_run import preview
+
                 _say_methods(commands, experiments, print)
-                return _dry_run(experiments)
+                return preview(experiments)
             plan, store = prepare(experiments)
             _say_methods(commands, experiments, note)
-            _say_seeds(experiments, plan, note)
+            say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             for reason, count in plan.unkept.items():
@@ -202,7 +203,7 @@ def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
-def _say_seeds(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
+def say_seeds(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
     """`seeds=42` is a number of seeds and not seed 42: says so."""
     seeds = experiments[0].seeds
     counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
@@ -244,76 +245,6 @@ def _say_repairs(experiments: list[Experiment]) -> None:
         with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
             for repair in datasets.load(dataset).graph.repairs:
                 note(f"{name}: {repair}")
-
-
-def _dry_run(experiments: list[Experiment]) -> int:
-    """Says what would be run, as far as records tell: no graph is read."""
-    from gclbench.launch.known_graphs import KnownGraphs, refused_unread
-    from gclbench.launch.plan import expand
-    from gclbench.paper.sources import RESULTS
-    from gclbench.run.estimate import Durations
-
-    store, known = Store(experiments[0].runs_dir), KnownGraphs()
-    durations = Durations.of(known.noted(store.scan()))
-    elsewhere = _records_beside(store)
-    durations.otherwise = Durations.of(known.noted(elsewhere.values()))
-    hashes = known.content_hashes(experiments)
-
-    def content_hash(dataset: Any) -> str:
-        refused_unread(dataset)
-        return hashes[dataset]
-
-    plan = expand(experiments, store, content_hash)
-    _say_seeds(experiments, plan, print)
-    alike: dict[str, list[Unit]] = {}
-    for unit in plan.units:
-        alike.setdefault(unit.title, []).append(unit)
-    for unit in plan.units:
-        same = alike[unit.title]
-        apart = [
-            text for text in unit.overrides if not all(text in other.overrides for other in same)
-        ]
-        print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
-    for text in plan.unavailable:
-        print(f"gclbench: {text}", file=sys.stderr)
-    runs = sum(len(unit.ids) for unit in plan.units)
-    print(
-        f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
-        f" done in {len(plan.units)} units"
-    )
-    ended: dict[str, list[str]] = {}
-    for run_id, record in plan.done.items():
-        if not record.ok:
-            ended.setdefault(record.status, []).append(run_id)
-    for status, ids in sorted(ended.items()):
-        where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
-        print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
-    there = [run_id for unit in plan.units for run_id in unit.ids if run_id in elsewhere]
-    if there:
-        print(
-            f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"
-            f" {store.root} lacks them, so they would be made again"
-        )
-    for reason, count in plan.unkept.items():
-        print(f"{count} of them: {reason}")
-    for reason, count in plan.refused.items():
-        print(f"{count} of them will be recorded as unsupported: {reason}")
-    if plan.units:
-        print(f"time, one after the other: {durations.left(plan.units, 1)}")
-        if any(durations.by_others(unit) for unit in plan.units):
-            print(
-                f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took"
-            )
-    return 1 if plan.unavailable else 0
-
-
-def _records_beside(store: Store) -> dict[str, Record]:
-    """The records in the folder of results here, by id, where it is not the store itself."""
-    from gclbench.paper.sources import RESULTS
-
-    if not Path(RESULTS).is_dir() or Path(RESULTS).resolve() == store.root.resolve():
-        return {}
-    return {record.id: record for record in Store(RESULTS).scan()}
 
 
 def _close(plan: Plan, store: Store) -> int:

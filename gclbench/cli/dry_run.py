@@ -1,0 +1,82 @@
+"""`--dry-run`: what a command would run, as far as records tell. No graph is read."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gclbench.cli.run import say_seeds
+from gclbench.launch.known_graphs import KnownGraphs, refused_unread
+from gclbench.launch.plan import expand
+from gclbench.paper.sources import RESULTS
+from gclbench.records import Record, Store
+from gclbench.run.estimate import Durations
+
+if TYPE_CHECKING:
+    from gclbench.config.validation import Experiment
+    from gclbench.run.unit import Unit
+
+
+def preview(experiments: list[Experiment]) -> int:
+    """Says what would be run; exit code 1 where a dataset cannot be had."""
+    store, known = Store(experiments[0].runs_dir), KnownGraphs()
+    durations = Durations.of(known.noted(store.scan()))
+    elsewhere = _records_beside(store)
+    durations.otherwise = Durations.of(known.noted(elsewhere.values()))
+    hashes = known.content_hashes(experiments)
+
+    def content_hash(dataset: Any) -> str:
+        refused_unread(dataset)
+        return hashes[dataset]
+
+    plan = expand(experiments, store, content_hash)
+    say_seeds(experiments, plan, print)
+    alike: dict[str, list[Unit]] = {}
+    for unit in plan.units:
+        alike.setdefault(unit.title, []).append(unit)
+    for unit in plan.units:
+        same = alike[unit.title]
+        apart = [
+            text for text in unit.overrides if not all(text in other.overrides for other in same)
+        ]
+        print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
+    for text in plan.unavailable:
+        print(f"gclbench: {text}", file=sys.stderr)
+    runs = sum(len(unit.ids) for unit in plan.units)
+    print(
+        f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
+        f" done in {len(plan.units)} units"
+    )
+    ended: dict[str, list[str]] = {}
+    for run_id, record in plan.done.items():
+        if not record.ok:
+            ended.setdefault(record.status, []).append(run_id)
+    for status, ids in sorted(ended.items()):
+        where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
+        print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
+    there = [run_id for unit in plan.units for run_id in unit.ids if run_id in elsewhere]
+    if there:
+        print(
+            f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"
+            f" {store.root} lacks them, so they would be made again"
+        )
+    for reason, count in plan.unkept.items():
+        print(f"{count} of them: {reason}")
+    for reason, count in plan.refused.items():
+        print(f"{count} of them will be recorded as unsupported: {reason}")
+    if plan.units:
+        print(f"time, one after the other: {durations.left(plan.units, 1)}")
+        if any(durations.by_others(unit) for unit in plan.units):
+            print(
+                f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took"
+            )
+    return 1 if plan.unavailable else 0
+
+
+def _records_beside(store: Store) -> dict[str, Record]:
+    """The records in the folder of results here, by id, where it is not the store itself."""
+    if not Path(RESULTS).is_dir() or Path(RESULTS).resolve() == store.root.resolve():
+        return {}
+    return {record.id: record for record in Store(RESULTS).scan()}
