@@ -7,12 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.cli.run import say_seeds
-from gclbench.launch.known_graphs import KnownGraphs, refused_unread
-from gclbench.launch.plan import expand
+from gclbench.cli.remarks import say_seeds
 from gclbench.paper.sources import RESULTS
 from gclbench.records import Record, Store
-from gclbench.run.estimate import Durations
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
@@ -21,6 +18,10 @@ if TYPE_CHECKING:
 
 def preview(experiments: list[Experiment]) -> int:
     """Says what would be run; exit code 1 where a dataset cannot be had."""
+    from gclbench.launch.known_graphs import KnownGraphs, refused_unread
+    from gclbench.launch.plan import expand
+    from gclbench.run.estimate import Durations
+
     store, known = Store(experiments[0].runs_dir), KnownGraphs()
     durations = Durations.of(known.noted(store.scan()))
     elsewhere = _records_beside(store)

@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -96,6 +96,7 @@ def launch(
         return wrong(error.errors)
 
     # Not before: they take torch, and a misspelt name is answered without it.
+    from gclbench.cli.remarks import say_methods, say_repairs, say_seeds
     from gclbench.launch.execution import carry_out, prepare, recorded
     from gclbench.launch.launcher import LaunchError
 
@@ -107,16 +108,16 @@ def launch(
             if dry_run:
                 from gclbench.cli.dry_run import preview
 
-                _say_methods(commands, experiments, print)
+                say_methods(commands, experiments, print)
                 return preview(experiments)
             plan, store = prepare(experiments)
-            _say_methods(commands, experiments, note)
+            say_methods(commands, experiments, note)
             say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)
             for reason, count in plan.unkept.items():
                 note(f"{count} {'run' if count == 1 else 'runs'}: {reason}")
-            _say_repairs(experiments)
+            say_repairs(experiments)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:
@@ -201,50 +202,6 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _elsewhere(runs_dir: str) -> str:
     return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
-
-
-def say_seeds(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
-    """`seeds=42` is a number of seeds and not seed 42: says so."""
-    seeds = experiments[0].seeds
-    counted = len(seeds) > 1 and seeds == tuple(range(len(seeds)))
-    if counted and all(each.seeds == seeds for each in experiments):
-        say(f"{len(plan.ids)} runs: seeds 0 to {len(seeds) - 1}")
-
-
-def _say_methods(
-    commands: list[list[str]], experiments: list[Experiment], say: Callable[[str], None]
-) -> None:
-    """Which method a typed name stands for on a dataset, where it is another one."""
-    from gclbench.component.registry import METHODS
-
-    said: set[str] = set()
-    for words, experiment in zip(commands, experiments, strict=True):
-        method, dataset = (experiment.settings[kind]["name"] for kind in ("method", "dataset"))
-        for word in words:
-            typed = word.removeprefix("method=").strip("'\"")
-            # A name of a user's own config is no method's.
-            if word.startswith("method=") and typed != method and typed in METHODS.entries:
-                said.add(f"method={typed} on {dataset} is {method}")
-    for text in sorted(said):
-        say(text)
-
-
-def _say_repairs(experiments: list[Experiment]) -> None:
-    """What was changed in a user's own graphs to make them graphs, once for each."""
-    from gclbench.data.mirror import DataUnavailable
-    from gclbench.graph import GraphError
-    from gclbench.records import NAMED_BY_USER
-    from gclbench.run import datasets
-
-    own = {
-        each.components.dataset: each.settings["dataset"]["name"]
-        for each in experiments
-        if NAMED_BY_USER in each.settings["dataset"]
-    }
-    for dataset, name in own.items():
-        with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
-            for repair in datasets.load(dataset).graph.repairs:
-                note(f"{name}: {repair}")
 
 
 def _close(plan: Plan, store: Store) -> int:
