@@ -8,7 +8,8 @@ takes over two minutes. What is in the file already stays.
         [--memory GIB] [--again]
         [--output results/bench/costs.json]
 
-With --on and --methods: of these methods on that dataset, whatever the tables lack.
+With --on and --methods: of these methods on that dataset, whatever the tables lack. A NAME may be a
+method with settings in quotes, as in 'dgi method.propagation=diffusion'.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def run(
     pair: MethodOnDataset, task: str, epochs: int | None, limits: Sequence[str]
 ) -> tuple[Record | None, str]:
     """The record of a training, None with the last line of what was said where there is none."""
-    words = [f"method={pair[0]}", f"dataset={pair[1]}", f"task={task}", "seeds=1", "threads=1"]
+    words = f"method={pair[0]} dataset={pair[1]} task={task} seeds=1 threads=1".split()
     words += [] if epochs is None else [f"method.epochs={epochs}"]
     words += limits
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +97,7 @@ def run(
 
 def probe(pair: MethodOnDataset, task: str, limits: Sequence[str]) -> FirstEpochs:
     """One epoch, and three where one is short."""
-    has_epochs = epochs_of(pair) is not None
+    has_epochs = epochs_of((pair[0].split()[0], pair[1])) is not None
     record, said = run(pair, task, 1 if has_epochs else None, limits)
     if record is None:
         return FirstEpochs("failed", said, None, None, None)
@@ -132,7 +133,7 @@ def main() -> None:
     )
     for kind, names in ((METHODS, options.methods), (DATASETS, [options.on] if options.on else [])):
         for name in names:
-            kind.check(name)
+            kind.check(name.split()[0])
     limits = [f"time_limit={options.limit:g}", f"memory_limit={options.memory:g}"]
     found = read_probes(options.output)
     rows = json.loads(options.output.read_text())["rows"] if options.output.is_file() else []
@@ -146,7 +147,7 @@ def main() -> None:
             "method": pair[0],
             "dataset": pair[1],
             **asdict(found[pair]),
-            "components": versions_of(pair[0]),
+            "components": versions_of(pair[0].split()[0]),
             "device": device_name("cpu"),
             "threads": 1,
             "load": os.getloadavg()[0],

@@ -96,7 +96,7 @@ def launch(
         return wrong(error.errors)
 
     # Not before: they take torch, and a misspelt name is answered without it.
-    from gclbench.cli.remarks import say_methods, say_repairs, say_seeds
+    from gclbench.cli.remarks import say_methods, say_repairs, say_seeds, say_splits
     from gclbench.launch.execution import carry_out, prepare, recorded
     from gclbench.launch.launcher import LaunchError
 
@@ -109,9 +109,11 @@ def launch(
                 from gclbench.cli.dry_run import preview
 
                 say_methods(commands, experiments, print)
+                say_splits(commands, experiments, print)
                 return preview(experiments)
             plan, store = prepare(experiments)
             say_methods(commands, experiments, note)
+            say_splits(commands, experiments, note)
             say_seeds(experiments, plan, note)
             for text in plan.unavailable:
                 print(f"gclbench: {text}", file=sys.stderr)

@@ -10,7 +10,8 @@ from torch import Tensor
 from gclbench.component.registry import METHODS
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
-from gclbench.methods.labelled import labelled_nodes
+from gclbench.methods.labelled import classes_without_node, labelled_nodes
+from gclbench.methods.supervised import unseen_classes
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -38,4 +39,4 @@ class Linear:
             Unsupported: when the task reveals no labels.
         """
         labelled_nodes(labels, METHODS.name_of(type(self)))
-        return Embedding(graph.x)
+        return Embedding(graph.x, **unseen_classes(classes_without_node(labels, graph.classes), {}))

@@ -51,16 +51,24 @@ def within_hops(edge_index: Tensor, nodes: int, hops: int) -> Tensor:
         count += len(keys)
         if count > MOST_PAIRS:
             about = count / stop * nodes
+            fewer = (
+                f"negatives.hops={hops - 1} has fewer"
+                if hops > 1
+                else "negatives=homogcl keeps edges alone"
+            )
             raise Unsupported(
-                f"negatives=grape keeps a number for every pair of nodes within {hops} hops:"
-                f" about {about:.1e} of {nodes} nodes, {about * BYTES_PER_PAIR / 2**30:.0f} GiB,"
-                f" and at most {MOST_PAIRS * BYTES_PER_PAIR / 2**30:.0f} GiB are taken; a smaller"
-                " negatives.hops has fewer pairs"
+                f"negatives=grape keeps a number for every pair of nodes within"
+                f" negatives.hops={hops}: about {about:.1e} of {nodes:,} nodes, which take"
+                f" {_gib(about)} GiB, and {_gib(MOST_PAIRS)} GiB are the most; {fewer}"
             )
         parts.append(np.sort(keys))
     keys = torch.from_numpy(np.concatenate(parts)).to(edge_index.device)
     row = keys.div(nodes, rounding_mode="floor")
     return torch.stack([row, keys - row * nodes])
+
+
+def _gib(pairs: float) -> str:
+    return f"{pairs * BYTES_PER_PAIR / 2**30:.1f}"
 
 
 class SelfExpression:

@@ -38,8 +38,9 @@ BASELINES = (
     "vgae",
     "arga",
     "arvga",
+    "dgi method.propagation=diffusion",
 )
-"""Methods that the papers of NML-GCL and M-Mix compare with, on nodes."""
+"""What the papers of NML-GCL and M-Mix compare with, on nodes: a method, and settings of it."""
 
 LARGEST = "coauthor_phy"
 """Where an epoch's memory is measured."""
@@ -48,7 +49,6 @@ LARGEST = "coauthor_phy"
 def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpochs]) -> str:
     """The table, as Markdown."""
     there = newest(records)
-    recorded, seeds = Durations.of(there), _seeds(there)
     lines = [
         "## Seeds of the baselines on nodes",
         "",
@@ -63,23 +63,33 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
         "| method | " + " | ".join(ASKED) + f" | {LARGEST}, GiB |",
         "| --- |" + " ---: |" * (len(ASKED) + 1),
     ]
-    for method in BASELINES:
+    for words in BASELINES:
+        own = [record for record in there if _is(record, words)]
+        recorded, seeds = Durations.of(own), _seeds(own)
         cells = [
-            _cell(len(seeds.get((method, dataset), ())), asked, (method, dataset), recorded, first)
+            _cell(len(seeds.get(dataset, ())), asked, (words, dataset), recorded, first)
             for dataset, asked in ASKED.items()
         ]
-        lines.append(f"| {method} | " + " | ".join([*cells, _memory(method, first)]) + " |")
+        lines.append(f"| {words} | " + " | ".join([*cells, _memory(words, first)]) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _seeds(records: Iterable[Record]) -> dict[MethodOnDataset, set[int]]:
-    """Of trainings of the shipped number of epochs."""
-    found: dict[MethodOnDataset, set[int]] = {}
+def _is(record: Record, words: str) -> bool:
+    """Whether a run is of a method, with settings of it."""
+    method, *settings = words.split()
+    wanted = [setting.removeprefix("method.").partition("=") for setting in settings]
+    return record.name("method") == method and all(
+        str(record.spec["method"].get(key)) == value for key, _, value in wanted
+    )
+
+
+def _seeds(records: Iterable[Record]) -> dict[str, set[int]]:
+    """Of trainings of the shipped number of epochs, by dataset."""
+    found: dict[str, set[int]] = {}
     for record in records:
         pair = (record.name("method"), record.name("dataset"))
-        asked = pair[0] in BASELINES and pair[1] in ASKED
-        if asked and record.spec["method"].get("epochs") == epochs_of(pair):
-            found.setdefault(pair, set()).add(record.seed)
+        if pair[1] in ASKED and record.spec["method"].get("epochs") == epochs_of(pair):
+            found.setdefault(pair[1], set()).add(record.seed)
     return found
 
 
@@ -92,15 +102,17 @@ def _cell(
 ) -> str:
     if count >= asked:
         return str(count)
-    seconds, source = a_seed(pair, recorded, first)
+    method, dataset = pair[0].split()[0], pair[1]
+    begun = {(method, dataset): first[pair]} if pair in first else {}
+    seconds, source = a_seed((method, dataset), recorded, begun)
     if seconds is None:
         return f"{count} of {asked}, {in_a_row(source)}"
     bound = "≤ " if source in BOUNDS else ""
     return f"{count} of {asked}, {bound}{spoken(seconds)}"
 
 
-def _memory(method: str, first: Mapping[MethodOnDataset, FirstEpochs]) -> str:
-    begun = first.get((method, LARGEST))
+def _memory(words: str, first: Mapping[MethodOnDataset, FirstEpochs]) -> str:
+    begun = first.get((words, LARGEST))
     if begun is None:
         return "not run"
     if begun.memory is None:

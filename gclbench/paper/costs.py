@@ -103,8 +103,9 @@ def _count(there: Lacking, entry: Entry, task: str) -> None:
 def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
     """What `scripts/bench_costs.py` found; nothing where it has not been run.
 
-    A row of other versions than now is left out. One that names none is from before they were
-    named, and counts.
+    By method and dataset; where settings of a method were given, they stand behind its name. A row
+    of other versions than now is left out. One that names none is from before they were named, and
+    counts.
     """
     if not path.is_file():
         return {}
@@ -113,7 +114,7 @@ def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
     return {
         (row["method"], row["dataset"]): FirstEpochs(**{name: row[name] for name in names})
         for row in found["rows"]
-        if "components" not in row or row["components"] == versions_of(row["method"])
+        if "components" not in row or row["components"] == versions_of(row["method"].split()[0])
     }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gclbench.component.declared import declared
 from gclbench.component.registry import DATASETS, NEGATIVES
 from gclbench.paper.columns import GNNBP, RAW, TRAINED, Column, is_
+from gclbench.paper.contrastive_columns import PHASES_READING
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
 from gclbench.paper.table_definition import Definition
@@ -144,6 +145,7 @@ OF_NODES = Half(
         f"{NODES_200}: GRACE's number of steps on Cora, no early stop (docs/choices.md).",
         "unsupported: the method contrasts no pairs of nodes that a strategy could weight; the"
         " record says why.",
+        PHASES_READING,
         MACHINE_REMARK,
     ),
 )
@@ -157,6 +159,7 @@ OF_GRAPHS = Half(
         " graphcl (InfoNCE) has it there, as every other strategy has (docs/choices.md).",
         "unsupported: the method contrasts no graphs that a strategy could weight, or the strategy"
         " reads edges between them; the record says why.",
+        PHASES_READING,
         MACHINE_REMARK,
     ),
 )

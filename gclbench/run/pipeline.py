@@ -184,8 +184,10 @@ class Pipeline:
         if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
             raise Diverged("the class scores hold NaN or infinite values")
         self.collapsed = tuple(dict.fromkeys([*self.collapsed, *collapse_of(found)]))
-        if self.watch.reached:
-            contrast = found.contrast
+        contrast = found.contrast
+        # What is said of a contrast is said of its training.
+        told = contrast is None and (found.findings or found.remarks)
+        if self.watch.reached or told:
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
             self.fit_report = {**cosine, **found.findings, "remarks": list(found.remarks)}
         return found

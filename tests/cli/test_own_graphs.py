@@ -211,3 +211,41 @@ def test_a_generated_graph_that_does_not_fit_is_refused(capsys: Printed) -> None
     assert main(["method=kmeans", "dataset=sbm", "dataset.nodes=10000000000"]) == 1
     said = capsys.readouterr().err
     assert "graph 'sbm': 10,000,000,000 × 64 features" in said and "GiB of memory" in said
+
+
+@pytest.mark.parametrize("method", ["gcn", "label_propagation", "linear"])
+def test_a_class_without_a_training_node_is_told(method: str, capsys: Printed) -> None:
+    """Also by methods that train nothing."""
+    place, labels = np.arange(40), np.arange(40) % 2
+    labels[38:] = 2
+    masks = {
+        "train_mask": place < 10,
+        "val_mask": (place >= 10) & (place < 20),
+        "test_mask": place >= 20,
+    }
+    save("x.npz", y=labels, **masks)
+    words = ["dataset=custom", "dataset.path=x.npz", "task.classification.protocol=public"]
+    short = ["method.epochs=2", "method.patience=0"] if method == "gcn" else []
+    assert main([f"method={method}", "task=classification", *words, *short]) == 0
+    told = f"{method} · x · seed 0: no training node has class 2, so nothing is learnt of it; "
+    assert told in capsys.readouterr().out
+    assert recorded()[0].fit["classes_without_training_nodes"] == [2]
+    assert main([f"method={method}", "task=classification", *words[:2], *short, "seeds=[1]"]) == 0
+    assert "no training node" not in capsys.readouterr().out
+
+
+def test_random_training_nodes_are_told(capsys: Printed) -> None:
+    save("x.npz")
+    words = ["dataset=custom", "dataset.path=x.npz", "task=classification"]
+    told = (
+        "linear: every seed draws its training nodes at random"
+        " (task.classification.protocol=random_10_10_80)"
+    )
+    assert main(["method=linear", *words, "--dry-run"]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["method=linear", *words]) == 0
+    assert told in capsys.readouterr().err
+    assert main(["method=kmeans", *words, "--dry-run"]) == 0
+    typed = "task.classification.protocol=random_10_10_80"
+    assert main(["method=linear", *words, typed, "--dry-run"]) == 0
+    assert "every seed draws" not in capsys.readouterr().out

@@ -104,9 +104,13 @@ def test_a_pattern_that_is_too_dense_is_refused_with_its_memory(monkeypatch):
     with pytest.raises(Unsupported) as refused:
         within_hops(edges, nodes, 2)
     assert refused.value.reason == (
-        "negatives=grape keeps a number for every pair of nodes within 2 hops: about 3.6e+07 of"
-        " 6000 nodes, 2 GiB, and at most 1 GiB are taken; a smaller negatives.hops has fewer pairs"
+        "negatives=grape keeps a number for every pair of nodes within negatives.hops=2: about"
+        " 3.6e+07 of 6,000 nodes, which take 2.1 GiB, and 1.0 GiB are the most; negatives.hops=1"
+        " has fewer"
     )
+    monkeypatch.setattr(self_expression, "MOST_PAIRS", 1 << 10)
+    with pytest.raises(Unsupported, match=r"0\.0 GiB are the most; negatives=homogcl keeps edges"):
+        within_hops(edges, nodes, 1)
 
 
 @pytest.mark.parametrize("active", ["all", "positive", "some", "none"])

@@ -40,3 +40,23 @@ def test_what_is_missing_has_its_cost_or_says_unknown() -> None:
     assert memory == "2.0 (timeout)"
     assert row([], probes, "linear")[-1] == "oom"
     assert row([], probes, "mlp")[-1] == "not run"
+
+
+def test_settings_of_a_method_are_a_baseline_of_their_own(record) -> None:
+    words = "dgi method.propagation=diffusion"
+    runs = [
+        replace(
+            record("dgi", "cora", seed=seed, epochs=10000, propagation=how), seconds={"fit": cost}
+        )
+        for how, cost, seeds in (("adjacency", 5.0, (0, 1, 2)), ("diffusion", 9.0, (3,)))
+        for seed in seeds
+    ]
+    assert row(runs, {}, words)[:2] == ["1 of 10, 9 s", "0 of 10, unknown"]
+    probes = {
+        (words, "pubmed"): FirstEpochs("ok", "", 20.0, 40.0, 2.0**30),
+        (words, "coauthor_phy"): FirstEpochs("ok", "", 20.0, 40.0, 2.0**32),
+        ("dgi", "amazon_photo"): FirstEpochs("ok", "", 20.0, 40.0, 2.0**30),
+    }
+    _, _, pubmed, photo, _, memory = row(runs, probes, words)
+    assert pubmed.startswith("0 of 3, ") and pubmed != "0 of 3, unknown"
+    assert photo == "0 of 3, unknown" and memory == "4.0"
