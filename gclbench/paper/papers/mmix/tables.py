@@ -67,8 +67,8 @@ NOT_BUILT = {
     "SemiEmb (sup.)": NO_LIBRARY,
     "Planetoid (sup.)": NO_LIBRARY,
     "MoNet (sup.)": (
-        "torch_geometric has its layer (GMMConv), but its kernels and training on these graphs are"
-        " not known here"
+        "torch_geometric has its layer (GMMConv), but how many kernels, which coordinates of an"
+        " edge and which training gave this number stands in no text that we have"
     ),
     "VERSE": NO_LIBRARY,
     "InfoGCL": "no code of it is known, and the paper's views per dataset are not known here",
