@@ -18,6 +18,8 @@ from gclbench.component.registry import nearest
 LARGEST = 1e60
 """The largest number that can be set. Records can hold its square and the like, as a float."""
 
+RANGE = "is out of range"
+
 
 @dataclass(frozen=True)
 class Range:
@@ -164,7 +166,7 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
         try:
             given[key] = convert(value, fields[key])
         except ValueError as error:
-            errors.append(f"{where}.{key}={value!r} {error}")
+            errors.append(f"{where}.{key}={value!r} {error}{_example(cls, key, str(error))}")
     for name in sorted(name for name in needed if values.get(name) is None):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
@@ -174,6 +176,16 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
     except ValueError as error:
         errors.append(f"{where}: {error}")
         return None
+
+
+def _example(cls: type, key: str, error: str) -> str:
+    """The end of an error about a number that is out of range: one that is not."""
+    usual = defaults(cls).get(key)
+    return f", for example {usual:g}" if RANGE in error and _is_number(usual) else ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def convert(value: Any, kind: Any) -> Any:
@@ -190,7 +202,7 @@ def convert(value: Any, kind: Any) -> Any:
             if isinstance(rule, Range) and converted is not None:
                 for number in converted if isinstance(converted, tuple) else (converted,):
                     if not rule.admits(number):
-                        raise ValueError(f"is out of range: it must be {rule}")
+                        raise ValueError(f"{RANGE}: it must be {rule}")
             if isinstance(rule, OneOf) and converted not in rule.choices:
                 guess = nearest(str(converted), list(rule.choices))
                 raise ValueError(
@@ -257,7 +269,7 @@ def _words(kind: Any) -> tuple[Any, ...]:
 def _bounded(value: float) -> float:
     """The number itself; raises ValueError where it is too large to be recorded."""
     if abs(value) > LARGEST:
-        raise ValueError(f"is out of range: it must lie between {-LARGEST:g} and {LARGEST:g}")
+        raise ValueError(f"{RANGE}: it must lie between {-LARGEST:g} and {LARGEST:g}")
     return value
 
 

@@ -103,19 +103,26 @@ def test_defaults_and_values_are_plain():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"lr": 0}, "method.lr=0 is out of range: it must be > 0"),
-        ({"lr": -1.5}, "method.lr=-1.5 is out of range: it must be > 0"),
+        ({"lr": 0}, "method.lr=0 is out of range: it must be > 0, for example 0.001"),
+        ({"lr": -1.5}, "method.lr=-1.5 is out of range: it must be > 0, for example 0.001"),
         ({"lr": "fast"}, "method.lr='fast' must be a number"),
         ({"lr": True}, "method.lr=True must be a number"),
         ({"lr": None}, "method.lr=None must be a number"),
         ({"lr": math.nan}, "method.lr=nan must be a finite number"),
         ({"lr": math.inf}, "method.lr=inf must be a finite number"),
-        ({"lr": 1e80}, "method.lr=1e+80 is out of range: it must lie between -1e+60 and 1e+60"),
+        (
+            {"lr": 1e80},
+            "method.lr=1e+80 is out of range: it must lie between -1e+60 and 1e+60, for example"
+            " 0.001",
+        ),
         ({"limit": -math.inf}, "method.limit=-inf must be a finite number"),
-        ({"decay": -1e-9}, "method.decay=-1e-09 is out of range: it must be ≥ 0"),
-        ({"mask": 1}, "method.mask=1 is out of range: it must be ≥ 0 and < 1"),
-        ({"alpha": 1.01}, "method.alpha=1.01 is out of range: it must be > 0 and ≤ 1"),
-        ({"epochs": 0}, "method.epochs=0 is out of range: it must be ≥ 1"),
+        ({"decay": -1e-9}, "method.decay=-1e-09 is out of range: it must be ≥ 0, for example 0"),
+        ({"mask": 1}, "method.mask=1 is out of range: it must be ≥ 0 and < 1, for example 0.2"),
+        (
+            {"alpha": 1.01},
+            "method.alpha=1.01 is out of range: it must be > 0 and ≤ 1, for example 0.1",
+        ),
+        ({"epochs": 0}, "method.epochs=0 is out of range: it must be ≥ 1, for example 10"),
         ({"epochs": 2.5}, "method.epochs=2.5 must be a whole number"),
         ({"epochs": "3"}, "method.epochs='3' must be a whole number"),
         ({"epochs": True}, "method.epochs=True must be a whole number"),

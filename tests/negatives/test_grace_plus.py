@@ -223,7 +223,7 @@ def test_features_of_zeros_leave_the_graph_alone():
 def test_a_temperature_of_zero_is_refused(name):
     errors: list[str] = []
     assert bind(GracePlusWeights, {name: 0}, "negatives", errors) is None
-    assert errors == [f"negatives.{name}=0 is out of range: it must be > 0"]
+    assert errors == [f"negatives.{name}=0 is out of range: it must be > 0, for example 0.1"]
 
 
 def test_what_it_needs_is_said():

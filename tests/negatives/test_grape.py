@@ -241,6 +241,6 @@ def test_what_it_needs_is_said():
     errors: list[str] = []
     assert bind(Grape, {"hops": 0, "scheme": "masks"}, "negatives", errors) is None
     assert errors == [
-        "negatives.hops=0 is out of range: it must be ≥ 1",
+        "negatives.hops=0 is out of range: it must be ≥ 1, for example 2",
         "negatives.scheme='masks' must be one of mask, weight. Did you mean 'mask'?",
     ]
