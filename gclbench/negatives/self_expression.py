@@ -1,7 +1,7 @@
 """Each node's embedding as a combination of nodes near it in the graph (GRAPE).
 
-C is N×N, sparse: its pattern is the pairs of different nodes within k hops. Time and memory go with
-the pairs.
+C is N×N, sparse: its pattern is the pairs of different nodes within k hops. Memory goes with the
+pairs, the time of a step with those that it moves.
 """
 
 from __future__ import annotations

@@ -34,35 +34,116 @@ def built(method, graph: Graph, seed: int = 3):
     return method.model(graph, torch.full((graph.num_nodes,), -1), Streams(seed))
 
 
+def in_double(method, graph: Graph):
+    """A small model, whose discriminator's logits are far apart. The dot products of its embeddings
+    are not: torch_geometric takes the log of 1 − sigmoid, which rounding spoils from 20 or so."""
+    adversary = {"discriminator": (4, 5)} if issubclass(method, Arga) else {}
+    model = built(method(hidden=4, dimension=3, **adversary), graph).double()
+    model.x = model.x.double()
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "discriminator" in name:
+                parameter.normal_(generator=generator)
+            if name.endswith("log_deviation.bias"):
+                parameter.fill_(-1.2)
+    return model
+
+
+def losses_of(model):
+    """Those of an iteration, with the same noise and pairs at each call."""
+    model.state["noise"].manual_seed(4)
+    model.state["pairs"] = np.random.default_rng(5)
+    return model.losses(Step(1, 1))
+
+
 def sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value))
 
 
-def test_the_loss_as_a_loop_over_edges_and_as_many_other_pairs(graph) -> None:
-    model = built(Vgae(), graph).double()
-    model.x = model.x.double()
-    loss = model.loss(Step(1, 1))
-    # The same noise and pairs again.
-    streams = Streams(3)
-    others = NonEdges(graph.edge_index.numpy(), NODES).draw(
-        streams.numpy("pairs"), graph.edge_index.shape[1] // 2
-    )
-    noise = streams.torch("noise")
-    mean, log_deviation = (
-        value.detach() for value in model.autoencoder.encoder(model.x, *model.edges)
-    )
-    z = mean + torch.randn(mean.shape, generator=noise, dtype=mean.dtype) * log_deviation.exp()
+def encoded(model, noise: torch.Generator) -> tuple[list[list[float]], float]:
+    """z, and its divergence from the prior, node by node."""
+    if not model.variational:
+        return model.autoencoder.encoder(model.x, *model.edges).tolist(), 0.0
+    means, spreads = model.autoencoder.encoder(model.x, *model.edges)
+    drawn = torch.randn(means.shape, generator=noise, dtype=means.dtype).tolist()
+    z, divergence = [], 0.0
+    for mean, spread, draw in zip(means.tolist(), spreads.tolist(), drawn, strict=True):
+        row = list(zip(mean, spread, draw, strict=True))
+        z.append([m + math.exp(s) * e for m, s, e in row])
+        divergence -= 0.5 * sum(1 + 2 * s - m * m - math.exp(2 * s) for m, s, _ in row)
+    return z, divergence / NODES**2
+
+
+def rebuilding(z: list[list[float]], graph: Graph) -> float:
+    """The loss over edges and as many other pairs."""
     edges = [(u, v) for u, v in graph.edge_index.T.tolist() if u < v]
-    assert len(edges) == others.shape[1]
-    true = [-math.log(sigmoid(float(z[u] @ z[v]))) for u, v in edges]
-    false = [-math.log(1 - sigmoid(float(z[u] @ z[v]))) for u, v in others.T.tolist()]
-    prior = [
-        -0.5 * sum(1 + 2 * s - m * m - math.exp(2 * s) for m, s in zip(*rows, strict=True))
-        for rows in zip(mean.tolist(), log_deviation.tolist(), strict=True)
+    others = NonEdges(graph.edge_index.numpy(), NODES).draw(np.random.default_rng(5), len(edges))
+    assert others.shape == (2, len(edges))
+    total = 0.0
+    for pairs, edge in ((edges, True), (others.T.tolist(), False)):
+        for u, v in pairs:
+            chance = sigmoid(sum(a * b for a, b in zip(z[u], z[v], strict=True)))
+            total -= math.log(chance if edge else 1 - chance)
+    return total / len(edges)
+
+
+def judged(model, row: list[float]) -> float:
+    """How likely the discriminator takes a row for one of the normal distribution, unit by unit."""
+    layers = model.autoencoder.discriminator.lins
+    for number, layer in enumerate(layers, 1):
+        units = zip(layer.weight.tolist(), layer.bias.tolist(), strict=True)
+        row = [sum(w * x for w, x in zip(weights, row, strict=True)) + b for weights, b in units]
+        row = row if number == len(layers) else [max(0.0, x) for x in row]
+    return sigmoid(row[0])
+
+
+@pytest.mark.parametrize("method", [Gae, Vgae])
+def test_the_loss_as_a_loop_over_edges_and_as_many_other_pairs(method, graph) -> None:
+    model = in_double(method, graph)
+    (loss,) = losses_of(model)
+    z, divergence = encoded(model, torch.Generator().manual_seed(4))
+    assert loss.value.dtype == torch.float64
+    assert loss.value.item() == pytest.approx(rebuilding(z, graph) + divergence, rel=1e-11)
+    assert set(loss.terms) == ({"edges", "prior"} if model.variational else {"edges"})
+
+
+@pytest.mark.parametrize("method", [Arga, Arvga])
+def test_the_adversary_s_and_the_encoder_s_loss_as_a_loop_over_nodes(method, graph) -> None:
+    model = in_double(method, graph)
+    turns = losses_of(model)
+    telling = next(turns).value.item()
+    noise = torch.Generator().manual_seed(4)
+    z, divergence = encoded(model, noise)
+    normal = torch.randn(NODES, 3, generator=noise, dtype=torch.float64).tolist()
+    expected = sum(-math.log(judged(model, row)) for row in normal)
+    expected -= sum(math.log(1 - judged(model, row)) for row in z)
+    assert telling == pytest.approx(expected / NODES, rel=1e-11)
+    # The encoder meets the discriminator as its step has left it.
+    with torch.no_grad():
+        for parameter in model.autoencoder.discriminator.parameters():
+            parameter.mul_(0.8)
+    loss = next(turns)
+    fooling = sum(-math.log(judged(model, row)) for row in z) / NODES
+    assert loss.terms["fooling"].item() == pytest.approx(fooling, rel=1e-11)
+    whole = rebuilding(z, graph) + divergence + fooling
+    assert loss.value.item() == pytest.approx(whole, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("method", "turn"), [(Gae, 0), (Vgae, 0), (Arga, 0), (Arga, 1), (Arvga, 0), (Arvga, 1)]
+)
+def test_gradients_equal_finite_differences(method, turn, graph) -> None:
+    """Of the discriminator's parameters where it is its turn, else of the encoder's."""
+    model = in_double(method, graph)
+    adversary = issubclass(method, Arga) and turn == 0
+    moved = [
+        parameter
+        for name, parameter in model.named_parameters()
+        if ("discriminator" in name) == adversary
     ]
-    expected = sum(true) / len(true) + sum(false) / len(false) + sum(prior) / NODES**2
-    assert loss.value.item() == pytest.approx(expected, rel=1e-9)
-    assert set(loss.terms) == {"edges", "prior"}
+    # They are moved in place.
+    assert torch.autograd.gradcheck(lambda *_: list(losses_of(model))[turn].value, tuple(moved))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from gclbench.graph import Graph, make_graph
 from gclbench.methods.dgi import Dgi
-from gclbench.methods.graphcl_nodes import GraphclNodes, grown
+from gclbench.methods.graphcl_nodes import Augmented, GraphclNodes, GraphclNodesModel, grown
+from gclbench.nn.sparse import Features, both_ways
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -70,6 +73,83 @@ def test_the_loss_in_dense_matrices(augmentation: str, graph) -> None:
     target = torch.cat([torch.ones(NODES), torch.zeros(NODES)])
     expected = binary_cross_entropy_with_logits(torch.cat(scores), target)
     torch.testing.assert_close(loss, expected, atol=1e-6, rtol=1e-4)
+
+
+# Two augmented graphs: some of the nodes, and all of them without some features and edges.
+PLACES = torch.tensor([1, 2, 4, 5, 7, 8, 11, 12, 13, 16, 17, 19])
+SEEN = torch.ones(NODES, dtype=torch.float64).index_fill(0, torch.tensor([0, 3, 8, 15]), 0)
+
+
+def fewer_edges(graph: Graph) -> torch.Tensor:
+    a = adjacency(graph)
+    a[:6, :9] = a[:9, :6] = 0
+    return a
+
+
+def with_given_graphs(graph: Graph) -> GraphclNodesModel:
+    """The model in float64, with those two, and parameters that spread the scores about 0."""
+    model = built(GraphclNodes(hidden=3), graph).double()
+    model.features = Features(graph.x.double(), normalise=True)
+    own, fewer = adjacency(graph), fewer_edges(graph)
+    over = [both_ways(dense(a.double())) for a in (own, own[PLACES][:, PLACES], fewer)]
+    model.propagation = over[0]
+    model.augmented = [Augmented(PLACES, None, over[1]), Augmented(None, SEEN, over[2])]
+    generator = torch.Generator().manual_seed(10)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(generator=generator)
+        model.encoder.weight.mul_(5)
+    return model
+
+
+def loss_of(model: GraphclNodesModel) -> torch.Tensor:
+    model.state["shuffles"].manual_seed(7)
+    return model.loss(Step(1, 1)).value
+
+
+def convolved(model: GraphclNodesModel, rows: list, a: torch.Tensor) -> list:
+    """The layer, node by node: its mean is over the node itself and its neighbours."""
+    near = [[j for j in range(len(a)) if j == i or a[i, j]] for i in range(len(a))]
+    slope, found = model.encoder.activation.weight, []
+    for i in range(len(a)):
+        mean = sum(rows[j] / math.sqrt(len(near[i]) * len(near[j])) for j in near[i])
+        h = mean @ model.encoder.weight + model.encoder.bias
+        found.append(torch.where(h > 0, h, slope * h))
+    return found
+
+
+def test_the_loss_on_two_given_graphs_is_that_of_a_loop_over_nodes(graph) -> None:
+    model = with_given_graphs(graph)
+    x = [row / row.sum() for row in graph.x.double()]
+    nothing = torch.zeros_like(x[0])
+    a, places = adjacency(graph), PLACES.tolist()
+    first = convolved(model, [x[i] for i in places], a[PLACES][:, PLACES])
+    seen = [x[i] if SEEN[i] else nothing for i in range(NODES)]
+    second = convolved(model, seen, fewer_edges(graph))
+    summaries = [1 / (1 + torch.exp(-sum(h) / len(h))) for h in (first, second)]
+    order = torch.randperm(NODES, generator=torch.Generator().manual_seed(7)).tolist()
+    true, false = convolved(model, x, a), convolved(model, [x[i] for i in order], a)
+    judge, losses = model.discriminator, []
+    for nodes, sign in ((true, 1), (false, -1)):
+        scores = [sum(h @ judge.weight @ c + judge.bias for c in summaries) for h in nodes]
+        assert min(scores) < -2 and max(scores) > 2, "neither end is flat"
+        losses += [torch.log(1 + torch.exp(-sign * score)) for score in scores]
+    wanted, parameters = sum(losses) / (2 * NODES), list(model.parameters())
+    assert len(parameters) == 5
+    found = loss_of(model)
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, parameters),
+        torch.autograd.grad(wanted, parameters),
+        rtol=1e-10,
+        atol=1e-12,
+    )
+
+
+def test_the_gradient_equals_finite_differences(graph) -> None:
+    model = with_given_graphs(graph)
+    # The parameters are moved in place.
+    assert torch.autograd.gradcheck(lambda *_: loss_of(model), tuple(model.parameters()))
 
 
 def test_what_the_augmented_graphs_are(graph) -> None:

@@ -14,6 +14,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.contrast.panel import panel
 from gclbench.graph import Unsupported, make_graph
 from gclbench.methods.local_gcl import LocalGcl, LocalGclModel, _means, localized
+from gclbench.nn.sparse import SparseMatrix
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -41,23 +42,91 @@ def loss(h: Tensor, graph: Data, tau: float) -> Tensor:
     return localized(h, everything, _means(graph.edge_index, NODES), tau)
 
 
-def test_the_loss_equals_that_of_a_loop_over_pairs(graph):
-    """Node 5 has no neighbours, and no second term."""
-    z = torch.randn(NODES, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    z.requires_grad_()
+def random() -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(NODES, 4, generator=generator, dtype=torch.float64).requires_grad_()
+
+
+def reference(z: Tensor, graph: Data, tau: float) -> Tensor:
+    """The loss, pair by pair."""
     h = normalize(z, dim=1)
-    edges = set(map(tuple, graph.edge_index.T.tolist()))
+    entries = list(map(tuple, graph.edge_index.T.tolist()))
+    own = [1.0] * len(entries) if graph.edge_weight is None else graph.edge_weight.tolist()
+    weights = dict(zip(entries, own, strict=True))
     losses = []
     for i in range(NODES):
-        near = [h[i] @ h[j] / 0.3 for j in range(NODES) if (i, j) in edges]
-        total = sum(torch.exp(h[i] @ h[k] / 0.3) for k in range(NODES))
-        losses.append(torch.log(total) - (sum(near) / len(near) if near else 0.0))
-    wanted = torch.stack(losses).mean()
-    # The mean over neighbours is a product in float32.
-    found = loss(h.float(), graph, 0.3)
+        total, pull, weight = torch.zeros((), dtype=z.dtype), torch.zeros((), dtype=z.dtype), 0.0
+        for j in range(NODES):
+            similarity = h[i] @ h[j] / tau
+            total = total + torch.exp(similarity)
+            if (j, i) in weights:
+                pull, weight = pull + weights[j, i] * similarity, weight + weights[j, i]
+        losses.append(torch.log(total) - (pull / weight if weight else 0.0))
+    return torch.stack(losses).mean()
+
+
+def with_exact_shares(weighted: bool) -> Data:
+    """A graph of nodes with 4, 1, 2 and no neighbours. The weights around each sum to a power of
+    two: each neighbour's share, which is in float32, is then exact."""
+    ring = [(i, (i + step) % 12, w) for i in range(12) for step, w in ((1, 1.5), (2, 0.5))]
+    pairs = [(i, i + 1, 0.25) for i in (12, 14, 16)]
+    small = [(18 + i, 18 + (i + 1) % 5, 2.0) for i in range(5)]
+    first, second, weights = zip(*ring, *pairs, *small, strict=True)
+    return make_graph(
+        torch.rand(NODES, 3, generator=torch.Generator().manual_seed(2)),
+        torch.tensor([first, second]),
+        None,
+        "exact",
+        undirected=True,
+        edge_weight=torch.tensor(weights) if weighted else None,
+    )
+
+
+def given_rows(graph: Data, z: Tensor, tau: float) -> LocalGclModel:
+    """The model, in float64, with z for what its encoder makes."""
+    model = LocalGclModel(LocalGcl(**SMALL, tau=tau), graph, Streams(0))
+    near = model.neighbours
+    model.neighbours = SparseMatrix(near.matrix.double(), near.transposed.double())
+    model.encoder.forward = lambda *_: z
+    return model
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("block", [1, 5, NODES])
+def test_sums_by_blocks_are_those_of_a_loop_over_pairs(block, kept, weighted, monkeypatch):
+    """Their tiles are kept for the backward pass, or made again."""
+    monkeypatch.setattr("gclbench.contrast.panel.TILE_ROWS", block)
+    if not kept:
+        monkeypatch.setattr("gclbench.contrast.panel.KEPT_BYTES", 0)
+    graph, z = with_exact_shares(weighted), random()
+    found = given_rows(graph, z, 0.3).loss(Step(1, 1)).value
+    wanted = reference(z, graph, 0.3)
+    torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, z), torch.autograd.grad(wanted, z), rtol=1e-10, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_gradient_equals_finite_differences(kept, monkeypatch):
+    monkeypatch.setattr("gclbench.contrast.panel.TILE_ROWS", 5)
+    if not kept:
+        monkeypatch.setattr("gclbench.contrast.panel.KEPT_BYTES", 0)
+    graph = with_exact_shares(weighted=True)
+    assert torch.autograd.gradcheck(
+        lambda z: given_rows(graph, z, 0.3).loss(Step(1, 1)).value, random()
+    )
+
+
+def test_in_single_precision_too_the_loss_is_that_of_a_loop_over_pairs(graph):
+    """Node 5 has no neighbours, and no second term."""
+    z = random()
+    wanted = reference(z, graph, 0.3)
+    found = loss(normalize(z, dim=1).float(), graph, 0.3)
     torch.testing.assert_close(found, wanted.float(), rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(
-        torch.autograd.grad(found, z, retain_graph=True),
+        torch.autograd.grad(found, z),
         torch.autograd.grad(wanted, z),
         rtol=1e-4,
         atol=1e-6,
