@@ -35,6 +35,7 @@ from gclbench.paper.costs import (
     durations,
     epochs_of,
     lacking,
+    method_of,
     read_probes,
     versions_of,
 )
@@ -97,7 +98,7 @@ def run(
 
 def probe(pair: MethodOnDataset, task: str, limits: Sequence[str]) -> FirstEpochs:
     """One epoch, and three where one is short."""
-    has_epochs = epochs_of((pair[0].split()[0], pair[1])) is not None
+    has_epochs = epochs_of((method_of(pair[0]), pair[1])) is not None
     record, said = run(pair, task, 1 if has_epochs else None, limits)
     if record is None:
         return FirstEpochs("failed", said, None, None, None)
@@ -133,7 +134,7 @@ def main() -> None:
     )
     for kind, names in ((METHODS, options.methods), (DATASETS, [options.on] if options.on else [])):
         for name in names:
-            kind.check(name.split()[0])
+            kind.check(method_of(name))
     limits = [f"time_limit={options.limit:g}", f"memory_limit={options.memory:g}"]
     found = read_probes(options.output)
     rows = json.loads(options.output.read_text())["rows"] if options.output.is_file() else []
@@ -147,7 +148,7 @@ def main() -> None:
             "method": pair[0],
             "dataset": pair[1],
             **asdict(found[pair]),
-            "components": versions_of(pair[0].split()[0]),
+            "components": versions_of(method_of(pair[0])),
             "device": device_name("cpu"),
             "threads": 1,
             "load": os.getloadavg()[0],

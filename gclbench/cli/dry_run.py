@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclbench.cli.remarks import say_seeds
 from gclbench.paper.sources import RESULTS
-from gclbench.records import Record, Store
+from gclbench.records import Record, Store, StoreWarnings
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
@@ -24,8 +24,8 @@ def preview(experiments: list[Experiment]) -> int:
 
     store, known = Store(experiments[0].runs_dir), KnownGraphs()
     durations = Durations.of(known.noted(store.scan()))
-    elsewhere = _records_beside(store)
-    durations.otherwise = Durations.of(known.noted(elsewhere.values()))
+    in_results = _in_results(store)
+    durations.fallback = Durations.of(known.completed(in_results.values()))
     hashes = known.content_hashes(experiments)
 
     def content_hash(dataset: Any) -> str:
@@ -57,7 +57,13 @@ def preview(experiments: list[Experiment]) -> int:
     for status, ids in sorted(ended.items()):
         where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
         print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
-    there = [run_id for unit in plan.units for run_id in unit.ids if run_id in elsewhere]
+    own = store.ids()
+    there = [
+        run_id
+        for unit in plan.units
+        for run_id in unit.ids
+        if run_id not in own and run_id in in_results and in_results[run_id].ok
+    ]
     if there:
         print(
             f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"
@@ -69,15 +75,22 @@ def preview(experiments: list[Experiment]) -> int:
         print(f"{count} of them will be recorded as unsupported: {reason}")
     if plan.units:
         print(f"time, one after the other: {durations.left(plan.units, 1)}")
-        if any(durations.by_others(unit) for unit in plan.units):
+        if by_results := sum(durations.by_fallback(unit) for unit in plan.units):
             print(
-                f"of what {store.root} has no run like: by those of {RESULTS}, as long as they took"
+                f"times of {by_results} of {len(plan.units)} units are those of runs in {RESULTS},"
+                f" as {store.root} has none like them"
             )
     return 1 if plan.unavailable else 0
 
 
-def _records_beside(store: Store) -> dict[str, Record]:
-    """The records in the folder of results here, by id, where it is not the store itself."""
-    if not Path(RESULTS).is_dir() or Path(RESULTS).resolve() == store.root.resolve():
+def _in_results(store: Store) -> dict[str, Record]:
+    """The records in the folder of results here, by id, without their curves; none where the store
+    lies in it. What else such a folder may hold is not complained about."""
+    folder, own = Path(RESULTS).resolve(), store.root.resolve()
+    if not folder.is_dir() or own.is_relative_to(folder):
         return {}
-    return {record.id: record for record in Store(RESULTS).scan()}
+    found = {}
+    for record in Store(RESULTS).scan(StoreWarnings(logged=False)):
+        record.fit.pop("curve", None)
+        found[record.id] = record
+    return found

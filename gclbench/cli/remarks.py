@@ -1,4 +1,5 @@
-"""What the words of a command stand for, where that is not plain; said before it runs."""
+"""What is said before a command runs: what its words stand for, where that is not plain, and what
+was mended in a user's graphs."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gclbench.cli.progress import note
 from gclbench.component.registry import METHODS
 from gclbench.records import NAMED_BY_USER
 
@@ -47,7 +47,7 @@ def say_splits(
     drawn: dict[str, list[str]] = {}
     for words, experiment in zip(commands, experiments, strict=True):
         task = experiment.settings["tasks"].get("classification")
-        typed = any(word.startswith("task.classification.protocol=") for word in words)
+        typed = any(word.lstrip("+").startswith("task.classification.protocol=") for word in words)
         if experiment.components.method.needs_labels and task is not None and not typed:
             drawn.setdefault(task["protocol"], []).append(experiment.settings["method"]["name"])
     for protocol, methods in drawn.items():
@@ -58,7 +58,7 @@ def say_splits(
             )
 
 
-def say_repairs(experiments: list[Experiment]) -> None:
+def say_repairs(experiments: list[Experiment], say: Callable[[str], None]) -> None:
     """What was changed in a user's own graphs to make them graphs, once for each."""
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
@@ -72,4 +72,4 @@ def say_repairs(experiments: list[Experiment]) -> None:
     for dataset, name in own.items():
         with contextlib.suppress(DataUnavailable, GraphError):  # told with the plan
             for repair in datasets.load(dataset).graph.repairs:
-                note(f"{name}: {repair}")
+                say(f"{name}: {repair}")

@@ -119,7 +119,7 @@ def launch(
                 print(f"gclbench: {text}", file=sys.stderr)
             for reason, count in plan.unkept.items():
                 note(f"{count} {'run' if count == 1 else 'runs'}: {reason}")
-            say_repairs(experiments)
+            say_repairs(experiments, note)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:

@@ -18,7 +18,9 @@ from gclbench.component.registry import nearest
 LARGEST = 1e60
 """The largest number that can be set. Records can hold its square and the like, as a float."""
 
-RANGE = "is out of range"
+
+class OutOfRange(ValueError):
+    """A number beyond its bounds."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,10 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
             continue
         try:
             given[key] = convert(value, fields[key])
+        except OutOfRange as error:
+            errors.append(f"{where}.{key}={value!r} {error}{_example(cls, key)}")
         except ValueError as error:
-            errors.append(f"{where}.{key}={value!r} {error}{_example(cls, key, str(error))}")
+            errors.append(f"{where}.{key}={value!r} {error}")
     for name in sorted(name for name in needed if values.get(name) is None):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
@@ -178,21 +182,19 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
         return None
 
 
-def _example(cls: type, key: str, error: str) -> str:
-    """The end of an error about a number that is out of range: one that is not."""
-    usual = defaults(cls).get(key)
-    return f", for example {usual:g}" if RANGE in error and _is_number(usual) else ""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _example(cls: type, key: str) -> str:
+    """The end of an error about a number that is out of range: the default, where it is one."""
+    usual = defaults(cls)[key]
+    number = isinstance(usual, (int, float)) and not isinstance(usual, bool)
+    return f", for example {usual:g}" if number else ""
 
 
 def convert(value: Any, kind: Any) -> Any:
     """`value` as the annotated type `kind`.
 
     Raises:
-        ValueError: with a sentence fragment that follows `key=value`.
+        ValueError: with a sentence fragment that follows `key=value`; `OutOfRange` for a number
+            beyond its bounds.
     """
     origin = typing.get_origin(kind)
     if origin is Annotated:
@@ -202,7 +204,7 @@ def convert(value: Any, kind: Any) -> Any:
             if isinstance(rule, Range) and converted is not None:
                 for number in converted if isinstance(converted, tuple) else (converted,):
                     if not rule.admits(number):
-                        raise ValueError(f"{RANGE}: it must be {rule}")
+                        raise OutOfRange(f"is out of range: it must be {rule}")
             if isinstance(rule, OneOf) and converted not in rule.choices:
                 guess = nearest(str(converted), list(rule.choices))
                 raise ValueError(
@@ -221,7 +223,7 @@ def convert(value: Any, kind: Any) -> Any:
         try:
             return convert(value, kinds[0])
         except ValueError as error:
-            raise ValueError(" or ".join([str(error), *words])) from error
+            raise type(error)(" or ".join([str(error), *words])) from error
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise ValueError("must be a list, for example [256,128]")
@@ -269,7 +271,7 @@ def _words(kind: Any) -> tuple[Any, ...]:
 def _bounded(value: float) -> float:
     """The number itself; raises ValueError where it is too large to be recorded."""
     if abs(value) > LARGEST:
-        raise ValueError(f"{RANGE}: it must lie between {-LARGEST:g} and {LARGEST:g}")
+        raise OutOfRange(f"is out of range: it must lie between {-LARGEST:g} and {LARGEST:g}")
     return value
 
 

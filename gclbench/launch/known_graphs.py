@@ -36,6 +36,16 @@ class KnownGraphs:
                 self._latest[key] = record
             yield record
 
+    def completed(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The same records; of graphs that nothing is known of, what they say is kept."""
+        known = frozenset(self._latest)
+        for record in records:
+            key = digest(record.spec["dataset"])
+            before = self._latest.get(key)
+            if key not in known and (before is None or record.created > before.created):
+                self._latest[key] = record
+            yield record
+
     def content_hashes(self, experiments: Iterable[Experiment]) -> dict[Any, str]:
         """Dataset to content hash, `UNREAD` where it is not known."""
         found = {}

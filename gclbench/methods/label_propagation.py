@@ -15,8 +15,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.harmonic import solved, stepped
-from gclbench.methods.labelled import classes_without_node, labelled_nodes
-from gclbench.methods.supervised import unseen_classes
+from gclbench.methods.labelled import classes_without_node, labelled_nodes, unseen_classes
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -30,3 +32,19 @@ def classes_without_node(labels: Tensor, classes: int) -> list[int]:
     """The classes 0 … K−1 that no visible label has: nothing can be learnt of them."""
     seen = set(labels[labels >= 0].tolist())
     return [name for name in range(classes) if name not in seen]
+
+
+def unseen_classes(unseen: list[int], findings: dict[str, Any]) -> dict[str, Any]:
+    """Findings and remarks of an embedding, with the classes that have no training node."""
+    if not unseen:
+        return {"findings": findings}
+    names = ", ".join(map(str, unseen))
+    remark = (
+        f"no training node has class {names}, so nothing is learnt of"
+        f" {'it' if len(unseen) == 1 else 'them'}; task.classification.protocol=random_10_10_80 or"
+        " another seed draws other training nodes"
+    )
+    return {
+        "findings": {**findings, "classes_without_training_nodes": unseen},
+        "remarks": [remark],
+    }

@@ -10,8 +10,7 @@ from torch import Tensor
 from gclbench.component.registry import METHODS
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
-from gclbench.methods.labelled import classes_without_node, labelled_nodes
-from gclbench.methods.supervised import unseen_classes
+from gclbench.methods.labelled import classes_without_node, labelled_nodes, unseen_classes
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 

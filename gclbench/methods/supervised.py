@@ -16,7 +16,7 @@ from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
 from gclbench.machine import precision
-from gclbench.methods.labelled import classes_without_node, labelled_nodes
+from gclbench.methods.labelled import classes_without_node, labelled_nodes, unseen_classes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.sparse import compressed_if_sparse, normalised_rows
@@ -131,19 +131,3 @@ class SupervisedModel(Model):
         if self.validation is not None:
             findings["validation"] = self.validation(found)
         return Embedding(found.z, scores=found.scores, **unseen_classes(self.unseen, findings))
-
-
-def unseen_classes(unseen: list[int], findings: dict[str, Any]) -> dict[str, Any]:
-    """Findings and remarks of an embedding, with the classes that have no training node."""
-    if not unseen:
-        return {"findings": findings}
-    names = ", ".join(map(str, unseen))
-    remark = (
-        f"no training node has class {names}, so nothing is learnt of"
-        f" {'it' if len(unseen) == 1 else 'them'}; task.classification.protocol=random_10_10_80 or"
-        " another seed draws other training nodes"
-    )
-    return {
-        "findings": {**findings, "classes_without_training_nodes": unseen},
-        "remarks": [remark],
-    }

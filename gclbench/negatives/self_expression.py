@@ -16,11 +16,11 @@ from gclbench.contrast.blocks import BLOCK_ENTRIES
 from gclbench.graph import Unsupported
 from gclbench.nn.sparse import compressed, products_at
 
-BYTES_PER_PAIR = 64
-"""What all arrays of a pair take."""
+BYTES_PER_PAIR = 140
+"""What all arrays of a pair take where every pair is moved, measured."""
 
 MOST_PAIRS = 1 << 27
-"""Pairs of the largest pattern: 8 GiB."""
+"""Pairs of the largest pattern: 17.5 GiB where every pair is moved."""
 
 SAMPLE = 1000
 """Non-zero entries whose maximum scales the mask, as in the official code."""
@@ -140,6 +140,9 @@ class SelfExpression:
 class Moved:
     """The entries of C in the active set, M of them, while the others stay as they are.
 
+    Args:
+        whole: C. z: N×d.
+
     Attributes:
         value: (M,), to be moved in place.
     """
@@ -155,7 +158,7 @@ class Moved:
         self.squares = stays.new_zeros(whole.nodes).index_add_(0, whole.column, stays)
 
     def gradient(self) -> Tensor:
-        """(M,)."""
+        """Of the objective, by each moved entry, (M,)."""
         whole, value = self.whole, self.value
         # The fit depends on positive entries alone.
         positive = (value > 0).nonzero()[:, 0]

@@ -139,7 +139,7 @@ def products_at(pattern: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """⟨left_i, right_j⟩ of each entry (i, j), (P,).
 
     Args:
-        pattern: R×C compressed rows with P entries, whose values do not matter. left: R×d.
+        pattern: R×C compressed rows with P entries; any finite values will do. left: R×d.
             right: C×d.
     """
     if not pattern.is_cpu or torch.backends.mkl.is_available():

@@ -12,6 +12,7 @@ from gclbench.paper.costs import (
     a_seed,
     epochs_of,
     in_a_row,
+    method_of,
     newest,
 )
 from gclbench.records import Record
@@ -102,7 +103,7 @@ def _cell(
 ) -> str:
     if count >= asked:
         return str(count)
-    method, dataset = pair[0].split()[0], pair[1]
+    method, dataset = method_of(pair[0]), pair[1]
     begun = {(method, dataset): first[pair]} if pair in first else {}
     seconds, source = a_seed((method, dataset), recorded, begun)
     if seconds is None:

@@ -35,7 +35,13 @@ SEEDS = 3
 """What a cell should have at least; the total is over as many."""
 
 MethodOnDataset = tuple[str, str]
-"""Their names."""
+"""Their names. Settings of the method may stand behind its own, as in `dgi
+method.propagation=diffusion`."""
+
+
+def method_of(words: str) -> str:
+    """The method of a name that settings may stand behind; empty for none."""
+    return (words.split() or [""])[0]
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def read_probes(path: Path = PROBES) -> dict[MethodOnDataset, FirstEpochs]:
     return {
         (row["method"], row["dataset"]): FirstEpochs(**{name: row[name] for name in names})
         for row in found["rows"]
-        if "components" not in row or row["components"] == versions_of(row["method"].split()[0])
+        if "components" not in row or row["components"] == versions_of(method_of(row["method"]))
     }
 
 

@@ -21,9 +21,11 @@ class StoreWarnings:
 
     Attributes:
         texts: all of them, in order, logged or not.
+        logged: False logs none.
     """
 
     texts: list[str] = field(default_factory=list)
+    logged: bool = True
     _counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, kind: str, text: str) -> None:
@@ -31,13 +33,13 @@ class StoreWarnings:
         text = " ".join(text.split())
         self.texts.append(text)
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        if self._counts[kind] <= LOGGED:
+        if self.logged and self._counts[kind] <= LOGGED:
             log.warning("%s", text)
 
     def sum_up(self, where: str) -> None:
         """Logs how many there were of each kind that was not logged in full, and counts anew."""
         for kind, count in self._counts.items():
-            if count > LOGGED:
+            if self.logged and count > LOGGED:
                 log.warning(
                     "%s: %d more like these: in all %d %s", where, count - LOGGED, count, kind
                 )

@@ -27,13 +27,13 @@ class Durations:
         trainings: of (epochs asked for, seconds), by (method, dataset); None where the method has
             no epochs.
         evaluations: by (method, dataset, task).
-        otherwise: what tells of units that these tell nothing of.
+        fallback: what tells of units that these do not tell of, or only by scaling.
     """
 
     beside: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     trainings: dict[tuple[str, str], list[tuple[int | None, float]]] = field(default_factory=dict)
     evaluations: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
-    otherwise: Durations | None = None
+    fallback: Durations | None = None
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Durations:
@@ -54,32 +54,49 @@ class Durations:
         return found
 
     def seconds(self, unit: Unit) -> float | None:
-        """Those of one unit; None where its method, or one of its tasks, is not recorded on its
-        dataset, or not at a number of epochs that says what its own cost."""
-        found = self._own(unit)
-        return found if found is not None or not self.otherwise else self.otherwise.seconds(unit)
+        """Those of one unit: of trainings of as many epochs, here or in `fallback`; else scaled
+        from others, here or there. None where its method, or one of its tasks, is not recorded on
+        its dataset, or not at a number of epochs that says what its own cost."""
+        return self._found(unit)[0]
 
-    def by_others(self, unit: Unit) -> bool:
-        """Whether its seconds are those of `otherwise`."""
-        return self._own(unit) is None and self.seconds(unit) is not None
+    def by_fallback(self, unit: Unit) -> bool:
+        """Whether its seconds are those of `fallback`."""
+        return self._found(unit)[1]
 
-    def _own(self, unit: Unit) -> float | None:
+    def _found(self, unit: Unit) -> tuple[float | None, bool]:
+        places = (
+            [(self, False)] if self.fallback is None else [(self, False), (self.fallback, True)]
+        )
+        for find in (Durations._alike, Durations._scaled):
+            for durations, other in places:
+                evaluated = durations._evaluated(unit)
+                training = find(durations, (unit.method, unit.dataset), unit.epochs)
+                if training is not None and evaluated is not None:
+                    return training + evaluated, other
+        return None, False
+
+    def _evaluated(self, unit: Unit) -> float | None:
+        """Seconds beside the training; None where a task is not recorded."""
         pair = (unit.method, unit.dataset)
-        training = self.training(pair, unit.epochs)
         evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
-        if training is None or None in evaluations:
+        if None in evaluations or pair not in self.beside:
             return None
-        found = statistics.fmean(self.beside[pair]) + training
+        found = statistics.fmean(self.beside[pair])
         return found + sum(statistics.fmean(values) for values in evaluations if values)
 
     def training(self, pair: tuple[str, str], epochs: int | None) -> float | None:
         """Seconds of a training of a (method, dataset): the mean of those of as many epochs; else
         the seconds of an epoch in the longest ones, times the epochs; None where neither is
         known."""
+        alike = self._alike(pair, epochs)
+        return self._scaled(pair, epochs) if alike is None else alike
+
+    def _alike(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+        alike = [seconds for count, seconds in self.trainings.get(pair, []) if count == epochs]
+        return statistics.fmean(alike) if alike else None
+
+    def _scaled(self, pair: tuple[str, str], epochs: int | None) -> float | None:
         recorded = self.trainings.get(pair, [])
-        alike = [seconds for count, seconds in recorded if count == epochs]
-        if alike:
-            return statistics.fmean(alike)
         counts = [count for count, _ in recorded if count]
         if not epochs or not counts:
             return None

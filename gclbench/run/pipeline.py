@@ -184,8 +184,8 @@ class Pipeline:
         if found.scores is not None and not bool(torch.isfinite(found.scores).all()):
             raise Diverged("the class scores hold NaN or infinite values")
         self.collapsed = tuple(dict.fromkeys([*self.collapsed, *collapse_of(found)]))
-        contrast = found.contrast
-        # What is said of a contrast is said of its training.
+        contrast, self.fit_report = found.contrast, {}
+        # What a strategy finds in an encoder that was not trained says nothing of it.
         told = contrast is None and (found.findings or found.remarks)
         if self.watch.reached or told:
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}

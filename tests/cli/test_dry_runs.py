@@ -52,12 +52,15 @@ def test_a_dry_run_tells_what_stands_in_the_results(here: Path, capsys: Printed)
         " would be made again",
     ]
     assert re.fullmatch(r"time, one after the other: about \d+ s", out[-2])
-    assert out[-1] == "of what runs has no run like: by those of results, as long as they took"
-    for folder in ("results", "results/../results"):
+    assert (
+        out[-1] == "times of 3 of 3 units are those of runs in results, as runs has none like them"
+    )
+    for folder in ("results", "results/../results", "results/deeper"):
         assert main([*KMEANS, "seeds=3", "--dry-run", f"runs_dir={folder}"]) == 0
         out = capsys.readouterr().out
-        assert f"3 runs: 2 are recorded in {folder}, 1 are to be done" in out
-        assert "stand in results" not in out and "has no run like" not in out
+        done = 0 if folder.endswith("deeper") else 2
+        assert f"3 runs: {done} are recorded in {folder}, {3 - done} are to be done" in out
+        assert "stand in results" not in out and "are those of runs" not in out
 
 
 @pytest.mark.parametrize("verb", [["-m"], ["sweep", "runs.yaml"]])
@@ -234,3 +237,24 @@ def test_all_errors_of_a_partly_wrong_sweep_are_told_at_once(here: Path, capsys:
     ):
         assert err.count(told) == 1, told
     assert list(here.iterdir()) == []
+
+
+def test_results_hide_no_run_of_the_store(here: Path, capsys: Printed) -> None:
+    """The graph that the store's runs were on is the graph, whatever newer results were on."""
+    words = ["method=kmeans", "task=clustering", "dataset=custom", "dataset.path=x.npz"]
+    save("x.npz", shift=1.0)
+    assert main([*words, "runs_dir=results", "seeds=2"]) == 0
+    save("x.npz")
+    assert main([*words, "seeds=2"]) == 0
+    for record in Store("results").scan():
+        path = Path("results") / record.id / "record.json"
+        later = path.read_text().replace(record.created[:4], "2999")
+        path.write_text(later)
+    Path("results/log.jsonl").write_text('{"no": "record"}\n')
+    capsys.readouterr()
+    assert main([*words, "seeds=2", "--dry-run"]) == 0
+    out = capsys.readouterr()
+    assert "2 runs: 2 are recorded in runs, 0 are to be done" in out.out
+    assert "log.jsonl" not in out.err + out.out
+    assert main([*words, "seeds=2", "rerun=all", "--dry-run"]) == 0
+    assert "stand in results" not in capsys.readouterr().out

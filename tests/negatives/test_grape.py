@@ -105,7 +105,7 @@ def test_a_pattern_that_is_too_dense_is_refused_with_its_memory(monkeypatch):
         within_hops(edges, nodes, 2)
     assert refused.value.reason == (
         "negatives=grape keeps a number for every pair of nodes within negatives.hops=2: about"
-        " 3.6e+07 of 6,000 nodes, which take 2.1 GiB, and 1.0 GiB are the most; negatives.hops=1"
+        " 3.6e+07 of 6,000 nodes, which take 4.7 GiB, and 2.2 GiB are the most; negatives.hops=1"
         " has fewer"
     )
     monkeypatch.setattr(self_expression, "MOST_PAIRS", 1 << 10)

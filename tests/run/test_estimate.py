@@ -53,12 +53,19 @@ def test_nothing_is_guessed_from_other_methods_datasets_tasks_or_failures() -> N
 
 def test_others_tell_of_what_these_do_not() -> None:
     durations = Durations.of([timed(100, 30.0, 0)])
-    durations.otherwise = Durations.of([timed(100, 997.0, 0), timed(None, 7.0, 1)])
-    assert durations.seconds(unit()) == 33.0 and not durations.by_others(unit())
+    durations.fallback = Durations.of([timed(100, 997.0, 0), timed(None, 7.0, 1)])
+    assert durations.seconds(unit()) == 33.0 and not durations.by_fallback(unit())
     other = unit(epochs=None)
-    assert durations.seconds(other) == 10.0 and durations.by_others(other)
+    assert durations.seconds(other) == 10.0 and durations.by_fallback(other)
     unknown = unit("dgi")
-    assert durations.seconds(unknown) is None and not durations.by_others(unknown)
+    assert durations.seconds(unknown) is None and not durations.by_fallback(unknown)
+    tried = Durations.of([timed(1, 5.0, 0)])
+    assert tried.seconds(unit()) == 503.0
+    tried.fallback = Durations.of([timed(100, 30.0, 0), timed(200, 10.0, 0)])
+    assert tried.seconds(unit()) == 33.0 and tried.by_fallback(unit()), (
+        "a like run, not a scaled one"
+    )
+    assert tried.seconds(unit(epochs=3)) == 18.0 and not tried.by_fallback(unit(epochs=3))
 
 
 def test_units_at_once_share_the_time() -> None:
