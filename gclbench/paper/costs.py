@@ -20,7 +20,7 @@ from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.sources import Collection
 from gclbench.paper.summary import counted
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
-from gclbench.records import Record
+from gclbench.records import Record, flatten
 from gclbench.run.estimate import Durations, spoken
 
 PROBES = Path("results/bench/costs.json")
@@ -161,9 +161,30 @@ def newest(records: Iterable[Record]) -> list[Record]:
     return [record for record in there if _versions(record) == latest[record.name("method")]]
 
 
+def as_shipped(records: Iterable[Record]) -> list[Record]:
+    """By method and dataset, the runs whose method has its shipped settings, whatever its epochs;
+    all of them where there is none."""
+    found: dict[MethodOnDataset, tuple[list[Record], list[Record]]] = {}
+    for record in records:
+        pair = (record.name("method"), record.name("dataset"))
+        found.setdefault(pair, ([], []))[_is_shipped(record)].append(record)
+    return [record for others, shipped in found.values() for record in shipped or others]
+
+
+def _is_shipped(record: Record) -> bool:
+    settings = flatten({"method": record.spec["method"]})
+    names = {f"{kind}.name": record.name(kind) for kind in ("dataset", "method", "filter")}
+    shipped = shipped_settings({**names, "negatives.name": record.name("negatives")})
+    return all(
+        settings[key] == shipped.get(key, settings[key])
+        for key in settings
+        if key != "method.epochs"
+    )
+
+
 def durations(records: Iterable[Record]) -> Durations:
-    """Those of `newest`."""
-    return Durations.of(newest(records))
+    """Those of `newest`, as shipped."""
+    return Durations.of(as_shipped(newest(records)))
 
 
 def _rank(versions: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
