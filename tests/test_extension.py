@@ -154,7 +154,7 @@ def test_its_settings_are_checked_and_suggested_like_any_others(command: Command
             " negatives, precision, rerun, runs_dir, save, seeds, task, threads, time_limit,"
             " tracking"
         ),
-        "gclbench: method.dimension=0 is out of range: it must be ≥ 1",
+        "gclbench: method.dimension=0 is out of range: it must be ≥ 1, for example 16",
     ]
 
 
@@ -195,7 +195,7 @@ def test_a_datasets_settings_are_checked_and_suggested(command: Command) -> None
     result = command("method=kmeans", "dataset=ring_of_cliques", "dataset.size=0")
     assert result.returncode == 2
     assert result.stderr.splitlines() == [
-        "gclbench: dataset.size=0 is out of range: it must be ≥ 1"
+        "gclbench: dataset.size=0 is out of range: it must be ≥ 1, for example 10"
     ]
 
 

@@ -56,8 +56,8 @@ def test_wrong_settings() -> None:
     assert errors == [
         "'launcher.adress' does not exist. Did you mean 'launcher.address'? "
         "Known: launcher.address, launcher.cpus, launcher.gpus, launcher.retries",
-        "launcher.cpus=0 is out of range: it must be > 0",
-        "launcher.retries=-1 is out of range: it must be ≥ 0",
+        "launcher.cpus=0 is out of range: it must be > 0, for example 1",
+        "launcher.retries=-1 is out of range: it must be ≥ 0, for example 1",
     ]
 
 

@@ -98,7 +98,7 @@ def test_wrong_settings_are_named_together_with_what_is_right() -> None:
     assert errors_of(partion="gpu", cpus=0, array_parallelism="many") == [
         "'launcher.partion' does not exist. Did you mean 'launcher.partition'? Known: "
         + ", ".join(f"launcher.{name}" for name in Slurm.__dataclass_fields__),
-        "launcher.cpus=0 is out of range: it must be ≥ 1",
+        "launcher.cpus=0 is out of range: it must be ≥ 1, for example 1",
         "launcher.array_parallelism='many' must be a whole number",
     ]
     assert errors_of(extra="long") == [

@@ -372,7 +372,7 @@ def test_a_sub_graph_of_one_node_is_refused(capsys):
     )
     assert (
         capsys.readouterr().err
-        == "gclbench: method.subgraph_nodes=1 is out of range: it must be ≥ 2\n"
+        == "gclbench: method.subgraph_nodes=1 is out of range: it must be ≥ 2, for example 2000\n"
     )
 
 

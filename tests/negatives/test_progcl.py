@@ -344,14 +344,18 @@ def test_a_graph_of_two_nodes_is_refused(name):
         (
             ProgclWeight,
             {"high_weight": 1.0},
-            "negatives.high_weight=1.0 is out of range: it must be > 0 and < 1",
+            "negatives.high_weight=1.0 is out of range: it must be > 0 and < 1, for example 0.05",
         ),
         (
             ProgclWeight,
             {"start_epoch": 0},
-            "negatives.start_epoch=0 is out of range: it must be ≥ 1",
+            "negatives.start_epoch=0 is out of range: it must be ≥ 1, for example 400",
         ),
-        (ProgclMix, {"selected": 1}, "negatives.selected=1 is out of range: it must be ≥ 2"),
+        (
+            ProgclMix,
+            {"selected": 1},
+            "negatives.selected=1 is out of range: it must be ≥ 2, for example 1000",
+        ),
     ],
 )
 def test_settings_out_of_range(cls, values, message):
