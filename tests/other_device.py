@@ -176,14 +176,14 @@ def _sparse_product(name: str) -> Any:
     """A patch: torch decides by a tensor's layout, which a subclass cannot have."""
     real = getattr(torch.sparse, name)
 
-    def product(*tensors: Tensor) -> Tensor:
+    def product(*tensors: Tensor, **settings: Any) -> Tensor:
         there = [isinstance(tensor, Elsewhere) for tensor in tensors]
         if not any(there):
-            return real(*tensors)
+            return real(*tensors, **settings)
         if not all(there):
             raise DeviceFault(f"torch.sparse.{name} takes tensors of two devices")
         with torch.no_grad():
-            return Elsewhere(real(*map(_inner, tensors)))
+            return Elsewhere(real(*map(_inner, tensors), **settings))
 
     return mock.patch.object(torch.sparse, name, product)
 
