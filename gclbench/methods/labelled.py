@@ -41,8 +41,8 @@ def unseen_classes(unseen: list[int], findings: dict[str, Any]) -> dict[str, Any
     names = ", ".join(map(str, unseen))
     remark = (
         f"no training node has class {names}, so nothing is learnt of"
-        f" {'it' if len(unseen) == 1 else 'them'}; task.classification.protocol=random_10_10_80 or"
-        " another seed draws other training nodes"
+        f" {'it' if len(unseen) == 1 else 'them'}; task.classification.protocol=random_10_10_80"
+        " draws other training nodes for every seed"
     )
     return {
         "findings": {**findings, "classes_without_training_nodes": unseen},

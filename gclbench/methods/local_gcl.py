@@ -48,7 +48,7 @@ class LocalGcl(Trained):
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
     no_negatives: ClassVar[str] = (
-        "it has one view, in which every node is a negative, and neighbours are the positives"
+        "it has one view; its loss sums over all nodes by a kernel, and neighbours are positives"
     )
 
     sums: Annotated[str, OneOf("exact", "features")] = "exact"

@@ -90,7 +90,8 @@ class HomogclNegatives(Negatives):
         findings = {"homogcl_clusters": float(fewest)} if fewest else {}
         remark = (
             f"HomoGCL asked k-means for {self.settings.clusters} clusters, and the embedding had"
-            f" only {fewest} distinct ones: negatives.clusters={max(1, fewest)} or fewer"
+            f" {fewest} distinct {'row' if fewest == 1 else 'rows'} at the fewest:"
+            f" negatives.clusters={max(1, fewest)} asks for no more"
         )
         near = self._neighbours(pair, 1)
         weights = mean_one(near.complement(pair.v))

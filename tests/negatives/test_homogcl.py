@@ -141,8 +141,8 @@ def test_more_clusters_than_distinct_rows_are_as_many_as_there_are_and_said():
     report = strategy.report(pair)
     assert report.findings == {"homogcl_clusters": 2.0}
     assert list(report.remarks) == [
-        "HomoGCL asked k-means for 6 clusters, and the embedding had only 2 distinct ones:"
-        " negatives.clusters=2 or fewer"
+        "HomoGCL asked k-means for 6 clusters, and the embedding had 2 distinct rows at the fewest:"
+        " negatives.clusters=2 asks for no more"
     ]
     few = built(clusters=50)
     few(a_pair())
