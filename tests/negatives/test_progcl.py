@@ -339,29 +339,17 @@ def test_a_graph_of_two_nodes_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    "cls,values,message",
+    "cls,key,value,rule",
     [
-        (
-            ProgclWeight,
-            {"high_weight": 1.0},
-            "negatives.high_weight=1.0 is out of range: it must be > 0 and < 1, for example 0.05",
-        ),
-        (
-            ProgclWeight,
-            {"start_epoch": 0},
-            "negatives.start_epoch=0 is out of range: it must be ≥ 1, for example 400",
-        ),
-        (
-            ProgclMix,
-            {"selected": 1},
-            "negatives.selected=1 is out of range: it must be ≥ 2, for example 1000",
-        ),
+        (ProgclWeight, "high_weight", 1.0, "> 0 and < 1, for example 0.05"),
+        (ProgclWeight, "start_epoch", 0, "≥ 1, for example 400"),
+        (ProgclMix, "selected", 1, "≥ 2, for example 1000"),
     ],
 )
-def test_settings_out_of_range(cls, values, message):
+def test_settings_out_of_range(cls, key, value, rule):
     errors: list[str] = []
-    assert bind(cls, values, "negatives", errors) is None
-    assert errors == [message]
+    assert bind(cls, {key: value}, "negatives", errors) is None
+    assert errors == [f"negatives.{key}={value} is out of range: it must be {rule}"]
 
 
 def test_rows_with_few_probable_negatives_are_filled_up_without_the_positive():
