@@ -13,7 +13,6 @@ from gclbench.records import Record, Store, StoreWarnings
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
-    from gclbench.run.unit import Unit
 
 
 def preview(experiments: list[Experiment]) -> int:
@@ -34,15 +33,8 @@ def preview(experiments: list[Experiment]) -> int:
 
     plan = expand(experiments, store, content_hash)
     say_seeds(experiments, plan, print)
-    alike: dict[str, list[Unit]] = {}
     for unit in plan.units:
-        alike.setdefault(unit.title, []).append(unit)
-    for unit in plan.units:
-        same = alike[unit.title]
-        apart = [
-            text for text in unit.overrides if not all(text in other.overrides for other in same)
-        ]
-        print(unit.title + (f"  ({' '.join(apart)})" if apart else ""))
+        print(unit.title)
     for text in plan.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs = sum(len(unit.ids) for unit in plan.units)
@@ -57,6 +49,10 @@ def preview(experiments: list[Experiment]) -> int:
     for status, ids in sorted(ended.items()):
         where = f"gclbench show {ids[0]} --runs {shlex.quote(str(store.root))}"
         print(f"{len(ids)} of the recorded ended as {status}, for example: {where}")
+    for reason, count in plan.unkept.items():
+        print(f"{count} of all runs: {reason}")
+    for reason, count in plan.refused.items():
+        print(f"{count} of those to be done will be recorded as unsupported: {reason}")
     own = store.ids()
     there = [
         run_id
@@ -69,10 +65,6 @@ def preview(experiments: list[Experiment]) -> int:
             f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"
             f" {store.root} lacks them, so they would be made again"
         )
-    for reason, count in plan.unkept.items():
-        print(f"{count} of them: {reason}")
-    for reason, count in plan.refused.items():
-        print(f"{count} of them will be recorded as unsupported: {reason}")
     if plan.units:
         print(f"time, one after the other: {durations.left(plan.units, 1)}")
         if by_results := sum(durations.by_fallback(unit) for unit in plan.units):

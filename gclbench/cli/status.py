@@ -61,9 +61,11 @@ def main(argv: list[str]) -> int:
         groups.setdefault(key, Counter())[record.status] += 1
         if not record.ok:
             troubles.append(record)
-    for (method, dataset, task), counts in sorted(groups.items()):
+    widths = [max(map(len, names)) for names in zip(*groups, strict=True)]
+    for key, counts in sorted(groups.items()):
         found = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-        print(f"{method:<14}{dataset:<18}{task:<18}{found}")
+        cells = zip(key, widths, strict=True)
+        print("  ".join([*(f"{name:<{width}}" for name, width in cells), found]))
     for record in troubles:
         print(f"{record.id}  {record.status}: {' '.join(record.reason.split())}")
     total = sum(sum(counts.values()) for counts in groups.values())

@@ -21,9 +21,6 @@ from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.items import kind_refusal
 
-REVEALING = ("classification", "graph_classification")
-"""The tasks that reveal labels of training items."""
-
 MENDED_BY_A_LARGER_LIMIT = {"timeout": "time", "oom": "memory"}
 """Status to the limit that may have caused it."""
 
@@ -74,6 +71,7 @@ def expand(
     present = store.ids()
     known: set[str] = set()
     hashes: dict[Any, str | None] = {}
+    named: dict[tuple[str, str], list[set[str]]] = {}
     for experiment in experiments:
         dataset = experiment.components.dataset
         if dataset not in hashes:
@@ -85,7 +83,19 @@ def expand(
         found = hashes[dataset]
         if found is not None:
             _expand(experiment, found, store, present, known, plan)
+            named.setdefault(_names(experiment), []).append({*experiment.overrides})
+    shared = {names: set.intersection(*several) for names, several in named.items()}
+    plan.units = [
+        replace(unit, apart=tuple(text for text in unit.overrides if text not in common))
+        for unit in plan.units
+        for common in [shared[unit.method, unit.dataset]]
+    ]
     return plan
+
+
+def _names(experiment: Experiment) -> tuple[str, str]:
+    """Of the method and the dataset."""
+    return experiment.settings["method"]["name"], experiment.settings["dataset"]["name"]
 
 
 def _expand(
@@ -105,9 +115,10 @@ def _expand(
     known_name = names["dataset"] in DATASETS.entries  # of one's own it is a name of one's own
     items = items_of_dataset(names["dataset"]) if known_name else "nodes"
     reasons = {
-        name: refused
+        name: kind_refusal(name, task, names["method"], method, names["dataset"], items)
+        or refused
         or judging.refusal(method, task)
-        or kind_refusal(name, task, names["method"], method, names["dataset"], items)
+        or judging.unlabelled(names["method"], method, name, task)
         for name, task in tasks.items()
     }
     asked = bool(experiment.save or experiment.criterion)
@@ -165,7 +176,7 @@ def chosen_tasks(experiment: Experiment) -> dict[str, Any]:
     reveals some, unless the command named others."""
     tasks = experiment.components.tasks
     if experiment.components.method.needs_labels and not experiment.tasks_chosen:
-        return {name: task for name, task in tasks.items() if name in REVEALING}
+        return {name: task for name, task in tasks.items() if name in judging.REVEALING.values()}
     return dict(tasks)
 
 

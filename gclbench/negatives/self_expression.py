@@ -17,7 +17,7 @@ from gclbench.graph import Unsupported
 from gclbench.nn.sparse import compressed, products_at
 
 BYTES_PER_PAIR = 140
-"""What all arrays of a pair take where every pair is moved, measured."""
+"""What all arrays of a pair take at most, where every pair is moved: measured on 4 million."""
 
 MOST_PAIRS = 1 << 27
 """Pairs of the largest pattern: 17.5 GiB where every pair is moved."""

@@ -57,7 +57,8 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
         (
             "Seeds with a recorded training of the shipped number of epochs, whatever was"
             " evaluated: a table of one task may have fewer. Where they are fewer than aimed at:"
-            " how many that is, and what one training takes, as above. The last column: peak GiB of"
+            " how many that is, and what one training takes, as above. Where a row"
+            " names settings, only runs at those settings count. The last column: peak GiB of"
             f" a process on {LARGEST}, of one epoch, or of three where one is short, and of all of"
             " a method that has none."
         ),

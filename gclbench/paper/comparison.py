@@ -175,7 +175,10 @@ def _cells(
                 f"{dataset}: {name} was not run at {whose} settings: {', '.join(departs)}."
             )
     if not definition.crossed:
-        left_out = [(", ".join(departures[group.key]), len(group.records)) for group in hidden]
+        left_out = [
+            (", ".join(departures[group.key]) or "what it does not support", len(group.records))
+            for group in hidden
+        ]
         notes += _hidden(dataset, column, left_out)
     return entries, notes
 
@@ -202,7 +205,9 @@ def _choose(
 ) -> tuple[list[Group], list[Group]]:
     """(the settings to show, the settings left out)."""
     faithful = [group for group in groups if not departures[group.key]]
-    shown = faithful or groups
+    # A strategy that a method cannot use is no departure from a paper's settings, and no column.
+    ran = [group for group in faithful if any(r.status != "unsupported" for r in group.records)]
+    shown = ran or faithful or groups
     return shown, [group for group in groups if group not in shown]
 
 

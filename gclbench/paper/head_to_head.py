@@ -9,6 +9,7 @@ class's default. Two sides meet where dataset and task are the same, on a datase
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -127,7 +128,14 @@ def head_to_head(
         for shown in _metrics(found, place, metrics)
     ]
     if not pairs:
-        have = dict.fromkeys(name for place in both for name in found[0][place].metrics())
+        if valueless := _valueless(sides, found, both):
+            raise NothingToCompare(valueless)
+        have = dict.fromkeys(
+            name
+            for place in both
+            for name in found[0][place].metrics()
+            if name in found[1][place].metrics()
+        )
         raise NothingToCompare(
             f"there is no metric {', '.join(metrics)} that both have; they have {', '.join(have)}"
         )
@@ -149,6 +157,19 @@ def head_to_head(
         for (place, shown, cells), verdict in zip(pairs, verdicts, strict=True)
     )
     return HeadToHead(sides, lines, tests, tuple(remarks))
+
+
+def _valueless(sides: Sequence[str], found: Sequence[Meeting], both: Sequence[str]) -> str:
+    """How the runs of the sides ended of which none has a value where both have runs; "" where
+    either has some."""
+    told = []
+    for text, side in zip(sides, found, strict=True):
+        records = [record for place in both for record in side[place].records]
+        if not any(side[place].metrics() for place in both):
+            ended = Counter(record.status for record in records)
+            ends = ", ".join(f"{status} ×{count}" for status, count in ended.items())
+            told.append(f"no run of '{text}' has a value: {ends}. {records[0].reason}")
+    return ". ".join(told)
 
 
 def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:

@@ -1,5 +1,5 @@
-"""Where a number that prose quotes is found: a table's cell, runs of one setting, a benchmark's
-file, the summary."""
+"""Where a number that prose quotes is found: a table's cell, runs of one setting, two sides of a
+comparison, a benchmark's file, the summary."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from gclbench.component.registry import nearest
+from gclbench.component.registry import UnknownName, nearest
 from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import typed
 from gclbench.paper.comparison import compare
 from gclbench.paper.config_defaults import younger_settings
 from gclbench.paper.filled_table import Block, Comparison, Entry
+from gclbench.paper.head_to_head import HeadToHead, head_to_head
 from gclbench.paper.measure import GIB, finite_number
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.sources import Collection
@@ -28,6 +29,7 @@ FORMS = {
     "runs": "runs; KEY=VALUE …; METRIC",
     "bench": "bench/FILE.json; KEY.KEY",
     "summary": "summary; KEY.KEY",
+    "compare": "compare; A; B; METRIC …; DATASET [TASK]; METRIC",
 }
 """How a reference of each kind begins; any of them can be followed by what is shown."""
 
@@ -49,6 +51,7 @@ class Place:
     Attributes:
         unit: `percent`, `seconds`, `GiB` or `number`; values are already in it. entry: of a table.
         said: what the records say where there is no value. alone: it is no number of runs.
+        verdict: of a table's cell or of two sides; empty where there is none.
     """
 
     values: Mapping[int, float]
@@ -56,6 +59,7 @@ class Place:
     entry: Entry | None = None
     said: str = NOT_RUN
     alone: bool = False
+    verdict: str = ""
 
 
 class Places:
@@ -72,6 +76,7 @@ class Places:
         self.collection = collection
         self.folder = folder
         self._filled = {comparison.definition.id: comparison for comparison in filled}
+        self._compared: dict[tuple[str, ...], HeadToHead] = {}
 
     def find(self, kind: str, names: Sequence[str]) -> Place:
         """The place that a form's fields name.
@@ -85,6 +90,8 @@ class Places:
             return self._runs(names[1], names[2])
         if kind == "summary":
             return _number_at(self._summary(), names[1], kind)
+        if kind == "compare":
+            return self._line(names)
         return _number_at(self._bench(names[0]), names[1], names[0])
 
     def is_column(self, names: Sequence[str], heading: str) -> bool:
@@ -96,7 +103,7 @@ class Places:
             try:
                 self._filled[name] = compare(find_table(name), self.collection)
             except UnknownTable as error:
-                others = ", ".join(FORMS[kind] for kind in ("runs", "bench", "summary"))
+                others = ", ".join(form for kind, form in FORMS.items() if kind != "table")
                 raise BadReference(f"{error}. Other references: {others}") from error
         return self._filled[name]
 
@@ -119,7 +126,7 @@ class Places:
             return _field_of(Group({}, entry.records), metric)
         cell = entry.ours
         if isinstance(cell, Fact) and cell.mean is not None:
-            return Place({0: cell.mean}, "number", entry)
+            return Place({0: cell.mean}, "number", entry, verdict=entry.verdict)
         return _scaled(cell, entry.shown, entry)
 
     def _runs(self, conditions: str, metric: str) -> Place:
@@ -147,6 +154,39 @@ class Places:
             return _field_of(groups[0], metric)
         _known("this setting", "metric", metric, groups[0].metrics())
         return _scaled(groups[0].cell(metric), find_metric(metric))
+
+    def _line(self, names: Sequence[str]) -> Place:
+        """A line of `gclbench compare A B --metric METRIC …`; its values are A − B by seed."""
+        _, *sides, metrics, where, metric = names
+        key = (*sides, *metrics.split())
+        if key not in self._compared:
+            try:
+                self._compared[key] = head_to_head(
+                    (sides[0], sides[1]), self.collection, metrics=metrics.split()
+                )
+            except (UnknownName, ValueError) as error:
+                raise BadReference(f"{'; '.join(names[:4])}: {error}") from error
+        lines = self._compared[key].lines
+        at = " ".join(names[:4])
+        _known(at, "metric", metric, sorted({line.shown.name for line in lines}))
+        lines = tuple(line for line in lines if line.shown.name == metric)
+        names_of = list(dict.fromkeys(line.dataset for line in lines))
+        begun = [name for name in names_of if f"{where} ".startswith(f"{name} ")]
+        dataset = max(begun, key=len, default=where.partition(" ")[0])
+        task = where[len(dataset) :].strip()
+        _known(at, "dataset", dataset, names_of)
+        there = {line.task: line for line in lines if line.dataset == dataset}
+        if not task and len(there) > 1:
+            raise BadReference(f"{at} has several tasks on {dataset}: {', '.join(there)}")
+        _known(f"{at} on {dataset}", "task", task or next(iter(there)), list(there))
+        line = there[task] if task else next(iter(there.values()))
+        one, other = (cell.values for cell in line.cells)
+        factor = line.shown.factor
+        return Place(
+            {seed: factor * (one[seed] - other[seed]) for seed in one},
+            line.shown.shown_as,
+            verdict=line.settled.verdict,
+        )
 
     def _summary(self) -> object:
         return summary(self._table(name) for name in TABLES)
@@ -184,7 +224,8 @@ def _setting(group: Group, key: str) -> str | None:
 
 def _scaled(cell: Cell, quantity: Quantity, entry: Entry | None = None) -> Place:
     values = {seed: quantity.factor * value for seed, value in cell.values.items()}
-    return Place(values, quantity.shown_as, entry, cell.show())
+    verdict = entry.verdict if entry else ""
+    return Place(values, quantity.shown_as, entry, cell.show(), verdict=verdict)
 
 
 def _field_of(group: Group, name: str) -> Place:

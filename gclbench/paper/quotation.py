@@ -18,7 +18,8 @@ from gclbench.paper.place import FORMS, BadReference, Place, Places, kind_of
 
 OF_CELLS = ("mean", "±", "n", "min", "max", "seed K")
 OF_TABLES = ("printed", "printed ±", "difference", "verdict")
-"""What can be asked of cells and runs, and of a table's cells alone."""
+"""What can be asked of cells and runs, and of a table's cells alone; a comparison has a verdict
+too."""
 
 UNITS = {
     "minutes": ("seconds", 1 / 60),
@@ -147,15 +148,15 @@ def _unit(place: Place, how: How) -> tuple[str, float]:
 
 
 def _of_entry(place: Place, how: How) -> str:
-    """What only a table's cell has."""
+    """What runs do not have: a printed number, a verdict."""
     entry = place.entry
+    if how.what == "verdict" and place.verdict:
+        return place.verdict
     if entry is None:
-        raise BadReference(f"'{how.what}' is for {FORMS['table']}")
+        others = f" and {FORMS['compare']}" if how.what == "verdict" else ""
+        raise BadReference(f"'{how.what}' is for {FORMS['table']}{others}")
     if how.what == "verdict":
-        verdict = getattr(entry, "verdict", None)
-        if not verdict:
-            raise BadReference("this cell has no verdict")
-        return str(verdict)
+        raise BadReference("this cell has no verdict")
     unit, factor = _unit(place, how)
     factor *= entry.factor
     printed = entry.printed

@@ -90,8 +90,9 @@ class Pipeline:
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
-                chooses by a validation score that the task does not give; when the graph has edge
-                weights that a component does not use.
+                chooses by a validation score that the task does not give, or learns from labels
+                that it does not reveal; when the graph has edge weights that a component does not
+                use.
         """
         method = self._components.method
         with self.clock.phase("hide"):
@@ -103,6 +104,9 @@ class Pipeline:
             )
             reason = reason or judging.refusal(method, task)
             names = names_of(self._spec)
+            reason = reason or judging.unlabelled(
+                names["method"], method, self._spec.task["name"], task
+            )
             reason = reason or weights_refusal(self.graph, self._components, names)
             if reason is not None:
                 raise Unsupported(reason)

@@ -35,6 +35,7 @@ class Unit:
             its time.
         save: what the runs leave beside their records (`run.saving`).
         criterion: a number that they record for a search (`tasks.criteria`), or None.
+        apart: the overrides that not all experiments of this method and dataset in the sweep have.
     """
 
     method: str
@@ -55,11 +56,14 @@ class Unit:
     epochs: int | None = None
     save: tuple[str, ...] = ()
     criterion: str | None = None
+    apart: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """`dmat_i · cora · seed 0 · clustering, classification`."""
-        return f"{self.method} · {self.dataset} · seed {self.seed} · {', '.join(self.tasks)}"
+        """`dmat_i · cora · seed 0 · clustering, classification`; with what tells it apart,
+        `dmat_i (filter=none) · cora · …`."""
+        method = self.method + (f" ({' '.join(self.apart)})" if self.apart else "")
+        return f"{method} · {self.dataset} · seed {self.seed} · {', '.join(self.tasks)}"
 
     @property
     def limits(self) -> dict[str, float]:

@@ -42,7 +42,7 @@ class GraphClassification:
             embeddings with cosine geometry and "standardize" otherwise.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     items: ClassVar[str] = "graphs"
     hides: ClassVar[bool] = False
 

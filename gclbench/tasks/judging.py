@@ -1,5 +1,5 @@
-"""What a task makes of a method's training: whether it judges embeddings on the way, and whether it
-has one training for all that it evaluates.
+"""What a task makes of a method's training: whether it judges embeddings on the way, whether it
+reveals labels, and whether it has one training for all that it evaluates.
 
 A task that can judge has `validation(graph, split)`: from the graph that a training may see to the
 score of an embedding on the validation nodes or pairs, larger is better. A method asks for it by a
@@ -13,6 +13,10 @@ from typing import Any
 
 from gclbench.data.splits import Split
 from gclbench.graph import Graph
+from gclbench.tasks.items import items_of
+
+REVEALING = {"nodes": "classification", "graphs": "graph_classification"}
+"""The task that reveals labels of training items, by kind of items."""
 
 UNJUDGED = (
     "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task has"
@@ -52,6 +56,18 @@ def refusal(method: Any, task: Any) -> str | None:
     if not reads_validation(method) or hasattr(task, "validation"):
         return None
     return getattr(method, "unjudged", UNJUDGED)
+
+
+def unlabelled(method_name: str, method: Any, task_name: str, task: Any) -> str | None:
+    """Why a method of ours that learns from labels finds none in a task of ours, as a sentence;
+    else None. Methods of other packages may do without, and their tasks may reveal some."""
+    ours = all(type(one).__module__.startswith("gclbench.") for one in (method, task))
+    if not method.needs_labels or not ours or task_name in REVEALING.values():
+        return None
+    return (
+        f"method={method_name} learns from labels, and task={task_name} reveals none;"
+        f" task={REVEALING[items_of(task)]} reveals those of its training {items_of(task)}"
+    )
 
 
 def judged(visible: Graph, task: Any, split: Split | None) -> Graph:

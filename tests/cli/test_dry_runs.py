@@ -24,7 +24,7 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert out.splitlines() == [
         "4 runs: seeds 0 to 1",
         *(
-            f"kmeans · sbm · seed {seed} · clustering  (filter={name})"
+            f"kmeans (filter={name}) · sbm · seed {seed} · clustering"
             for name in ("none", "gnnbp")
             for seed in (0, 1)
         ),
@@ -39,6 +39,27 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert "5 runs: 2 are recorded in runs, 3 are to be done in 3 units" in out
     assert re.search(r"time, one after the other: about \d+ s", out)
     assert len(records()) == 2
+
+
+def test_units_of_one_name_are_told_apart_where_they_run(here: Path, capsys: Printed) -> None:
+    words = ["-m", *KMEANS, "filter=none,gnnbp", "task.clustering.normalize=none,l2"]
+    assert main(words) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("kmeans (")]
+    assert [line.partition(": ")[0] for line in told] == [
+        f"kmeans (filter={name} task.clustering.normalize={rows}) · sbm · seed 0 · clustering"
+        for name in ("none", "gnnbp")
+        for rows in ("none", "l2")
+    ]
+    # What is recorded already changes no title.
+    assert main([*words, "seeds=2", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "kmeans (filter=gnnbp task.clustering.normalize=l2) · sbm · seed 1 · clustering" in out
+    assert main([*KMEANS, "seeds=[0]"]) == 0
+    assert main(["-m", *KMEANS, "filter=none,gnnbp", "seeds=2", "--dry-run"]) == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kmeans")]
+    assert all(line.startswith("kmeans (filter=") for line in titles) and titles
+    assert main([*KMEANS, "seeds=[1]"]) == 0
+    assert "kmeans · sbm · seed 1 · clustering: " in capsys.readouterr().err, "one of its name"
 
 
 def test_a_dry_run_tells_what_stands_in_the_results(here: Path, capsys: Printed) -> None:
@@ -104,7 +125,8 @@ def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed
     assert main([*command, "--dry-run"]) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
     assert len(told) == 1 and told[0].startswith(
-        "2 of them will be recorded as unsupported: method=bgrl has no negatives for negatives=imix"
+        "2 of those to be done will be recorded as unsupported: method=bgrl has no negatives for"
+        " negatives=imix"
     )
     assert main(command) == 1
     reasons = {record.status: record.reason for record in Store("runs").scan()}
@@ -116,14 +138,36 @@ def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed
     assert "2 of the recorded ended as unsupported, for example: gclbench show " in told
 
 
+@pytest.mark.parametrize("method", ["mlp", "dmat_i method.train_on=labelled"])
+def test_a_dry_run_tells_what_reveals_no_labels(method: str, here, capsys: Printed) -> None:
+    words = [*SMALL, *f"method={method} method.epochs=1".split()]
+    assert main([*words, "task=[classification,link_prediction]", "--dry-run"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
+    reason = (
+        f"method={method.split()[0]} learns from labels, and task=link_prediction reveals none;"
+        " task=classification reveals those of its training nodes"
+    )
+    assert told == [f"1 of those to be done will be recorded as unsupported: {reason}"]
+    assert main([*words, "task=link_prediction"]) == 1
+    assert [record.reason for record in Store("runs").scan()] == [reason]
+
+
+def test_a_dry_run_tells_other_items_before_missing_labels(here: Path, capsys: Printed) -> None:
+    words = ["dataset=mutag", "method=gin", "task=link_prediction", "--dry-run"]
+    assert main(words) == 0
+    assert "task=link_prediction evaluates embeddings of nodes, and mutag has graphs" in (
+        capsys.readouterr().out
+    )
+
+
 def test_a_dry_run_tells_tasks_and_methods_of_other_items(capsys: Printed) -> None:
     words = ["dataset=mutag", "task=clustering", "method=graphcl", "--dry-run"]
     assert main(words) == 0
-    refused = "1 of them will be recorded as unsupported: "
+    refused = "1 of those to be done will be recorded as unsupported: "
     told = "task=clustering evaluates embeddings of nodes, and mutag has graphs to embed"
     assert refused + told in capsys.readouterr().out
     assert main(["dataset=mutag", "method=dgi", "--dry-run"]) == 0
-    told = "2 of them will be recorded as unsupported: method=dgi embeds nodes, and mutag has"
+    told = "2 of those to be done will be recorded as unsupported: method=dgi embeds nodes, and"
     assert told in capsys.readouterr().out
 
 
@@ -147,7 +191,9 @@ def test_a_method_that_a_name_stands_for_is_told(words, told, capsys: Printed) -
 def test_a_dry_run_tells_strategies_that_want_edges_between_graphs(strategy, capsys) -> None:
     assert main(["dataset=mutag", "method=graphcl", f"negatives={strategy}", "--dry-run"]) == 0
     told = f"negatives={strategy} reads the edges between what is contrasted, and between graphs"
-    assert f"2 of them will be recorded as unsupported: {told}" in capsys.readouterr().out
+    assert (
+        f"2 of those to be done will be recorded as unsupported: {told}" in capsys.readouterr().out
+    )
 
 
 def test_a_dry_run_tells_which_tasks_have_no_validation(here: Path, capsys: Printed) -> None:
@@ -155,7 +201,9 @@ def test_a_dry_run_tells_which_tasks_have_no_validation(here: Path, capsys: Prin
     command = [*SMALL, *settings, "task=[clustering,classification]"]
     assert main([*command, "--dry-run"]) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if "unsupported" in line]
-    assert len(told) == 1 and told[0].startswith("1 of them will be recorded as unsupported:")
+    assert len(told) == 1 and told[0].startswith(
+        "1 of those to be done will be recorded as unsupported:"
+    )
     assert main(command) == 1
     reasons = {record.status: record.reason for record in Store("runs").scan()}
     assert reasons.keys() == {"ok", "unsupported"} and reasons["unsupported"] in told[0]
@@ -239,7 +287,19 @@ def test_all_errors_of_a_partly_wrong_sweep_are_told_at_once(here: Path, capsys:
     assert list(here.iterdir()) == []
 
 
-def test_results_hide_no_run_of_the_store(here: Path, capsys: Printed) -> None:
+def test_failed_runs_of_the_results_are_not_counted(here: Path, capsys: Printed) -> None:
+    assert main([*KMEANS, "seeds=2", "runs_dir=results"]) == 0
+    first = next(Path("results").glob("*/record.json"))
+    first.write_text(first.read_text().replace('"status": "ok"', '"status": "failed"'))
+    assert sorted(record.status for record in Store("results").scan()) == ["failed", "ok"]
+    capsys.readouterr()
+    assert main([*KMEANS, "seeds=2", "--dry-run"]) == 0
+    assert "1 of those to be done stand in results" in capsys.readouterr().out
+
+
+def test_results_hide_no_run_of_the_store(
+    here: Path, capsys: Printed, caplog: pytest.LogCaptureFixture
+) -> None:
     """The graph that the store's runs were on is the graph, whatever newer results were on."""
     words = ["method=kmeans", "task=clustering", "dataset=custom", "dataset.path=x.npz"]
     save("x.npz", shift=1.0)
@@ -255,6 +315,6 @@ def test_results_hide_no_run_of_the_store(here: Path, capsys: Printed) -> None:
     assert main([*words, "seeds=2", "--dry-run"]) == 0
     out = capsys.readouterr()
     assert "2 runs: 2 are recorded in runs, 0 are to be done" in out.out
-    assert "log.jsonl" not in out.err + out.out
+    assert "log.jsonl" not in out.err + out.out + caplog.text
     assert main([*words, "seeds=2", "rerun=all", "--dry-run"]) == 0
     assert "stand in results" not in capsys.readouterr().out

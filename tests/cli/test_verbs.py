@@ -192,6 +192,16 @@ def test_status_counts_by_method_dataset_and_task_and_names_troubles(capsys: Out
     assert lines[1:] == [f"{bad.id}  oom: it broke", "3 runs, 1 not ok"]
 
 
+def test_status_keeps_long_names_apart(capsys: Output) -> None:
+    stored(0, method="a_method_of_a_rather_long_name")
+    stored(1)
+    assert main(["status"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "a_method_of_a_rather_long_name  digits  clustering  1 ok",
+        "kmeans                          digits  clustering  1 ok",
+    ]
+
+
 def test_status_of_several_stores_and_of_none(capsys: Output) -> None:
     stored(0)
     stored(1, folder="results")

@@ -23,7 +23,10 @@ from sweep_of_eight import (
 
 pytestmark = pytest.mark.ray
 
-UNIT = re.compile(r"dmat_i · digits · seed (?P<seed>\d) · clustering: ok \((?P<done>\d) of 8\)")
+UNIT = re.compile(
+    r"dmat_i \(method\.tau=\d\.\d\) · digits · seed (?P<seed>\d) · clustering: ok "
+    r"\((?P<done>\d) of 8\)"
+)
 RAYS_OWN = re.compile(r"^\s*(\(raylet|\(\w+ pid=|\[?\d{4}-\d\d-\d\d[ T]|Traceback)", re.MULTILINE)
 """How lines of Ray begin: with the name of its daemon, the process of a worker, or a date."""
 
@@ -47,7 +50,7 @@ def test_eight_runs_one_of_whose_workers_is_killed(tmp_path: Path) -> None:
         "the killed run did not go on from its checkpoint"
     )
     # Each unit is told once, the killed one too, as it ended, in the order of the ends.
-    told = [UNIT.fullmatch(line) for line in err.splitlines() if line.startswith("dmat_i · ")]
+    told = [UNIT.fullmatch(line) for line in err.splitlines() if line.startswith("dmat_i (")]
     assert None not in told, err
     assert sorted(match["seed"] for match in told) == sorted("0123" * 2), err
     assert [match["done"] for match in told] == list("12345678"), err

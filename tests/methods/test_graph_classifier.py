@@ -174,7 +174,7 @@ def test_a_run_trains_once_for_each_fold(small: None, monkeypatch: pytest.Monkey
     assert main([*words, "task=graph_clustering"]) == 1
     (other,) = (name.name for name in Path("runs").iterdir() if name.name != path.name)
     reason = Store(Path("runs")).read(other).reason  # type: ignore[union-attr]
-    assert reason.endswith("only task=graph_classification reveals labels")
+    assert reason.endswith("task=graph_classification reveals those of its training graphs")
 
 
 def test_trainings_per_fold_keep_nothing_say_so_and_are_not_repeated_for_it(
@@ -184,7 +184,7 @@ def test_trainings_per_fold_keep_nothing_say_so_and_are_not_repeated_for_it(
     asked = [*words, "save=[embedding,model]", "criterion=silhouette", "rerun=incomplete"]
     why = "method=gin is trained once for each fold of task=graph_classification, so there is no"
     assert main([*asked, "--dry-run"]) == 0
-    assert f"1 of them: {why}" in capsys.readouterr().out
+    assert f"1 of all runs: {why}" in capsys.readouterr().out
     assert main(asked) == 0
     assert f"1 run: {why}" in capsys.readouterr().err
     (record,) = Store("runs").scan()

@@ -236,3 +236,18 @@ def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(recor
         ]
     )
     assert sum(column.startswith("k-means on filtered [") for column in block(control).columns) == 2
+
+
+def test_a_run_of_what_a_method_does_not_support_splits_no_column(record) -> None:
+    runs = [record("kmeans", seed=seed, metrics={"acc": 0.5 + seed / 100}) for seed in range(3)]
+    stray = record("kmeans", negatives="nml", status="unsupported", reason="it has no negatives")
+    alone, beside = (
+        compare(find_table("dmat/1"), Collection(records)) for records in ((*runs,), (*runs, stray))
+    )
+    plain, mixed = (
+        {block.dataset: block for block in found.blocks}["cora"] for found in (alone, beside)
+    )
+    assert mixed.columns == plain.columns
+    assert mixed.entries["acc", "kmeans"].ours.values == plain.entries["acc", "kmeans"].ours.values
+    told = "cora: runs of kmeans at other settings are not shown: 1 with what it does not support."
+    assert told in beside.notes and told not in alone.notes

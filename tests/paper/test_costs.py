@@ -108,6 +108,18 @@ def test_other_versions_and_strategies_tell_nothing(record) -> None:
     assert scaled == (200.0, "scaled from recorded epochs")
 
 
+def test_runs_at_the_shipped_settings_come_first(record) -> None:
+    epochs = costs.epochs_of(("dgi", "cora"))
+    shipped, other = (
+        replace(record("dgi", "cora", epochs=epochs, propagation=how), seconds={"fit": fit})
+        for how, fit in (("adjacency", 5.0), ("diffusion", 90.0))
+    )
+    cost = costs.a_seed(("dgi", "cora"), costs.durations([shipped, other]), {})
+    assert cost == (5.0, "records"), "not the mean of both"
+    alone = costs.a_seed(("dgi", "cora"), costs.durations([other]), {})
+    assert alone == (90.0, "records"), "better than nothing"
+
+
 def test_link_prediction_is_a_training_of_its_own() -> None:
     found = costs.lacking(
         [compare(find_table(name), Collection(())) for name in ("dmat/1", "dmat/3")]

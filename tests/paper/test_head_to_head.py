@@ -166,6 +166,24 @@ def test_metrics_asked_for(record) -> None:
         head_to_head(("dmat_i", UNTRAINED), collection, metrics=["nmi"])
 
 
+def test_a_metric_of_one_side_is_not_said_to_be_of_both(record) -> None:
+    runs = [record("gin", metrics={"acc": 0.5, "nmi": 0.5}), record("kmeans", metrics={"acc": 0.4})]
+    with pytest.raises(NothingToCompare, match="no metric nmi that both have; they have acc$"):
+        head_to_head(("gin", "kmeans"), Collection(tuple(runs)), metrics=["nmi"])
+
+
+def test_sides_whose_runs_all_ended_without_a_value_say_how(record) -> None:
+    runs = [
+        record("bgrl", seed=seed, negatives="imix", status="unsupported", reason="no negatives")
+        for seed in range(2)
+    ] + [record("kmeans", seed=seed) for seed in range(2)]
+    with pytest.raises(NothingToCompare) as error:
+        head_to_head(("method=bgrl negatives=imix", "kmeans"), Collection(tuple(runs)))
+    assert str(error.value) == (
+        "no run of 'method=bgrl negatives=imix' has a value: unsupported ×2. no negatives"
+    )
+
+
 def test_words_of_runs(record) -> None:
     task = {"protocol": "public", "normalize": "auto"}
     flat = flatten(record(task="classification", task_settings=task).spec)

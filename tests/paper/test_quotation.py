@@ -17,6 +17,7 @@ from gclbench.paper.sources import Collection
 ROOT = Path(__file__).resolve().parent.parent.parent
 CELL = "dmat/1; cora; dmat_i; acc"
 RUNS = "runs; method.name=dmat_i dataset.name=cora"
+COMPARED = "compare; dmat_i; method=dmat_i method.epochs=3; acc"
 BENCH = {"wall": 2.5, "rows": [{"graph": "cora", "a.b": 1234, "size": 3 << 30, "share": 0.43}, {}]}
 
 
@@ -80,10 +81,48 @@ def places(record, tmp_path: Path) -> Places:
         ("dmat/1; cora; kmeans; acc minus dmat_i; 0 decimals", "−24"),
         (f"{CELL} minus {RUNS} method.epochs=3; acc; ±", "6.5 ± 0.7"),
         (f"{CELL} minus {RUNS} method.epochs=3; acc; n", "2"),
+        ("compare; dmat_i; kmeans; acc; cora; acc", "24.0"),
+        ("compare; dmat_i; kmeans; acc; cora clustering; acc; verdict", "undetermined"),
+        ("compare; kmeans; dmat_i; acc; cora; acc; n", "1"),
+        (f"{COMPARED}; cora; acc; ±", "6.5 ± 0.7"),
     ],
 )
 def test_what_a_reference_says(places: Places, reference: str, text: str) -> None:
     assert quoted(reference, places) == text
+
+
+def test_a_quoted_comparison_is_corrected_over_the_metrics_asked_for(record, tmp_path) -> None:
+    """p is 0.03 in each metric: one line alone is decided, one of two is not."""
+    gains = [0.0185 + 0.0116 * place for place in (-1, -1 / 3, 1 / 3, 1)]
+    runs = [
+        record(method, seed=seed, metrics=dict.fromkeys(("acc", "nmi", "ari"), value + 0.01 * seed))
+        for seed, gain in enumerate(gains)
+        for method, value in (("dmat_i", 0.5 + gain), ("kmeans", 0.5))
+    ]
+    places = Places(Collection(tuple(runs)), tmp_path)
+    assert quoted("compare; dmat_i; kmeans; acc; cora; acc; verdict", places) == "above"
+    assert quoted("compare; kmeans; dmat_i; acc; cora; acc; verdict", places) == "below"
+    assert quoted("compare; dmat_i; kmeans; acc nmi; cora; acc; verdict", places) == "undetermined"
+
+
+def test_a_quoted_comparison_names_its_task_and_graph(record, tmp_path: Path) -> None:
+    sizes = [{"name": "sbm", "nodes": nodes} for nodes in (60, 100)]
+    runs = [
+        record(method, dataset, task, seed, {"acc": level + 0.02 * seed})
+        for method, level in (("grace", 0.7), ("kmeans", 0.5))
+        for dataset, task in (
+            *(("cora", task) for task in ("clustering", "graph_clustering")),
+            *((size, "clustering") for size in sizes),
+        )
+        for seed in range(2)
+    ]
+    places = Places(Collection(tuple(runs)), tmp_path)
+    where = "compare; grace; kmeans; acc"
+    with pytest.raises(BadReference, match="several tasks on cora: clustering, graph_clustering"):
+        quoted(f"{where}; cora; acc", places)
+    assert quoted(f"{where}; cora clustering; acc", places) == "20.0"
+    assert quoted(f"{where}; sbm [nodes=100]; acc", places) == "20.0"
+    assert quoted(f"{where}; sbm [nodes=60] clustering; acc", places) == "20.0"
 
 
 def test_several_settings_in_one_cell_are_named(record, tmp_path: Path) -> None:
@@ -201,6 +240,22 @@ def test_a_cell_without_a_printed_number_has_no_verdict(places: Places) -> None:
             "no seed is on both sides: 2, 3 and none",
         ),
         (f"{CELL} minus kmeans; ±", "one run has no standard deviation"),
+        ("compare; dmat_i; kmeans; acc", "is too short for compare; A; B; METRIC …; DATASET"),
+        ("compare; dmat_i; kmaens; acc; cora; acc", "Did you mean 'kmeans'?"),
+        ("compare; dmat_i; dmat_i; acc; cora; acc", "are the same settings; name two that differ"),
+        ("compare; dmat_i; agc; acc; cora; acc", "compare; dmat_i; agc; acc: 'agc' has no runs."),
+        (
+            "compare; dmat_i; kmeans; acc; cora; nmi",
+            "compare dmat_i kmeans acc has no metric 'nmi'. It has acc",
+        ),
+        (
+            "compare; dmat_i; kmeans; acc; acm; acc",
+            "compare dmat_i kmeans acc has no dataset 'acm'. It has cora",
+        ),
+        (
+            "compare; dmat_i; kmeans; acc; cora classification; acc",
+            "on cora has no task 'classification'. It has clustering",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_what_exists(places: Places, reference: str, text: str) -> None:

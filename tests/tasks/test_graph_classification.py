@@ -110,6 +110,17 @@ def test_of_equally_good_c_the_smallest_is_taken(kernel: str) -> None:
     assert found.C == 1.0 and np.array_equal(found.predicted, y) and not found.unconverged
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_c_with_the_best_inner_folds_is_taken(kernel: str) -> None:
+    """20 of 200 rows are of the other class, far out: with 1e-6 all is the majority."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [180, 20])
+    x = rng.standard_normal((200, 2)) + 6 * y[:, None]
+    found = classify(x, y, x, kernel, (1e-6, 10.0), 4, seed=0)
+    assert found.C == 10.0
+    assert np.mean(found.predicted == y) > 0.98
+
+
 def test_the_floor_reads_no_label_of_the_fold() -> None:
     labels = np.array([0, 0, 0, 1, 1, -1])
     assert _majority(labels, np.array([0, 1])).tolist() == [1, 1]

@@ -16,6 +16,9 @@ from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
 DATASETS = ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary")
+APART = 0.12
+"""How far a method's collections stand apart, so that no bar covers another."""
+
 EVERY = 5
 METHODS = ("infograph", "graphcl", "joao", "joaov2", "mvgrl", "mmix_mo", "mmix_mp")
 UNTRAINED = 0
@@ -33,7 +36,9 @@ def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
     shown = [one for name in METHODS if (one := _usual(on(groups, dataset), name)) is not None]
     used = [record for group in shown for record in _followed(group)]
     gains = []
-    for name in datasets or DATASETS:
+    names = datasets or DATASETS
+    for number, name in enumerate(names):
+        beside = APART * (number - (len(names) - 1) / 2)
         chosen = {method: _usual(on(groups, name), method) for method in METHODS}
         found = {
             place: _gains(_followed(group))
@@ -44,7 +49,7 @@ def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
             gains.append(
                 Series(
                     name,
-                    tuple(map(float, found)),
+                    tuple(place + beside for place in found),
                     tuple(mean(values) for values in found.values()),
                     tuple(_spread(values) for values in found.values()),
                 )
