@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+GATHERED = 1 << 22
+"""Feature entries that are gathered at once for the batches of an epoch: 16 MiB in float32."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,46 @@ class GraphCollection:
             place.repeat_interleave(sizes),
             len(chosen),
         )
+
+    def batches(self, parts: Sequence[Tensor]) -> Iterator[GraphBatch]:
+        """`batch` of each part (its graphs' numbers), one after the other.
+
+        Several batches are gathered together and cut apart, since a small batch's gathering costs
+        more than its entries.
+        """
+        if not parts:
+            return
+        nodes = torch.stack([self._nodes[part].sum() for part in parts]).tolist()
+        width = max(1, self.all.x.shape[1])
+        group: list[Tensor] = []
+        entries = 0
+        for part, count in zip(parts, nodes, strict=True):
+            if group and entries + count * width > GATHERED:
+                yield from self._cut(group)
+                group, entries = [], 0
+            group.append(part)
+            entries += count * width
+        yield from self._cut(group)
+
+    def _cut(self, parts: Sequence[Tensor]) -> Iterator[GraphBatch]:
+        if len(parts) == 1:
+            yield self.batch(parts[0])
+            return
+        chosen = torch.cat(list(parts))
+        whole = self.batch(chosen)
+        ends = torch.tensor([len(part) for part in parts]).cumsum(0)
+        last = ends.to(chosen.device) - 1
+        nodes = self._nodes[chosen].cumsum(0)[last].tolist()
+        edges = self._edges[chosen].cumsum(0)[last].tolist()
+        node = edge = graph = 0
+        for end, last_node, last_edge in zip(ends.tolist(), nodes, edges, strict=True):
+            yield GraphBatch(
+                whole.x[node:last_node],
+                whole.edge_index[:, edge:last_edge] - node,
+                whole.graph_of[node:last_node] - graph,
+                end - graph,
+            )
+            node, edge, graph = last_node, last_edge, end
 
 
 def spans(first: Tensor, counts: Tensor) -> Tensor:

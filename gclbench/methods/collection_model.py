@@ -90,9 +90,12 @@ class CollectionModel(Model):
         """One for each batch."""
         total = torch.zeros((), device=self.device)
         graphs = len(self.collection)
-        for place, chosen in enumerate(shuffled(graphs, self.size, self.state["batches"])):
-            chosen = chosen.to(self.device)
-            loss = self.part(step, chosen, self.collection.batch(chosen))
+        parts = [
+            part.to(self.device) for part in shuffled(graphs, self.size, self.state["batches"])
+        ]
+        batches = self.collection.batches(parts)
+        for place, (chosen, batch) in enumerate(zip(parts, batches, strict=True)):
+            loss = self.part(step, chosen, batch)
             noted = loss.value.detach() * (len(chosen) / graphs)
             total = total + noted
             # What the epoch before came to says how good the state is that this one begins with.
@@ -106,7 +109,7 @@ class CollectionModel(Model):
         another one."""
         found = collection or self.collection
         order = torch.arange(len(found), device=self.device)
-        return torch.cat([self.rows(found.batch(part)) for part in order.split(self.size)])
+        return torch.cat([self.rows(batch) for batch in found.batches(order.split(self.size))])
 
     def encode(self, graph: Data) -> Tensor:
         """The rows of the graphs of another collection, n×d, by the model as it is."""
@@ -126,8 +129,8 @@ class CollectionModel(Model):
         order = torch.arange(len(self.collection), device=self.device)
         with torch.no_grad():
             pairs = [
-                self.pair(step, self.collection.batch(part), mixed=False)
-                for part in order.split(self.size)
+                self.pair(step, batch, mixed=False)
+                for batch in self.collection.batches(order.split(self.size))
             ]
         self.train(training)
         u, v = torch.cat([pair.u for pair in pairs]), torch.cat([pair.v for pair in pairs])

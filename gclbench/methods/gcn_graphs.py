@@ -14,5 +14,6 @@ from gclbench.methods.graph_classifier import GraphClassifier
 class GcnGraphs(GraphClassifier):
     """GCN on graphs: graph convolutions, trained on the labels of training graphs."""
 
+    version: ClassVar[str] = "2"
     layer: ClassVar[str] = "gcn"
     for_nodes: ClassVar[str] = "gcn"

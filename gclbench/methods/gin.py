@@ -14,4 +14,5 @@ from gclbench.methods.graph_classifier import GraphClassifier
 class Gin(GraphClassifier):
     """GIN-0 on graphs: sums over neighbours, trained on the labels of training graphs."""
 
+    version: ClassVar[str] = "2"
     layer: ClassVar[str] = "gin"

@@ -14,4 +14,5 @@ from gclbench.methods.graph_classifier import GraphClassifier
 class GinEps(GraphClassifier):
     """GIN-ε on graphs: as gin, a node's own weight 1 + ε is learned."""
 
+    version: ClassVar[str] = "2"
     layer: ClassVar[str] = "gin_eps"

@@ -14,4 +14,5 @@ from gclbench.methods.graph_classifier import GraphClassifier
 class GraphSage(GraphClassifier):
     """GraphSAGE on graphs: means over neighbours, trained on the labels of training graphs."""
 
+    version: ClassVar[str] = "2"
     layer: ClassVar[str] = "graphsage"

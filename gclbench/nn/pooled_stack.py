@@ -3,32 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
+from gclbench.nn.gin import SummedGin, summing
 from gclbench.nn.readout import READOUTS
+from gclbench.nn.sparse import SparseMatrix, with_values
 
 HEADS = 4
 """Of attention, side by side; a layer's width is a multiple of it."""
 
 
-def _gin(inputs: int, width: int, train_eps: bool) -> GINConv:
+class Neighbours:
+    """What layers take from a batch's edges, each made when it is asked for.
+
+    Args:
+        edge_index: 2×E, both directions of every edge, sorted by row, without self-loops.
+        nodes: M.
+    """
+
+    def __init__(self, edge_index: Tensor, nodes: int):
+        self.edge_index, self.nodes = edge_index, nodes
+
+    @cached_property
+    def sums(self) -> SparseMatrix:
+        """A."""
+        return summing(self.edge_index, self.nodes)
+
+    @cached_property
+    def means(self) -> SparseMatrix:
+        """D⁻¹A; the row of a node without neighbours is zero."""
+        source, target = self.edge_index
+        share = 1 / self._degrees.clamp(min=1)
+        pattern = self.sums.matrix
+        return SparseMatrix(
+            with_values(pattern, share[source]), with_values(pattern, share[target])
+        )
+
+    @cached_property
+    def normalised(self) -> tuple[SparseMatrix, Tensor]:
+        """D^(−½)(A + I)D^(−½), D with the self-loops: beside its diagonal, and that
+        (M×1)."""
+        source, target = self.edge_index
+        scale = (self._degrees + 1).rsqrt()
+        beside = with_values(self.sums.matrix, scale[source] * scale[target])
+        return SparseMatrix(beside, beside), (scale * scale)[:, None]
+
+    @cached_property
+    def entries(self) -> Tensor:
+        """edge_index of A + I, the self-loops last."""
+        loops = torch.arange(self.nodes, device=self.edge_index.device)
+        return torch.cat([self.edge_index, loops.expand(2, -1)], dim=1)
+
+    @cached_property
+    def _degrees(self) -> Tensor:
+        return self.sums.matrix.crow_indices().diff().to(torch.float32)
+
+
+class SummedGcn(GCNConv):
+    """PyG's GCN layer, h ← D^(−½)(A + I)D^(−½) h W + b, with the sum as one sparse product."""
+
+    def forward(self, x: Tensor, propagation: tuple[SparseMatrix, Tensor]) -> Tensor:
+        """M×d from M×F and `Neighbours.normalised`."""
+        x, (beside, diagonal) = self.lin(x), propagation
+        return torch.addcmul(self.bias, diagonal, x) + beside @ x
+
+
+class AveragedSage(SAGEConv):
+    """PyG's GraphSAGE layer, h ← W₁ mean_j h_j + b + W₂ h_i, with the mean as one sparse product.
+
+    W₁ is applied before the mean where it narrows the rows; the two commute.
+    """
+
+    def forward(self, x: Tensor, means: SparseMatrix) -> Tensor:
+        """M×d from M×F."""
+        inner, own = self.lin_l, self.lin_r(x)
+        if inner.out_channels >= inner.in_channels:
+            return own + inner(means @ x)
+        return own + (means @ nn.functional.linear(x, inner.weight) + inner.bias)
+
+
+class Kind(NamedTuple):
+    """A kind of layer: how one is made from the widths before and after, and what of `Neighbours`
+    it is called with besides the nodes."""
+
+    made: Callable[[int, int], nn.Module]
+    reads: Callable[[Neighbours], Any]
+
+
+def _gin(inputs: int, width: int, train_eps: bool) -> SummedGin:
     inner = nn.Sequential(
         nn.Linear(inputs, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
     )
-    return GINConv(inner, train_eps=train_eps)
+    return SummedGin(inner, train_eps=train_eps)
 
 
-LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
-    "gcn": GCNConv,
-    "graphsage": SAGEConv,
-    "gin": lambda inputs, width: _gin(inputs, width, train_eps=False),
-    "gin_eps": lambda inputs, width: _gin(inputs, width, train_eps=True),
-    "gat": lambda inputs, width: GATConv(inputs, width // HEADS, HEADS),
+def _gat(inputs: int, width: int) -> GATConv:
+    # `Neighbours.entries` has the self-loops.
+    return GATConv(inputs, width // HEADS, HEADS, add_self_loops=False)
+
+
+LAYERS: dict[str, Kind] = {
+    "gcn": Kind(SummedGcn, lambda neighbours: neighbours.normalised),
+    "graphsage": Kind(AveragedSage, lambda neighbours: neighbours.means),
+    "gin": Kind(partial(_gin, train_eps=False), lambda neighbours: neighbours.sums),
+    "gin_eps": Kind(partial(_gin, train_eps=True), lambda neighbours: neighbours.sums),
+    "gat": Kind(_gat, lambda neighbours: neighbours.entries),
 }
-"""From widths before and after to torch_geometric's layer."""
 
 
 class PooledStack(nn.Module):
@@ -41,15 +126,16 @@ class PooledStack(nn.Module):
 
     def __init__(self, layer: str, inputs: int, width: int, layers: int, readout: str):
         super().__init__()
+        self.kind = LAYERS[layer]
         self.readout, self.width = READOUTS[readout], width * layers
         sizes = [inputs, *[width] * (layers - 1)]
-        self.layers = nn.ModuleList(LAYERS[layer](before, width) for before in sizes)
+        self.layers = nn.ModuleList(self.kind.made(before, width) for before in sizes)
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in sizes)
 
     def forward(self, x: Tensor, edge_index: Tensor, graph_of: Tensor, graphs: int) -> Tensor:
         """B×(layers·width) from M×F, 2×E, the graph of each node (M) and B."""
-        found = []
+        found, neighbours = [], self.kind.reads(Neighbours(edge_index, len(x)))
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = norm(layer(x, edge_index)).relu()
+            x = norm(layer(x, neighbours)).relu()
             found.append(self.readout(x, graph_of, graphs))
         return torch.cat(found, dim=1)

@@ -64,3 +64,29 @@ def test_graphs_without_edges_make_a_batch_without_edges():
 def test_spans_are_ranges_one_after_the_other():
     found = spans(torch.tensor([5, 0, 9]), torch.tensor([2, 0, 3]))
     assert found.tolist() == [5, 6, 9, 10, 11]
+
+
+def test_batches_gathered_together_are_those_cut_one_by_one(monkeypatch):
+    """Also where only some, or none, of them are gathered together."""
+    graphs = collection()
+    parts = [torch.tensor(part) for part in ([2, 0], [1], [3, 3, 1], [0, 1, 2, 3])]
+    gathered = []
+    for limit in (1000, 12, 1):
+        monkeypatch.setattr("gclbench.contrast.graph_batch.GATHERED", limit)
+        cuts = []
+        cut = GraphCollection._cut
+        monkeypatch.setattr(
+            GraphCollection,
+            "_cut",
+            lambda self, group, cut=cut, cuts=cuts: (cuts.append(len(group)), cut(self, group))[1],
+        )
+        found = list(graphs.batches(parts))
+        monkeypatch.undo()
+        gathered.append(cuts)
+        for part, batch in zip(parts, found, strict=True):
+            alone = graphs.batch(part)
+            assert batch.graphs == alone.graphs
+            for name in ("x", "edge_index", "graph_of"):
+                assert torch.equal(getattr(batch, name), getattr(alone, name)), name
+    assert gathered == [[4], [1, 2, 1], [1, 1, 1, 1]]
+    assert list(graphs.batches([])) == []
