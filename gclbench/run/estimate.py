@@ -1,13 +1,14 @@
 """How long runs will take, by earlier records of the same method on the same dataset.
 
 A training of another number of epochs is scaled by the seconds of an epoch. Nothing is guessed
-from other methods or datasets.
+from other methods, strategies for negatives or datasets, nor from the same ones with other choices
+in words: a graph kernel does not tell what another one costs.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,31 +18,65 @@ from gclbench.run.unit import Unit
 BESIDE = ("split", "hide", "filter")
 """Phases before the training, which its length does not change."""
 
+Pair = tuple[str, ...]
+"""Method and dataset: their names, or more of a run's settings."""
+
+
+def names_of(settings: Mapping[str, Any]) -> Pair:
+    """The names of a run's method and dataset."""
+    return settings["method"]["name"], settings["dataset"]["name"]
+
+
+def kinds_of(settings: Mapping[str, Any]) -> Pair:
+    """What a run's cost hangs on besides quantities: its method and its strategy for negatives,
+    and its dataset, with the settings of each that are words or switches.
+
+    Args:
+        settings: per kind of component, `name` and its settings, as in a record's spec.
+    """
+    return (
+        " ".join([_words(settings["method"]), _words(settings.get("negatives", {}))]),
+        _words(settings["dataset"]),
+    )
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    chosen = [f"{key}={value}" for key, value in settings.items() if isinstance(value, str | bool)]
+    return " ".join(sorted(chosen))
+
 
 @dataclass
 class Durations:
     """Seconds of trainings and of evaluations, as recorded.
 
     Attributes:
-        beside: of the phases before the training, by (method, dataset).
-        trainings: of (epochs asked for, seconds), by (method, dataset); None where the method has
+        beside: of the phases before the training, by method and dataset.
+        trainings: of (epochs asked for, seconds), by method and dataset; None where the method has
             no epochs.
-        evaluations: by (method, dataset, task).
+        evaluations: by method, dataset and task.
         fallback: what tells of units that these do not tell of, or only by scaling.
     """
 
-    beside: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    trainings: dict[tuple[str, str], list[tuple[int | None, float]]] = field(default_factory=dict)
-    evaluations: dict[tuple[str, str, str], list[float]] = field(default_factory=dict)
+    beside: dict[Pair, list[float]] = field(default_factory=dict)
+    trainings: dict[Pair, list[tuple[int | None, float]]] = field(default_factory=dict)
+    evaluations: dict[Pair, list[float]] = field(default_factory=dict)
     fallback: Durations | None = None
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> Durations:
-        """Those of runs that came to their end."""
+    def of(
+        cls,
+        records: Iterable[Record],
+        pair_of: Callable[[Mapping[str, Any]], Pair] = kinds_of,
+    ) -> Durations:
+        """Those of runs that came to their end.
+
+        Args:
+            pair_of: the method and dataset of a run's settings, as they are looked up.
+        """
         found = cls()
         for record in records:
             if record.ok:
-                pair = (record.name("method"), record.name("dataset"))
+                pair = pair_of(record.spec)
                 found.beside.setdefault(pair, []).append(
                     sum(record.seconds.get(phase, 0.0) for phase in BESIDE)
                 )
@@ -70,32 +105,32 @@ class Durations:
         for find in (Durations._alike, Durations._scaled):
             for durations, other in places:
                 evaluated = durations._evaluated(unit)
-                training = find(durations, (unit.method, unit.dataset), unit.epochs)
+                training = find(durations, unit.kinds, unit.epochs)
                 if training is not None and evaluated is not None:
                     return training + evaluated, other
         return None, False
 
     def _evaluated(self, unit: Unit) -> float | None:
         """Seconds beside the training; None where a task is not recorded."""
-        pair = (unit.method, unit.dataset)
+        pair = unit.kinds
         evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
         if None in evaluations or pair not in self.beside:
             return None
         found = statistics.fmean(self.beside[pair])
         return found + sum(statistics.fmean(values) for values in evaluations if values)
 
-    def training(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+    def training(self, pair: Pair, epochs: int | None) -> float | None:
         """Seconds of a training of a (method, dataset): the mean of those of as many epochs; else
         the seconds of an epoch in the longest ones, times the epochs; None where neither is
         known."""
         alike = self._alike(pair, epochs)
         return self._scaled(pair, epochs) if alike is None else alike
 
-    def _alike(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+    def _alike(self, pair: Pair, epochs: int | None) -> float | None:
         alike = [seconds for count, seconds in self.trainings.get(pair, []) if count == epochs]
         return statistics.fmean(alike) if alike else None
 
-    def _scaled(self, pair: tuple[str, str], epochs: int | None) -> float | None:
+    def _scaled(self, pair: Pair, epochs: int | None) -> float | None:
         recorded = self.trainings.get(pair, [])
         counts = [count for count, _ in recorded if count]
         if not epochs or not counts:

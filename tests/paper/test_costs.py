@@ -11,7 +11,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.costs import FirstEpochs
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
-from gclbench.run.estimate import Durations
+from gclbench.run.estimate import Durations, names_of
 
 PAIR = ("grape", "cora")
 
@@ -34,7 +34,9 @@ def test_the_first_epochs_tell_the_rest() -> None:
 
 
 def test_records_come_before_probes(record) -> None:
-    ran = Durations.of([replace(record(method="grape", epochs=100), seconds={"fit": 7.0})])
+    ran = Durations.of(
+        [replace(record(method="grape", epochs=100), seconds={"fit": 7.0})], names_of
+    )
     epochs = costs.epochs_of(PAIR)
     assert epochs == 100, "those of the shipped settings on cora"
     probes = {PAIR: FirstEpochs("ok", "", 3.0, None, None)}

@@ -8,7 +8,7 @@ import pytest
 from example_records import SPEC, record
 
 from gclbench.records import Record
-from gclbench.run.estimate import Durations, spoken
+from gclbench.run.estimate import Durations, kinds_of, spoken
 from gclbench.run.unit import Unit
 
 
@@ -21,7 +21,14 @@ def timed(epochs: int | None, fit: float, seed: int, status: str = "ok") -> Reco
 
 def unit(method: str = "grace", epochs: int | None = 100, tasks: int = 1, **fields: str) -> Unit:
     names = ("clustering", "classification")[:tasks]
-    return Unit(method, fields.get("dataset", "cora"), (), 0, names, ("",), "", (), epochs=epochs)
+    dataset = fields.pop("dataset", "cora")
+    settings = {
+        "method": {"name": method, **fields},
+        "negatives": {"name": "uniform"},
+        "dataset": {"name": dataset},
+    }
+    kinds = kinds_of(settings)
+    return Unit(method, dataset, (), 0, names, ("",), "", (), epochs=epochs, kinds=kinds)
 
 
 def test_runs_of_as_many_epochs_say_it() -> None:
@@ -49,6 +56,25 @@ def test_nothing_is_guessed_from_other_methods_datasets_tasks_or_failures() -> N
         "about 33 s for 1 of 5 units; unknown for 4: nothing like them is recorded"
     )
     assert durations.left(unknown, 2) == "unknown: nothing like these runs is recorded"
+
+
+def test_other_words_are_another_kind_and_other_numbers_are_not() -> None:
+    """A kernel of graphs tells nothing of another one, a temperature little of the time."""
+    spec = replace(SPEC, method={"name": "grace", "epochs": 100, "readout": "sum", "tau": 0.5})
+    durations = Durations.of([record(spec, seconds={"fit": 30.0, "evaluate": 3.0})])
+    assert durations.seconds(unit(readout="sum")) == 33.0
+    assert durations.seconds(unit(readout="mean")) is None
+    assert kinds_of(spec_with(negatives="nml")) != kinds_of(spec_with(negatives="uniform"))
+    assert kinds_of(spec_with(dataset="tu", tu_name="A")) != kinds_of(spec_with(dataset="tu"))
+    assert kinds_of(spec_with(hidden=3)) == kinds_of(spec_with(hidden=4))
+    assert kinds_of(spec_with(both=True)) != kinds_of(spec_with(both=False))
+
+
+def spec_with(negatives: str = "uniform", dataset: str = "cora", **settings: object) -> dict:
+    at = "dataset" if "tu_name" in settings else "method"
+    spec = {"method": {"name": "m"}, "negatives": {"name": negatives}, "dataset": {"name": dataset}}
+    spec[at] |= settings
+    return spec
 
 
 def test_others_tell_of_what_these_do_not() -> None:
