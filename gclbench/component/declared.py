@@ -6,6 +6,7 @@ A class of settings may state a few things besides, each a `ClassVar`:
   run with unless the command says otherwise;
 - `for_graphs: ClassVar[str] = "gcn_graphs"`: of a method on nodes, the method that the field calls
   the same on collections of graphs; `for_nodes` the other way round;
+- `items: ClassVar[tuple[str, ...]] = ("graphs",)`: of a method, the kinds of items that it embeds;
 - `task: ClassVar[tuple[str, ...]] = ("graph_classification",)`: of a dataset, the tasks that it is
   run with unless the command says otherwise;
 - `paper: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cora": {"lr": 0.01}}`: settings for a
@@ -30,7 +31,7 @@ from gclbench.component.registry import Registry
 from gclbench.component.settings import defaults, plain, required
 
 PACKAGE = "gclbench"
-STATEMENTS = ("filter", "negatives", "for_graphs", "for_nodes", "task", "paper")
+STATEMENTS = ("filter", "negatives", "for_graphs", "for_nodes", "items", "task", "paper")
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -62,6 +63,7 @@ class Declared:
         required: the settings that must be given.
         filter, negatives: names of components; None where the class states none.
         for_graphs, for_nodes: names of methods; None where the class states none.
+        items: kinds of items that it embeds, or is about; empty where the class states none.
         task: names of tasks; empty where the class states none.
         paper: dataset to settings.
     """
@@ -72,6 +74,7 @@ class Declared:
     negatives: str | None = None
     for_graphs: str | None = None
     for_nodes: str | None = None
+    items: tuple[str, ...] = ()
     task: tuple[str, ...] = ()
     paper: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
@@ -144,10 +147,11 @@ def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:
         str(dataset): {str(key): plain(value) for key, value in row.items()}
         for dataset, row in stated.pop("paper", {}).items()
     }
-    tasks = tuple(stated.pop("task", ()))
+    tasks, items = tuple(stated.pop("task", ())), stated.pop("items", ())
+    items = (items,) if isinstance(items, str) else tuple(items)
     missing = frozenset(name for name, value in settings.items() if value is NOTHING)
     values = {name: None if name in missing else value for name, value in settings.items()}
-    return Declared(values, missing, task=tasks, paper=rows, **stated)
+    return Declared(values, missing, items=items, task=tasks, paper=rows, **stated)
 
 
 def _said(module: str, node: ast.ClassDef) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.component.registry import TASKS
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, METHODS, TASKS
+from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.asked_settings import departing, no_runs, settings_of, words_of
@@ -95,9 +97,10 @@ def head_to_head(
     names = names or ["cora"]
     same = {name for name in names if settings_of(words[0], name) == settings_of(words[1], name)}
     if same >= {*names}:
+        other = _another(words[0], names[0])
         raise NothingToCompare(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
-            f" '{sides[0]}' and '{shlex.join(words[0])} method.epochs=0'"
+            f" '{sides[0]}' and '{other}'"
         )
     there = [
         group
@@ -215,6 +218,28 @@ def _task(flat: Mapping[str, Any]) -> str:
     return f"{flat['task.name']} ({said})" if said else str(flat["task.name"])
 
 
+def _another(words: tuple[str, ...], dataset: str) -> str:
+    """Words that differ: the method untrained, or another one where nothing is trained."""
+    if "method.epochs" in settings_of(words, dataset):
+        return f"{shlex.join(words)} method.epochs=0"
+    known = dataset in DATASETS.entries and items_of_dataset(dataset) == "graphs"
+    choices = ("histogram", "graph_statistics") if known else ("kmeans", "dgi")
+    return next(name for name in choices if words[0] != f"method={name}")
+
+
+def _unsuited(words: tuple[str, ...], dataset: str) -> str | None:
+    """Why a side's method has nothing to embed in a dataset of ours, as a sentence; else None."""
+    if dataset not in DATASETS.entries:
+        return None
+    name, items = str(settings_of(words, dataset)["method.name"]), items_of_dataset(dataset)
+    if name not in METHODS.entries:
+        return None
+    embedded = declared(METHODS, name).items or ("nodes",)
+    if items in embedded:
+        return None
+    return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
+
+
 def _metrics(found: Sequence[Meeting], place: str, asked: Sequence[str]) -> list[Quantity]:
     names = [name for name in found[0][place].metrics() if name in found[1][place].metrics()]
     known = [find_metric(name) for name in names]
@@ -243,7 +268,8 @@ def _command(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]
     names = ",".join(sorted({group.name("dataset") for group in groups}))
     task = run_words.of_task(groups[0].flat)
     sweep = ["-m"] if "," in names else []
-    typed_words = [*sweep, *words, f"dataset={names}", *task, run_words.of_seeds(seeds)]
+    settings = run_words.of_dataset(groups[0].flat)
+    typed_words = [*sweep, *words, f"dataset={names}", *settings, *task, run_words.of_seeds(seeds)]
     return f"`gclbench {shlex.join(typed_words)}`"
 
 
@@ -255,7 +281,7 @@ def _only_one(
     for mine in (0, 1):
         alone: dict[str, list[Group]] = {}
         for place, group in found[1 - mine].items():
-            if place not in found[mine]:
+            if place not in found[mine] and not _unsuited(words[mine], group.name("dataset")):
                 alone.setdefault(_task(group.flat), []).append(group)
         for task, groups in alone.items():
             names = ", ".join(sorted({group.name("dataset") for group in groups}))
@@ -287,7 +313,11 @@ def _no_runs(
     datasets: Sequence[str],
     tasks: Sequence[str],
 ) -> str:
-    """That a side has no runs, which settings of its method are recorded, and what runs it."""
+    """That a side has no runs, which settings of its method are recorded, and what runs it; or why
+    nothing would."""
+    unsuited = [reason for name in datasets if (reason := _unsuited(words, name))]
+    if datasets and len(unsuited) == len(datasets):
+        return f"'{text}' cannot run there: {'; '.join(unsuited)}"
     where = f" on {', '.join(datasets)}" if datasets else ""
     where += f" ({', '.join(tasks)})" if tasks else ""
     chosen = [f"dataset={','.join(datasets) or 'cora'}"]

@@ -79,14 +79,8 @@ class Pipeline:
         """Of the products so far: `fast` once a training has stepped so, else `float32`."""
         return self._precision if self.watch.reached else precision.FLOAT32
 
-    def split(self, task: Any) -> Split | None:
-        """What the task holds out; None where it holds out nothing."""
-        with self.clock.phase("split"):
-            return task.split(self.graph, self.rng)
-
-    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
-        """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
-        method that learns from labels and a task with folds a list of them, one for each fold.
+    def check(self, task: Any) -> None:
+        """Whether the method and its strategy suit the task and the graph.
 
         Raises:
             Unsupported: when the method takes no strategy for negatives and one was chosen, or
@@ -94,22 +88,31 @@ class Pipeline:
                 that it does not reveal; when the graph has edge weights that a component does not
                 use.
         """
+        method, names = self._components.method, names_of(self._spec)
+        reason = refusal(
+            method,
+            self._spec.method["name"],
+            self._spec.negatives["name"],
+            self._components.negatives,
+        )
+        reason = reason or judging.refusal(method, task)
+        reason = reason or judging.unlabelled(
+            names["method"], method, self._spec.task["name"], task
+        )
+        reason = reason or weights_refusal(self.graph, self._components, names)
+        if reason is not None:
+            raise Unsupported(reason)
+
+    def split(self, task: Any) -> Split | None:
+        """What the task holds out; None where it holds out nothing."""
+        with self.clock.phase("split"):
+            return task.split(self.graph, self.rng)
+
+    def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
+        """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
+        method that learns from labels and a task with folds a list of them, one for each fold."""
         method = self._components.method
         with self.clock.phase("hide"):
-            reason = refusal(
-                method,
-                self._spec.method["name"],
-                self._spec.negatives["name"],
-                self._components.negatives,
-            )
-            reason = reason or judging.refusal(method, task)
-            names = names_of(self._spec)
-            reason = reason or judging.unlabelled(
-                names["method"], method, self._spec.task["name"], task
-            )
-            reason = reason or weights_refusal(self.graph, self._components, names)
-            if reason is not None:
-                raise Unsupported(reason)
             self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)

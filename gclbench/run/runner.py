@@ -67,6 +67,7 @@ def run(
             if failure is None:
                 with limited(unit.time_limit, unit.memory_limit):
                     check_items(name, task, unit.method, components.method, loaded.graph)
+                    pipeline.check(task)
                     result.split = pipeline.split(task)
                     if embedding is None:
                         visible, labels = pipeline.hide(task, result.split)

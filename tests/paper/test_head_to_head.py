@@ -137,6 +137,35 @@ def test_what_is_no_side(record, side: str, error, text: str) -> None:
     assert text in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("sides", "dataset", "text"),
+    [
+        (("infograph", "gae"), "mutag", "'gae' cannot run there: gae embeds nodes, and mutag has"),
+        (("gae", "histogram"), "cora", "histogram embeds graphs, and cora has nodes to embed"),
+        (("kmeans", "kmeans"), "cora", "name two that differ, such as 'kmeans' and 'dgi'"),
+        (("histogram",) * 2, "mutag", "such as 'histogram' and 'graph_statistics'"),
+        (("gcn", "gcn"), "mutag", "such as 'gcn' and 'method=gcn method.epochs=0'"),
+    ],
+)
+def test_advice_is_a_command_that_runs_there(record, sides, dataset: str, text: str) -> None:
+    there = {"cora": "gae", "mutag": "infograph"}[dataset]
+    records = (record(method=there, dataset=dataset),)
+    with pytest.raises(NothingToCompare) as found:
+        head_to_head(sides, Collection(records), datasets=[dataset])
+    assert text in str(found.value)
+
+
+def test_what_a_method_cannot_run_on_is_not_advised(record) -> None:
+    """The other side's collections are no gap of a method on nodes."""
+    both = runs(record, OURS, method="dgi") + runs(record, OURS, method="dgi", epochs=0)
+    alone = [
+        one for name in ("acm", "mutag") for one in runs(record, OURS, dataset=name, method="dgi")
+    ]
+    sides = ("dgi", "dgi method.epochs=0")
+    (remark,) = head_to_head(sides, Collection((*both, *alone))).remarks
+    assert "was not run on acm" in remark and "mutag" not in remark
+
+
 def test_no_common_seeds(record) -> None:
     records = runs(record, OURS) + [record(seed=7, metrics={"acc": 0.6}, epochs=0)]
     with pytest.raises(NothingToCompare) as error:
