@@ -159,13 +159,15 @@ def fit(
     Args:
         graph: a torch_geometric `Data` with x (N×F, also a sparse tensor or SciPy matrix) and
             edge_index (2×E); a networkx graph whose nodes have an attribute `x`, a list of F
-            numbers; or what `load` returns. Labels, `y`, are used by methods that learn from them
+            numbers; a collection of graphs as a list of `Data` or a `Batch` of them; or what
+            `load` returns. Labels, `y`, are used by methods that learn from them
             alone. Weights of edges count, unless `**{"dataset.weights": "ignore"}`.
         method: its name; `gclbench list methods` on the command line names all. settings: of it.
         overrides, seed, progress, keys: as for `embed`.
 
     Returns:
-        float32, nodes × dimensions; row i is node i, of networkx in the order of `graph.nodes`.
+        float32, nodes × dimensions; row i is node i, of networkx in the order of `graph.nodes`, of
+        a collection the i-th graph.
 
     Raises:
         ValueError: `config.validation.ConfigErrors`, with every error and what was probably meant;
@@ -179,22 +181,15 @@ def fit(
         raise ValueError(why)
     check_one_seed("fit", keys)
     # The name of a method may stand for another one on a collection, as the dataset says.
-    collection = getattr(graph, "item_kind", "nodes") == "graphs"
-    kept = [word for word in words if word.partition(".")[0] == "dataset"]
-    if collection and kept:
-        raise ValueError(f"a collection of graphs in memory is taken as it is: leave {kept[0]} out")
-    chosen = (
-        {"dataset": "tu", "dataset.tu_name": "in_memory"}
-        if collection
-        else {"dataset": "custom", "dataset.path": "in memory"}
-    )
+    from gclbench.data.in_memory import graph_of, is_collection
+
+    collection = is_collection(graph)
+    chosen = {"dataset": "custom_graphs" if collection else "custom", "dataset.path": "in memory"}
     given = overrides_of({**chosen, "method": method, **keys, **of_method(settings)})
     experiment = _experiment([*overrides, *given, f"seeds=[{seed}]"])
 
-    from gclbench.data.in_memory import graph_of
-
     read = experiment.components.dataset
-    made = graph if collection else graph_of(graph, "graph", read.weights, read.direction)
+    made = graph_of(graph, "graph", read.weights, read.direction)
     if made is not graph:
         for sentence in made.repairs:
             warnings.warn(f"graph: {sentence}", stacklevel=2)
@@ -244,6 +239,7 @@ def _embedding(
                 reusing_memory(),
             ):
                 check_items(name, task, spec.method["name"], components.method, loaded.graph)
+                pipeline.check(task)
                 split = pipeline.split(task)
                 visible, labels = pipeline.hide(task, split)
                 if isinstance(labels, list):

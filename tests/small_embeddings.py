@@ -51,5 +51,6 @@ def embedded(graph: Graph, *overrides: str) -> Embedding:
     components, task = experiment.components, experiment.components.tasks["classification"]
     spec = specification(experiment, "classification", 3, graph.content_hash)
     pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), "cpu")
+    pipeline.check(task)
     visible, labels = pipeline.hide(task, pipeline.split(task))
     return pipeline.fit(pipeline.filter(task, visible), labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import networkx
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 import gclbench
 from gclbench.config.validation import ConfigErrors
@@ -103,7 +104,7 @@ def test_fit_reads_a_graph_as_it_is_told() -> None:
 @pytest.mark.parametrize(
     "graph,text",
     [
-        ([1, 2], "graph is a list; it must be a torch_geometric Data with x and edge_index"),
+        ({1, 2}, "graph is a set; it must be a torch_geometric Data with x and edge_index"),
         (Data(x=torch.rand(3, 2)), "the Data has no edge_index .node pairs, 2 × edges."),
         (Data(edge_index=torch.zeros(2, 1).long()), "the Data has no x .features, nodes"),
         (networkx.path_graph(3), "3 of 3 nodes have no attribute 'x', their features, 0 the first"),
@@ -147,6 +148,63 @@ def test_a_graph_in_memory_is_embedded_as_the_dataset_is() -> None:
     other = gclbench.fit(graph=loaded, method="grace", settings={"epochs": 3}, progress=False)
     assert not np.array_equal(other, expected)
     assert not Path("runs").exists()
+
+
+def rings(lengths: range) -> list[Data]:
+    """Circles of nodes, the even ones of one class and the odd ones of another."""
+    graphs = []
+    for length in lengths:
+        here = torch.arange(length)
+        there = (here + 1) % length
+        pairs = torch.cat([torch.stack([here, there]), torch.stack([there, here])], dim=1)
+        graphs.append(Data(x=torch.ones(length, 2), edge_index=pairs, y=torch.tensor([length % 2])))
+    return graphs
+
+
+def test_a_list_of_graphs_is_a_collection() -> None:
+    graphs, settings = rings(range(4, 16)), {"epochs": 2}
+    found = gclbench.fit(graph=graphs, method="graphcl", settings=settings, progress=False)
+    assert found.shape == (12, 96)
+    batch = Batch.from_data_list(graphs)
+    again = gclbench.fit(graph=batch, method="graphcl", settings=settings, progress=False)
+    assert np.array_equal(found, again)
+    read = graph_of(graphs)
+    assert read.y.tolist() == [0, 1] * 6 and read.items == 12
+    # The same method's name on nodes is another one.
+    alone = without(graphs[-1].clone(), "y")
+    found = gclbench.fit(graph=alone, method="graphcl", settings=settings, progress=False)
+    assert len(found) == 15
+    with pytest.raises(
+        gclbench.RunFailed, match="grace.* embeds nodes, and .graph. is a collection of 12 graphs"
+    ):
+        gclbench.fit(graph=graphs, method="grace", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda graphs: [], "the list holds no graph"),
+        (lambda graphs: [*graphs, 3], "item 3 of the list is a int; a collection is a list of"),
+        (lambda graphs: [graphs[0], Data(edge_index=graphs[0].edge_index)], "graph 1 .* has no x"),
+        (lambda graphs: [*graphs, Data(x=torch.zeros(0, 2), y=torch.ones(1))], "graph 3 .* no x"),
+        (lambda graphs: [graphs[0], without(graphs[1], "y")], "1 of 2 graphs have no y, graph 1"),
+        (lambda graphs: [graphs[0], without(graphs[1], "edge_index")], "cannot be put into one"),
+        (lambda graphs: [graphs[0], wider(graphs[1])], "and features of the same width"),
+    ],
+)
+def test_lists_that_are_no_collection(change: Callable, text: str) -> None:
+    with pytest.raises(GraphError, match=text):
+        graph_of(change(rings(range(4, 7))))
+
+
+def without(graph: Data, key: str) -> Data:
+    del graph[key]
+    return graph
+
+
+def wider(graph: Data) -> Data:
+    graph.x = torch.ones(graph.num_nodes, 3)
+    return graph
 
 
 def test_it_tells_what_was_repaired() -> None:

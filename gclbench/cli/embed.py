@@ -166,6 +166,7 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     from gclbench.run import datasets
     from gclbench.run.applied import embedded, refusal
     from gclbench.run.saving import MODEL
+    from gclbench.tasks.items import items_of
     from gclbench.training.weights import Weights, WeightsError
 
     errors: list[str] = []
@@ -182,20 +183,21 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     reason = refusal(components.method, record.name("method"))
     if reason is not None:
         raise _Refused(f"{reason}; {_again(root, record)}" if graph is None else reason)
+    (task,) = components.tasks
     try:
         if graph is None:
             data = datasets.load(components.dataset).graph
         else:
             from gclbench.data.custom import read_custom
 
-            read = {
-                key: getattr(components.dataset, key, usual)
+            edges, direction = (
+                str(getattr(components.dataset, key, usual))
                 for key, usual in (("weights", "use"), ("direction", "undirected"))
-            }
+            )
             if not graph.is_file():
                 raise _Refused(f"there is no file {graph}; give one with --graph FILE.npz")
-            data = read_custom(graph, graph.stem, **read)
-        (task,) = components.tasks
+            of_graphs = items_of(components.tasks[task]) == "graphs"
+            data = read_custom(graph, graph.stem, edges, direction, of_graphs)
         spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])
         if spec.id != record.id or (graph is None and data.content_hash != spec.dataset_hash):
             raise _Refused(

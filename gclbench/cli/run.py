@@ -149,12 +149,12 @@ def _own_file(commands: list[list[str]]) -> str:
         return ""
     from gclbench.config.overrides import parse
     from gclbench.config.values import values_of_command
-    from gclbench.data.file_format import unusable
+    from gclbench.data.file_format import READ_FROM_FILES, unusable
 
     errors: list[str] = []
     values, _ = values_of_command(parse(commands[0], errors), errors)
     dataset = values["dataset"]
-    if errors or dataset["name"] != "custom":
+    if errors or dataset["name"] not in READ_FROM_FILES:
         return ""
     return unusable(Path(str(dataset["path"])).expanduser())
 

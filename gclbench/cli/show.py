@@ -66,11 +66,12 @@ def _config(overrides: list[str], folder: Path | None) -> int:
 def _dataset(overrides: list[str]) -> int:
     from gclbench.cli.run import wrong
     from gclbench.component.registry import DATASETS
-    from gclbench.data.file_format import EXAMPLE, FORMAT
+    from gclbench.data.file_format import EXAMPLE, FORMAT, READ_FROM_FILES
 
-    if "dataset=custom" in overrides and not any("path" in word for word in overrides):
-        print(f"custom: {DATASETS.entries['custom'].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
-        return 0
+    for own in READ_FROM_FILES:
+        if f"dataset={own}" in overrides and not any("path" in word for word in overrides):
+            print(f"{own}: {DATASETS.entries[own].summary}\n\n{FORMAT}\n{EXAMPLE}", end="")
+            return 0
 
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data import catalog

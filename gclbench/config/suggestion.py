@@ -38,6 +38,7 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     if key == "dataset.path":
         return (
             f"'{key}' is a setting of your own graph: write dataset=custom dataset.path=FILE.npz"
+            " or, for a collection of graphs, dataset=custom_graphs"
             " (`gclbench show dataset=custom` shows what the file holds)"
         )
     head, _, leaf = key.rpartition(".")

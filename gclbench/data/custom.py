@@ -1,4 +1,4 @@
-"""A user's own graph from an `.npz` file.
+"""A user's own graph, or collection of graphs, from an `.npz` file.
 
 | key | shape | what |
 |---|---|---|
@@ -10,6 +10,8 @@
 scipy's csr_matrix has it: its entries are the weights |
 | `y` | N | optional: classes 0, 1, 2, …; −1 for a node without label |
 | `train_mask`, `val_mask`, `test_mask` | N or N×splits | optional, all three: the public split |
+| `graph_of` | N | of a collection (`custom_graphs`): the graph of each node, ascending from 0; `y`
+then has a class for each graph, and there are no masks |
 
 Sparse features stay sparse where a dense matrix would be out of proportion: the rule is that of
 `gclbench.graph.features`. Nothing pickled is read.
@@ -26,7 +28,7 @@ import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -41,7 +43,7 @@ from gclbench.graph.features import few
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 ADJACENCY = ("adj_data", "adj_indices", "adj_indptr", "adj_shape")
-KEYS = ("x", *SPARSE, "edge_index", "edge_weight", *ADJACENCY, "y", *MASKS)
+KEYS = ("x", *SPARSE, "edge_index", "edge_weight", *ADJACENCY, "y", *MASKS, "graph_of")
 
 
 @DATASETS.register("custom")
@@ -63,6 +65,8 @@ class Custom:
     Raises:
         ValueError: a name that is no single word, or is that of another dataset.
     """
+
+    of_graphs: ClassVar[bool] = False
 
     path: Annotated[str, Machine()]
     called: Annotated[str | None, Machine()] = None
@@ -108,16 +112,32 @@ class Custom:
             GraphError: the file is not there, is no `.npz`, or holds no usable graph.
         """
         path = Path(self.path).expanduser()
-        return read_custom(path, self.recorded_as, self.weights, self.direction)
+        return read_custom(path, self.recorded_as, self.weights, self.direction, self.of_graphs)
+
+
+@DATASETS.register("custom_graphs")
+@dataclass(frozen=True)
+class CustomGraphs(Custom):
+    """A user's own collection of graphs: dataset.path=FILE.npz with x, edge_index, graph_of and y
+
+    As `Custom`, whose settings it has.
+    """
+
+    of_graphs: ClassVar[bool] = True
+    task: ClassVar[tuple[str, ...]] = ("graph_classification", "graph_clustering")
 
 
 def read_custom(
-    path: Path, name: str, weights: str = "use", direction: str = "undirected"
+    path: Path,
+    name: str,
+    weights: str = "use",
+    direction: str = "undirected",
+    of_graphs: bool = False,
 ) -> Graph:
     """The graph of a user's `.npz`, under a name.
 
     Args:
-        weights, direction: as of `Custom`.
+        weights, direction: as of `Custom`. of_graphs: whether it is to be a collection.
 
     Raises:
         GraphError: as `Custom.load`.
@@ -132,6 +152,7 @@ def read_custom(
         raise GraphError(
             f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}"
         )
+    _check_kind(members, of_graphs, path)
     x = _features(members, path)
     pairs, weight = _edges(members, x.shape[0] if hasattr(x, "shape") else 0, path)
     notes = []
@@ -147,6 +168,7 @@ def read_custom(
         pairs,
         members.get("y"),
         name,
+        graph_of=members.get("graph_of"),
         masks=masks,
         repairs=notes,
         edge_weight=weight,
@@ -161,9 +183,30 @@ def read_custom(
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
     if counts["classes"] == 1:
         graph.repairs += (
-            "All labelled nodes are of one class: tasks that compare classes are unsupported.",
+            f"All labelled {graph.item_kind} are of one class: tasks that compare classes are"
+            " unsupported.",
         )
     return graph
+
+
+def _check_kind(members: dict[str, np.ndarray], of_graphs: bool, path: Path) -> None:
+    """One graph and a collection are two datasets, so that a command says which tasks there are."""
+    if of_graphs and "graph_of" not in members:
+        raise GraphError(
+            f"{path} has no 'graph_of' (N: the graph of each node, ascending from 0), so it is one"
+            f" graph; it has {', '.join(members)}. dataset=custom reads one graph"
+        )
+    if not of_graphs and "graph_of" in members:
+        raise GraphError(
+            f"{path} has 'graph_of', so it is a collection of graphs, and dataset=custom reads one"
+            f" graph; write dataset=custom_graphs dataset.path={path}"
+        )
+    masks = [key for key in MASKS if key in members]
+    if of_graphs and masks:
+        raise GraphError(
+            f"{path} has {', '.join(masks)}; a collection has no public split, its tasks divide the"
+            " graphs into folds. Leave them out"
+        )
 
 
 def _members(path: Path) -> dict[str, np.ndarray]:

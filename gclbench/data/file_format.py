@@ -35,12 +35,20 @@ y                                    N             optional: classes 0, 1, 2, ..
                                                    without label
 train_mask, val_mask, test_mask      N or N x S    optional, all three: the public
                                                    split, or S of them
+graph_of                             N             of a collection (dataset=custom_graphs): the
+                                                   graph of each node, 0, 1, 2, ... in ascending
+                                                   order; y is then of the graphs, without masks
 """
 
 EXAMPLE = """\
 numpy.savez("graph.npz", x=x, edge_index=edge_index, y=y)
 gclbench dataset=custom dataset.path=graph.npz dataset.name=mine
+numpy.savez("graphs.npz", x=x, edge_index=edge_index, y=y, graph_of=graph_of)
+gclbench method=graphcl dataset=custom_graphs dataset.path=graphs.npz
 """
+
+READ_FROM_FILES = ("custom", "custom_graphs")
+"""The datasets of such files."""
 
 
 def unusable(path: Path) -> str:

@@ -1,8 +1,10 @@
-"""A graph that is in memory already: of torch_geometric, of networkx, or ours."""
+"""A graph, or a collection of them, that is in memory already: of torch_geometric, of networkx, or
+ours."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,18 @@ from torch import Tensor
 
 from gclbench.data.file_format import WITHOUT
 from gclbench.graph import MASKS, Graph, GraphError, make_graph, without_weights
-from gclbench.graph.carrier import Data
+from gclbench.graph.carrier import Data, batch_class
 
 KINDS = (
-    "a torch_geometric Data with x and edge_index, a networkx graph whose nodes have an attribute"
-    " 'x', or a graph of gclbench.load"
+    "a torch_geometric Data with x and edge_index, a list of them (a collection of graphs), a"
+    " networkx graph whose nodes have an attribute 'x', or a graph of gclbench.load"
 )
+
+
+def is_collection(value: Any) -> bool:
+    """Whether an object is several graphs: a list or a `Batch` of torch_geometric's, or ours."""
+    several = (list, tuple, batch_class())
+    return isinstance(value, several) or getattr(value, "item_kind", "nodes") == "graphs"
 
 
 def graph_of(
@@ -27,7 +35,8 @@ def graph_of(
     A networkx graph has its features in the node attribute `x` (numbers, or one) and its classes,
     where there are any, in `y`. Its nodes are numbered in the order in which it lists them. The
     weights of edges are its edge attribute `weight`, 1 where an edge has none; those of a Data are
-    its `edge_weight`, or its `edge_attr` where that is one number for each edge.
+    its `edge_weight`, or its `edge_attr` where that is one number for each edge. A list or a
+    `Batch` of Data is a collection, whose graphs have a class each in `y`.
 
     Args:
         value: a graph of torch_geometric, of networkx, or ours, which is returned as it is.
@@ -42,6 +51,8 @@ def graph_of(
     ignored = weights == "ignore"
     if isinstance(value, Graph):
         return without_weights(value) if ignored else value
+    if isinstance(value, (list, tuple)):
+        value = _batch(value, name)
     if isinstance(value, Data):
         return _of_data(value, name, ignored, direction)
     # Who has a graph of networkx has imported networkx.
@@ -49,6 +60,41 @@ def graph_of(
     if networkx is not None and isinstance(value, networkx.Graph):
         return _of_networkx(value, name, ignored, direction)
     raise GraphError(f"graph is a {type(value).__name__}; it must be {KINDS}")
+
+
+def _batch(graphs: Sequence[Any], name: str) -> Data:
+    """One block-diagonal Data of several."""
+    for place, graph in enumerate(graphs):
+        if not isinstance(graph, Data):
+            raise GraphError(
+                f"graph '{name}': item {place} of the list is a {type(graph).__name__}; a"
+                " collection is a list of torch_geometric's Data, each with x and edge_index"
+            )
+        if not isinstance(graph.get("x"), Tensor) or not len(graph.x):
+            raise GraphError(
+                f"graph '{name}': graph {place} of the collection has no x (features, nodes ×"
+                " features) of a node or more; set its data.x, or leave it out"
+            )
+    if not graphs:
+        raise GraphError(f"graph '{name}': the list holds no graph")
+    labelled = [graph.get("y") is not None for graph in graphs]
+    if any(labelled) and not all(labelled):
+        raise GraphError(
+            f"graph '{name}': {labelled.count(False)} of {len(graphs)} graphs have no y, graph"
+            f" {labelled.index(False)} the first; −1 stands for no label"
+        )
+    kept = ("x", "edge_index", "edge_weight", "edge_attr", "y")
+    parts = [
+        Data(**{key: graph[key] for key in kept if graph.get(key) is not None}) for graph in graphs
+    ]
+    try:
+        found: Data = batch_class().from_data_list(parts)
+    except (RuntimeError, KeyError, TypeError) as error:
+        raise GraphError(
+            f"graph '{name}': the {len(graphs)} graphs cannot be put into one collection ({error});"
+            " each must have the same attributes, and features of the same width"
+        ) from error
+    return found
 
 
 def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
@@ -72,6 +118,7 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
         data.edge_index.detach().cpu(),
         labels,
         name,
+        graph_of=data.batch if isinstance(data, batch_class()) else None,
         masks=masks or None,
         repairs=notes,
         edge_weight=weight,

@@ -50,3 +50,10 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 else:
     Data = _data()
+
+
+def batch_class() -> Any:
+    """torch_geometric's `Batch`: several graphs as one block-diagonal `Data`."""
+    from torch_geometric.data import Batch
+
+    return Batch

@@ -113,8 +113,9 @@ def _expand(
     names = {kind: experiment.settings[kind]["name"] for kind in ("dataset", "method", "negatives")}
     method = experiment.components.method
     refused = refusal(method, names["method"], names["negatives"], experiment.components.negatives)
-    known_name = names["dataset"] in DATASETS.entries  # of one's own it is a name of one's own
-    items = items_of_dataset(names["dataset"]) if known_name else "nodes"
+    # A graph of one's own has a name of one's own.
+    registered = experiment.settings["dataset"].get(NAMED_BY_USER, names["dataset"])
+    items = items_of_dataset(registered) if registered in DATASETS.entries else "nodes"
     reasons = {
         name: kind_refusal(name, task, names["method"], method, names["dataset"], items)
         or refused

@@ -15,6 +15,7 @@ from gclbench.component.settings import values_of
 from gclbench.config import composition
 from gclbench.config import validation as config
 from gclbench.config.validation import ConfigErrors, experiment_of, resolved
+from gclbench.data.file_format import READ_FROM_FILES
 from gclbench.paper.reference import printed_settings, printed_values
 from gclbench.records import flatten
 
@@ -23,11 +24,11 @@ TABLE_8 = ("dmat", "8")
 
 
 def overrides(method: str, dataset: str, *more: str) -> list[str]:
-    """A command; the dataset `custom` needs a path, `tu` a name."""
+    """A command; a user's own datasets need a path, `tu` a name."""
     return [
         f"method={method}",
         f"dataset={dataset}",
-        *(["dataset.path=graph.npz"] if dataset == "custom" else []),
+        *(["dataset.path=graph.npz"] if dataset in READ_FROM_FILES else []),
         *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
@@ -51,7 +52,8 @@ def test_a_method_composes_and_binds_with_every_dataset_and_all_tasks(method: st
         meant = composition.method_for({"method": method, "dataset": dataset}).get("method", method)
         assert experiment.settings["method"]["name"] == meant
         recorded = experiment.settings["dataset"]
-        assert recorded == {"name": "graph", "from": "custom"} or recorded["name"] == dataset
+        own = {"name": "graph", "from": dataset}
+        assert recorded == own if dataset in READ_FROM_FILES else recorded["name"] == dataset
         assert isinstance(experiment.components.method, METHODS.load(meant))
         assert set(experiment.components.tasks) == set(TASKS.names())
 

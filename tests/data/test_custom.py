@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gclbench.data.custom import Custom
+from gclbench.data.custom import Custom, CustomGraphs
 from gclbench.data.splits import public
 from gclbench.graph import GraphError
 
@@ -145,3 +145,34 @@ def test_bad_files(tmp_path: Path) -> None:
         match=r"is a single array; save the graph with numpy.savez\(path, x=…, edge_index=…\)",
     ):
         Custom(path=str(path)).load()
+
+
+def test_a_collection_has_a_class_for_each_graph(tmp_path: Path) -> None:
+    file = save(tmp_path, graph_of=[0, 0, 0, 1, 1], y=[1, 0])
+    graph = CustomGraphs(path=file.path).load()
+    assert graph.item_kind == "graphs" and graph.items == 2 and graph.y.tolist() == [1, 0]
+    assert graph.graph_of.tolist() == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "text"),
+    [
+        (Custom, {}, "it is a collection of graphs, and .* write dataset=custom_graphs"),
+        (CustomGraphs, {"graph_of": None}, "has no 'graph_of' .*dataset=custom reads one graph"),
+        (CustomGraphs, {"train_mask": [1, 0]}, "train_mask; a collection has no public split"),
+        (
+            CustomGraphs,
+            {"y": [0, 1, 0, 1, 1]},
+            r"labels must have shape \(2,\), one for each graph",
+        ),
+        (CustomGraphs, {"graph_of": [0, 0, 1, 1, 2]}, "join nodes of different graphs"),
+        (CustomGraphs, {"graph_of": [0, 0, 0, 2, 2]}, "in ascending order without gaps"),
+        (CustomGraphs, {"graph_of": [0, 0, 0]}, r"graph_of must have shape \(5,\)"),
+    ],
+)
+def test_what_is_no_such_file(
+    tmp_path: Path, kind: type[Custom], changes: dict[str, Any], text: str
+) -> None:
+    arrays = {"graph_of": [0, 0, 0, 1, 1], "y": [0, 1]} | changes
+    with pytest.raises(GraphError, match=text):
+        kind(path=save(tmp_path, **arrays).path).load()

@@ -25,6 +25,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("sbm", {"nodes": 4000, "features": 100}),
     ("rmat", {"scale": 13}),
     ("custom", {"path": "graph.npz"}),
+    ("custom_graphs", {"path": "graphs.npz"}),
 ]
 """Large enough for libraries to share the work out among threads."""
 
@@ -36,7 +37,12 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     edges = rng.integers(0, 2990, (2, 40_000))
     labels = rng.choice([-1, 0, 3, 7], 3000)
-    np.savez("graph.npz", x=rng.normal(size=(3000, 70)), edge_index=edges, y=labels)
+    x = rng.normal(size=(3000, 70))
+    np.savez("graph.npz", x=x, edge_index=edges, y=labels)
+    graph_of, inside = np.arange(3000) // 30, edges // 30 * 30
+    inside = np.stack([edges[0], inside[0] + edges[1] % 30])
+    inside = inside[:, inside.max(axis=0) < 3000]
+    np.savez("graphs.npz", x=x, edge_index=inside, y=labels[:100], graph_of=graph_of)
 
 
 def load(name: str, settings: dict[str, Any], threads: int) -> Graph:

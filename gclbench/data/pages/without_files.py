@@ -38,4 +38,10 @@ PAGES = (
         source="dataset.path",
         licence="the user's",
     ),
+    DatasetInfo(
+        name="custom_graphs",
+        summary="A user's own collection of graphs from an .npz file",
+        source="dataset.path",
+        licence="the user's",
+    ),
 )
