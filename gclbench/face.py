@@ -180,9 +180,9 @@ def fit(
     if why := misplaced(words):
         raise ValueError(why)
     check_one_seed("fit", keys)
-    # The name of a method may stand for another one on a collection, as the dataset says.
     from gclbench.data.in_memory import graph_of, is_collection
 
+    # The name of a method may stand for another one on a collection, as the dataset says.
     collection = is_collection(graph)
     chosen = {"dataset": "custom_graphs" if collection else "custom", "dataset.path": "in memory"}
     given = overrides_of({**chosen, "method": method, **keys, **of_method(settings)})

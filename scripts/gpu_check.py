@@ -30,6 +30,8 @@ import torch
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import bind
+from gclbench.config.composition import items_of_dataset
+from gclbench.data.file_format import READ_FROM_FILES
 from gclbench.data.mirror import DataUnavailable
 from gclbench.data.rmat import RMAT
 from gclbench.filters.gnnbp import GnnBP
@@ -56,7 +58,7 @@ PAPER_DATASETS = (
     "coauthor_cs",
     "coauthor_phy",
 )
-GENERATED = ("sbm", "rmat", "custom")
+GENERATED = ("sbm", "rmat", *READ_FROM_FILES)
 GRACE = 15.0
 """Seconds that a part may go on for after the end of the time; it is then broken off."""
 
@@ -338,7 +340,11 @@ def run(check: Check) -> dict[str, Any]:
         check.part("dmat_i on digits", 0, lambda: dmat_i("digits", device, 60, epochs=5))
         check.skip("dmat_i on the paper's datasets", "this run is --quick")
     else:
-        others = [name for name in DATASETS.names() if name not in (*PAPER_DATASETS, *GENERATED)]
+        others = [
+            name
+            for name in DATASETS.names()
+            if name not in (*PAPER_DATASETS, *GENERATED) and items_of_dataset(name) == "nodes"
+        ]
         for name in (*PAPER_DATASETS, *others):
             check.part(
                 f"dmat_i on {name}",

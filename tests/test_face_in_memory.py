@@ -10,7 +10,7 @@ import networkx
 import numpy as np
 import pytest
 import torch
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, Dataset
 
 import gclbench
 from gclbench.config.validation import ConfigErrors
@@ -150,6 +150,20 @@ def test_a_graph_in_memory_is_embedded_as_the_dataset_is() -> None:
     assert not Path("runs").exists()
 
 
+class Several(Dataset):
+    """A data set of torch_geometric's."""
+
+    def __init__(self, graphs: list[Data]):
+        super().__init__()
+        self.graphs = graphs
+
+    def len(self) -> int:
+        return len(self.graphs)
+
+    def get(self, place: int) -> Data:
+        return self.graphs[place]
+
+
 def rings(lengths: range) -> list[Data]:
     """Circles of nodes, the even ones of one class and the odd ones of another."""
     graphs = []
@@ -168,6 +182,8 @@ def test_a_list_of_graphs_is_a_collection() -> None:
     batch = Batch.from_data_list(graphs)
     again = gclbench.fit(graph=batch, method="graphcl", settings=settings, progress=False)
     assert np.array_equal(found, again)
+    alike = gclbench.fit(graph=Several(graphs), method="graphcl", settings=settings, progress=False)
+    assert np.array_equal(found, alike)
     read = graph_of(graphs)
     assert read.y.tolist() == [0, 1] * 6 and read.items == 12
     # The same method's name on nodes is another one.
@@ -188,13 +204,33 @@ def test_a_list_of_graphs_is_a_collection() -> None:
         (lambda graphs: [graphs[0], Data(edge_index=graphs[0].edge_index)], "graph 1 .* has no x"),
         (lambda graphs: [*graphs, Data(x=torch.zeros(0, 2), y=torch.ones(1))], "graph 3 .* no x"),
         (lambda graphs: [graphs[0], without(graphs[1], "y")], "1 of 2 graphs have no y, graph 1"),
-        (lambda graphs: [graphs[0], without(graphs[1], "edge_index")], "cannot be put into one"),
-        (lambda graphs: [graphs[0], wider(graphs[1])], "and features of the same width"),
+        (
+            lambda graphs: [graphs[0], without(graphs[1], "edge_index")],
+            "1 of 2 graphs have no edge",
+        ),
+        (lambda graphs: [weighted(graphs[0]), graphs[1]], "have no edge_weight, graph 1 the first"),
+        (lambda graphs: [graphs[0], weighted(graphs[1])], "have no edge_weight, graph 0 the first"),
+        (lambda graphs: [graphs[0], Batch.from_data_list(graphs)], "item 1 of the list is a DataB"),
+        (lambda graphs: [graphs[0], Data(x=torch.tensor(3.0))], "graph 1 .* no x, a tensor of"),
+        (lambda graphs: Batch.from_data_list([*graphs, empty()]), "graph 3 .* has no x"),
+        (lambda graphs: Batch(x=graphs[0].x, batch=torch.zeros(4).long()), "does not know its gr"),
+        (lambda graphs: [graphs[0], wider(graphs[1])], "must have features and attributes of"),
     ],
 )
 def test_lists_that_are_no_collection(change: Callable, text: str) -> None:
     with pytest.raises(GraphError, match=text):
         graph_of(change(rings(range(4, 7))))
+
+
+def empty() -> Data:
+    """No node."""
+    pairs = torch.zeros(2, 0, dtype=torch.long)
+    return Data(x=torch.zeros(0, 2), edge_index=pairs, y=torch.tensor([0]))
+
+
+def weighted(graph: Data) -> Data:
+    graph.edge_weight = torch.full((graph.num_edges,), 2.0)
+    return graph
 
 
 def without(graph: Data, key: str) -> Data:

@@ -63,7 +63,7 @@ class Declared:
         required: the settings that must be given.
         filter, negatives: names of components; None where the class states none.
         for_graphs, for_nodes: names of methods; None where the class states none.
-        items: kinds of items that it embeds, or is about; empty where the class states none.
+        items: kinds of items that a method embeds; empty where the class states none.
         task: names of tasks; empty where the class states none.
         paper: dataset to settings.
     """

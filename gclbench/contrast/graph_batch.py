@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-GATHERED = 1 << 22
-"""Feature entries that are gathered at once for the batches of an epoch: 16 MiB in float32."""
+GATHERED = 1 << 24
+"""Bytes of features and edges that are gathered at once for the batches of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,26 @@ class GraphCollection:
         """
         if not parts:
             return
-        nodes = torch.stack([self._nodes[part].sum() for part in parts]).tolist()
-        width = max(1, self.all.x.shape[1])
         group: list[Tensor] = []
-        entries = 0
-        for part, count in zip(parts, nodes, strict=True):
-            if group and entries + count * width > GATHERED:
+        gathered = 0
+        for part, size in zip(parts, self._bytes(parts), strict=True):
+            if group and gathered + size > GATHERED:
                 yield from self._cut(group)
-                group, entries = [], 0
+                group, gathered = [], 0
             group.append(part)
-            entries += count * width
+            gathered += size
         yield from self._cut(group)
+
+    def _bytes(self, parts: Sequence[Tensor]) -> list[int]:
+        """Those of each batch's features, edges and graph numbers."""
+        whole = self.all
+        of_a_node = whole.x.shape[1] * whole.x.element_size() + whole.graph_of.element_size()
+        of_an_edge = 2 * whole.edge_index.element_size()
+        sizes = [
+            self._nodes[part].sum() * of_a_node + self._edges[part].sum() * of_an_edge
+            for part in parts
+        ]
+        return [int(size) for size in torch.stack(sizes).tolist()]
 
     def _cut(self, parts: Sequence[Tensor]) -> Iterator[GraphBatch]:
         if len(parts) == 1:
@@ -91,19 +100,21 @@ class GraphCollection:
             return
         chosen = torch.cat(list(parts))
         whole = self.batch(chosen)
-        ends = torch.tensor([len(part) for part in parts]).cumsum(0)
-        last = ends.to(chosen.device) - 1
-        nodes = self._nodes[chosen].cumsum(0)[last].tolist()
-        edges = self._edges[chosen].cumsum(0)[last].tolist()
-        node = edge = graph = 0
-        for end, last_node, last_edge in zip(ends.tolist(), nodes, edges, strict=True):
+        ends = [0, *torch.tensor([len(part) for part in parts]).cumsum(0).tolist()]
+        nodes, edges = (
+            torch.cat([counts.new_zeros(1), counts[chosen].cumsum(0)])[ends].tolist()
+            for counts in (self._nodes, self._edges)
+        )
+        for place in range(len(parts)):
+            (graph, end), (node, last_node), (edge, last_edge) = (
+                each[place : place + 2] for each in (ends, nodes, edges)
+            )
             yield GraphBatch(
                 whole.x[node:last_node],
                 whole.edge_index[:, edge:last_edge] - node,
                 whole.graph_of[node:last_node] - graph,
                 end - graph,
             )
-            node, edge, graph = last_node, last_edge, end
 
 
 def spans(first: Tensor, counts: Tensor) -> Tensor:

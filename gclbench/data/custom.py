@@ -38,6 +38,7 @@ from gclbench.data.capacity import check_capacity
 from gclbench.data.file_format import DIRECTIONS, WEIGHTS, WITHOUT, unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
+from gclbench.data.tu import TASKS_OF_A_COLLECTION
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
 from gclbench.graph.features import few
 
@@ -124,7 +125,7 @@ class CustomGraphs(Custom):
     """
 
     of_graphs: ClassVar[bool] = True
-    task: ClassVar[tuple[str, ...]] = ("graph_classification", "graph_clustering")
+    task: ClassVar[tuple[str, ...]] = TASKS_OF_A_COLLECTION
 
 
 def read_custom(
@@ -194,12 +195,13 @@ def _check_kind(members: dict[str, np.ndarray], of_graphs: bool, path: Path) -> 
     if of_graphs and "graph_of" not in members:
         raise GraphError(
             f"{path} has no 'graph_of' (N: the graph of each node, ascending from 0), so it is one"
-            f" graph; it has {', '.join(members)}. dataset=custom reads one graph"
+            f" graph and no collection; it has {', '.join(members)}. A run on one graph is typed"
+            f" dataset=custom dataset.path={path}"
         )
     if not of_graphs and "graph_of" in members:
         raise GraphError(
-            f"{path} has 'graph_of', so it is a collection of graphs, and dataset=custom reads one"
-            f" graph; write dataset=custom_graphs dataset.path={path}"
+            f"{path} has 'graph_of', so it is a collection of graphs and not one graph. A run on a"
+            f" collection is typed dataset=custom_graphs dataset.path={path}"
         )
     masks = [key for key in MASKS if key in members]
     if of_graphs and masks:

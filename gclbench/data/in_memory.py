@@ -4,7 +4,6 @@ ours."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,20 @@ from torch import Tensor
 
 from gclbench.data.file_format import WITHOUT
 from gclbench.graph import MASKS, Graph, GraphError, make_graph, without_weights
-from gclbench.graph.carrier import Data, batch_class
+from gclbench.graph.carrier import Data, batch_class, dataset_class
 
 KINDS = (
-    "a torch_geometric Data with x and edge_index, a list of them (a collection of graphs), a"
-    " networkx graph whose nodes have an attribute 'x', or a graph of gclbench.load"
+    "a torch_geometric Data with x and edge_index, a list or dataset of them (a collection of"
+    " graphs), a networkx graph whose nodes have an attribute 'x', or a graph of gclbench.load"
 )
 
 
 def is_collection(value: Any) -> bool:
-    """Whether an object is several graphs: a list or a `Batch` of torch_geometric's, or ours."""
-    several = (list, tuple, batch_class())
-    return isinstance(value, several) or getattr(value, "item_kind", "nodes") == "graphs"
+    """Whether an object is several graphs: a list, a dataset or a `Batch` of torch_geometric's, or
+    ours."""
+    if getattr(value, "item_kind", "nodes") == "graphs":
+        return True
+    return isinstance(value, (list, tuple, batch_class(), dataset_class()))
 
 
 def graph_of(
@@ -35,8 +36,8 @@ def graph_of(
     A networkx graph has its features in the node attribute `x` (numbers, or one) and its classes,
     where there are any, in `y`. Its nodes are numbered in the order in which it lists them. The
     weights of edges are its edge attribute `weight`, 1 where an edge has none; those of a Data are
-    its `edge_weight`, or its `edge_attr` where that is one number for each edge. A list or a
-    `Batch` of Data is a collection, whose graphs have a class each in `y`.
+    its `edge_weight`, or its `edge_attr` where that is one number for each edge. A list, a
+    dataset or a `Batch` of Data is a collection, whose graphs have a class each in `y`.
 
     Args:
         value: a graph of torch_geometric, of networkx, or ours, which is returned as it is.
@@ -51,8 +52,8 @@ def graph_of(
     ignored = weights == "ignore"
     if isinstance(value, Graph):
         return without_weights(value) if ignored else value
-    if isinstance(value, (list, tuple)):
-        value = _batch(value, name)
+    if is_collection(value):
+        return _of_data(_batch(_several(value, name), name), name, ignored, direction)
     if isinstance(value, Data):
         return _of_data(value, name, ignored, direction)
     # Who has a graph of networkx has imported networkx.
@@ -62,37 +63,58 @@ def graph_of(
     raise GraphError(f"graph is a {type(value).__name__}; it must be {KINDS}")
 
 
-def _batch(graphs: Sequence[Any], name: str) -> Data:
+OF_A_GRAPH = ("x", "edge_index", "edge_weight", "edge_attr", "y")
+"""What is read of each graph of a collection."""
+
+
+def _several(value: Any, name: str) -> list[Any]:
+    """The graphs of a list, a dataset or a `Batch`."""
+    if not isinstance(value, batch_class()):
+        return list(value)
+    try:
+        found: list[Any] = value.to_data_list()
+    except RuntimeError as error:
+        raise GraphError(
+            f"graph '{name}': the Batch does not know its graphs ({error}); give a list of Data, or"
+            " a Batch of Batch.from_data_list"
+        ) from error
+    return found
+
+
+def _batch(graphs: list[Any], name: str) -> Data:
     """One block-diagonal Data of several."""
+    if not graphs:
+        raise GraphError(f"graph '{name}': the list holds no graph")
     for place, graph in enumerate(graphs):
-        if not isinstance(graph, Data):
+        if not isinstance(graph, Data) or isinstance(graph, batch_class()):
             raise GraphError(
                 f"graph '{name}': item {place} of the list is a {type(graph).__name__}; a"
                 " collection is a list of torch_geometric's Data, each with x and edge_index"
             )
-        if not isinstance(graph.get("x"), Tensor) or not len(graph.x):
+        x = graph.get("x")
+        if not isinstance(x, Tensor) or x.dim() != 2 or not len(x):
             raise GraphError(
-                f"graph '{name}': graph {place} of the collection has no x (features, nodes ×"
-                " features) of a node or more; set its data.x, or leave it out"
+                f"graph '{name}': graph {place} of the collection has no x, a tensor of nodes ×"
+                " features with a node or more; set its data.x, or leave the graph out"
             )
-    if not graphs:
-        raise GraphError(f"graph '{name}': the list holds no graph")
-    labelled = [graph.get("y") is not None for graph in graphs]
-    if any(labelled) and not all(labelled):
-        raise GraphError(
-            f"graph '{name}': {labelled.count(False)} of {len(graphs)} graphs have no y, graph"
-            f" {labelled.index(False)} the first; −1 stands for no label"
-        )
-    kept = ("x", "edge_index", "edge_weight", "edge_attr", "y")
+    for key in OF_A_GRAPH[1:]:
+        without = [place for place, graph in enumerate(graphs) if graph.get(key) is None]
+        if 0 < len(without) < len(graphs):
+            hint = "; −1 stands for no label" if key == "y" else ""
+            raise GraphError(
+                f"graph '{name}': {len(without)} of {len(graphs)} graphs have no {key}, graph"
+                f" {without[0]} the first; give it to all or to none{hint}"
+            )
     parts = [
-        Data(**{key: graph[key] for key in kept if graph.get(key) is not None}) for graph in graphs
+        Data(**{key: graph[key] for key in OF_A_GRAPH if graph.get(key) is not None})
+        for graph in graphs
     ]
     try:
         found: Data = batch_class().from_data_list(parts)
     except (RuntimeError, KeyError, TypeError) as error:
         raise GraphError(
             f"graph '{name}': the {len(graphs)} graphs cannot be put into one collection ({error});"
-            " each must have the same attributes, and features of the same width"
+            " each must have features and attributes of the same width"
         ) from error
     return found
 

@@ -57,3 +57,10 @@ def batch_class() -> Any:
     from torch_geometric.data import Batch
 
     return Batch
+
+
+def dataset_class() -> Any:
+    """torch_geometric's `Dataset`: several graphs, read one by one."""
+    from torch_geometric.data import Dataset
+
+    return Dataset

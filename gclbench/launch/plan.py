@@ -16,7 +16,7 @@ from gclbench.launch.specification import specification
 from gclbench.negatives.refusal import refusal
 from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
-from gclbench.run.estimate import kinds_of
+from gclbench.run.estimate import cost_key
 from gclbench.run.saving import lacking
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
@@ -215,7 +215,7 @@ def _unit(
         epochs=experiment.settings["method"].get("epochs"),
         save=experiment.save,
         criterion=experiment.criterion,
-        kinds=kinds_of(experiment.settings),
+        cost_key=cost_key(experiment.settings),
     )
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from gclbench.component.registry import METHODS
 from gclbench.component.settings import Fraction, NonNegative, OneOf, Positive, Range
+from gclbench.contrast.graph_batch import GraphBatch
 from gclbench.contrast.graph_views import AUGMENTATIONS, augmented, drawn_kinds
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
@@ -107,25 +108,23 @@ class JoaoModel(GraphclModel):
         batches = batches[: len(batches) // SAMPLED + 1]
         self.eval()
         with torch.no_grad():
-            found = [
-                self.loss_under(name, [part.to(self.device) for part in batches], step)
-                for name in self.settings.augmentations
-            ]
+            gathered = [*self.collection.batches([part.to(self.device) for part in batches])]
+            names = self.settings.augmentations
+            found = [self.loss_under(name, gathered, step) for name in names]
         self.train()
         return torch.stack(found)
 
-    def loss_under(self, name: str, batches: list[Tensor], step: Step) -> Tensor:
+    def loss_under(self, name: str, batches: list[GraphBatch], step: Step) -> Tensor:
         """The mean plain loss over the graphs of some batches, all augmented in one way."""
         total = torch.zeros((), device=self.device)
-        for chosen in batches:
-            batch = self.collection.batch(chosen)
+        for batch in batches:
             kinds = torch.full((batch.graphs,), AUGMENTATIONS.index(name))
             view = augmented(batch, kinds, self.strengths, self.state["shares"])
             u = self.judged(self.encoded(batch), None)
             v = self.judged(self.encoded(view), kinds)
             pair = Pair(u, (v,), self.settings.tau, step, intra=False)
             total = total + self.plain(pair).value * batch.graphs
-        return total / sum(len(chosen) for chosen in batches)
+        return total / sum(batch.graphs for batch in batches)
 
     def judged(self, z: Tensor, kinds: Tensor | None) -> Tensor:
         """`projected` where the losses of the augmentations are compared."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -108,11 +109,11 @@ def _gat(inputs: int, width: int) -> GATConv:
 
 
 LAYERS: dict[str, Kind] = {
-    "gcn": Kind(SummedGcn, lambda neighbours: neighbours.normalised),
-    "graphsage": Kind(AveragedSage, lambda neighbours: neighbours.means),
-    "gin": Kind(partial(_gin, train_eps=False), lambda neighbours: neighbours.sums),
-    "gin_eps": Kind(partial(_gin, train_eps=True), lambda neighbours: neighbours.sums),
-    "gat": Kind(_gat, lambda neighbours: neighbours.entries),
+    "gcn": Kind(SummedGcn, attrgetter("normalised")),
+    "graphsage": Kind(AveragedSage, attrgetter("means")),
+    "gin": Kind(partial(_gin, train_eps=False), attrgetter("sums")),
+    "gin_eps": Kind(partial(_gin, train_eps=True), attrgetter("sums")),
+    "gat": Kind(_gat, attrgetter("entries")),
 }
 
 

@@ -17,7 +17,7 @@ from gclbench.paper.costs import (
     newest,
 )
 from gclbench.records import Record
-from gclbench.run.estimate import Durations, names_of, spoken
+from gclbench.run.estimate import Durations, name_key, spoken
 
 ASKED = {"cora": 10, "citeseer": 10, "pubmed": 3, "amazon_photo": 3, "amazon_computers": 1}
 """Seeds aimed at, by dataset."""
@@ -69,7 +69,7 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
     for words in BASELINES:
         own = [record for record in there if _is(record, words)]
         own = own if method_of(words) != words else as_shipped(own)
-        recorded, seeds = Durations.of(own, names_of), _seeds(own)
+        recorded, seeds = Durations.of(own, name_key), _seeds(own)
         cells = [
             _cell(len(seeds.get(dataset, ())), asked, (words, dataset), recorded, first)
             for dataset, asked in ASKED.items()

@@ -21,7 +21,7 @@ from gclbench.paper.sources import Collection
 from gclbench.paper.summary import counted
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
 from gclbench.records import Record, flatten
-from gclbench.run.estimate import Durations, names_of, spoken
+from gclbench.run.estimate import Durations, name_key, spoken
 
 PROBES = Path("results/bench/costs.json")
 ONE_EPOCH, SCALED = "one epoch", "scaled from recorded epochs"
@@ -184,7 +184,7 @@ def _is_shipped(record: Record) -> bool:
 
 def durations(records: Iterable[Record]) -> Durations:
     """Those of `newest`, as shipped."""
-    return Durations.of(as_shipped(newest(records)), names_of)
+    return Durations.of(as_shipped(newest(records)), name_key)
 
 
 def _rank(versions: tuple[str, ...]) -> tuple[tuple[int, str], ...]:

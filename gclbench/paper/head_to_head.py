@@ -8,18 +8,24 @@ class's default. Two sides meet where dataset and task are the same, on a datase
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.component.declared import declared
-from gclbench.component.registry import DATASETS, METHODS, TASKS
-from gclbench.config.composition import items_of_dataset
+from gclbench.component.registry import TASKS
 from gclbench.paper import run_words
+from gclbench.paper.advice import (
+    another,
+    chosen_by,
+    command_of,
+    origin,
+    registered_as,
+    unsuited,
+    without_runs,
+)
 from gclbench.paper.aggregate import Cell, Group
-from gclbench.paper.asked_settings import departing, no_runs, settings_of, words_of
+from gclbench.paper.asked_settings import departing, settings_of, words_of
 from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
@@ -32,8 +38,6 @@ ELSEWHERE = (
     "A and B are method=, filter=, negatives= and their settings; --dataset, --task and --metric"
     " choose what is compared"
 )
-SEEDS = 10
-"""Of commands for sides that have no runs."""
 
 Meeting = dict[str, Group]
 """Where a side has runs: dataset, task and their settings, as text, to the runs."""
@@ -97,7 +101,7 @@ def head_to_head(
     names = names or ["cora"]
     same = {name for name in names if settings_of(words[0], name) == settings_of(words[1], name)}
     if same >= {*names}:
-        other = _another(words[0], names[0])
+        other = another(words[0], names[0], registered_as(names[0], collection.groups))
         raise NothingToCompare(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
             f" '{sides[0]}' and '{other}'"
@@ -112,7 +116,7 @@ def head_to_head(
     found = [_of_side(side, there) for side in words]
     for side, text, meeting in zip(words, sides, found, strict=True):
         if not meeting:
-            raise NothingToCompare(_no_runs(side, text, there, [*datasets], tasks))
+            raise NothingToCompare(without_runs(side, text, there, [*datasets], tasks))
     both = [place for place in found[0] if place in found[1]]
     remarks = [f"The two are the same settings on {', '.join(sorted(same))}."] if same else []
     remarks += _only_one(words, sides, found)
@@ -218,28 +222,6 @@ def _task(flat: Mapping[str, Any]) -> str:
     return f"{flat['task.name']} ({said})" if said else str(flat["task.name"])
 
 
-def _another(words: tuple[str, ...], dataset: str) -> str:
-    """Words that differ: the method untrained, or another one where nothing is trained."""
-    if "method.epochs" in settings_of(words, dataset):
-        return f"{shlex.join(words)} method.epochs=0"
-    known = dataset in DATASETS.entries and items_of_dataset(dataset) == "graphs"
-    choices = ("histogram", "graph_statistics") if known else ("kmeans", "dgi")
-    return next(name for name in choices if words[0] != f"method={name}")
-
-
-def _unsuited(words: tuple[str, ...], dataset: str) -> str | None:
-    """Why a side's method has nothing to embed in a dataset of ours, as a sentence; else None."""
-    if dataset not in DATASETS.entries:
-        return None
-    name, items = str(settings_of(words, dataset)["method.name"]), items_of_dataset(dataset)
-    if name not in METHODS.entries:
-        return None
-    embedded = declared(METHODS, name).items or ("nodes",)
-    if items in embedded:
-        return None
-    return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
-
-
 def _metrics(found: Sequence[Meeting], place: str, asked: Sequence[str]) -> list[Quantity]:
     names = [name for name in found[0][place].metrics() if name in found[1][place].metrics()]
     known = [find_metric(name) for name in names]
@@ -263,32 +245,23 @@ def _on_common_seeds(one: Cell, other: Cell) -> tuple[Cell, Cell]:
     return first, second
 
 
-def _command(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
-    """What runs a side on the datasets of some groups of one task."""
-    names = ",".join(sorted({group.name("dataset") for group in groups}))
-    task = run_words.of_task(groups[0].flat)
-    sweep = ["-m"] if "," in names else []
-    settings = run_words.of_dataset(groups[0].flat)
-    typed_words = [*sweep, *words, f"dataset={names}", *settings, *task, run_words.of_seeds(seeds)]
-    return f"`gclbench {shlex.join(typed_words)}`"
-
-
 def _only_one(
     words: Sequence[tuple[str, ...]], sides: Sequence[str], found: Sequence[Meeting]
 ) -> list[str]:
     """Of each side: where only the other one has runs, and what runs it there."""
     remarks = []
     for mine in (0, 1):
-        alone: dict[str, list[Group]] = {}
+        alone: dict[tuple[str, ...], list[Group]] = {}
         for place, group in found[1 - mine].items():
-            if place not in found[mine] and not _unsuited(words[mine], group.name("dataset")):
-                alone.setdefault(_task(group.flat), []).append(group)
-        for task, groups in alone.items():
+            where = (group.name("dataset"), origin(group.flat))
+            if place not in found[mine] and not unsuited(words[mine], *where):
+                alone.setdefault((_task(group.flat), *chosen_by(group.flat)), []).append(group)
+        for (task, *_), groups in alone.items():
             names = ", ".join(sorted({group.name("dataset") for group in groups}))
             seeds = {record.seed for group in groups for record in group.records}
             remarks.append(
                 f"'{sides[mine]}' was not run on {names} ({task}), '{sides[1 - mine]}' was:"
-                f" {_command(words[mine], groups, seeds)}."
+                f" {command_of(words[mine], groups, seeds)}."
             )
     return remarks
 
@@ -303,25 +276,4 @@ def _apart(
         f"'{text}' has {run_words.of_seeds(own)}" for text, own in zip(sides, seeds, strict=True)
     )
     where = f"{groups[0].name('dataset')}, {_task(groups[0].flat)}"
-    return f"No common seeds on {where}: {have}; {_command(words[1], groups[1:], seeds[0])}."
-
-
-def _no_runs(
-    words: tuple[str, ...],
-    text: str,
-    groups: Sequence[Group],
-    datasets: Sequence[str],
-    tasks: Sequence[str],
-) -> str:
-    """That a side has no runs, which settings of its method are recorded, and what runs it; or why
-    nothing would."""
-    unsuited = [reason for name in datasets if (reason := _unsuited(words, name))]
-    if datasets and len(unsuited) == len(datasets):
-        return f"'{text}' cannot run there: {'; '.join(unsuited)}"
-    where = f" on {', '.join(datasets)}" if datasets else ""
-    where += f" ({', '.join(tasks)})" if tasks else ""
-    chosen = [f"dataset={','.join(datasets) or 'cora'}"]
-    if tasks:
-        chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
-    run = ["-m"] * (len(datasets) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
-    return no_runs(words, text, where, groups, run)
+    return f"No common seeds on {where}: {have}; {command_of(words[1], groups[1:], seeds[0])}."

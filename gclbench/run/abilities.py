@@ -37,11 +37,11 @@ def weights_refusal(graph: Data, components: Components, names: Mapping[str, str
         return None
     for kind, registry in KINDS.items():
         if not _says(getattr(getattr(components, kind), "takes_weights", False), graph.item_kind):
-            others = ", ".join(able(registry, "takes_weights", graph.item_kind)) or "none"
+            others = ", ".join(able(registry, "takes_weights", graph.item_kind))
+            told = f". These use them, or read no edges: {others}" if others else ""
             return (
                 f"'{graph.name}' has edge weights, and {kind}={names[kind]} does not use them;"
-                f" dataset.weights=ignore runs it on the edges without weights. These use them, or"
-                f" read no edges: {others}"
+                f" dataset.weights=ignore runs it on the edges without weights{told}"
             )
     return None
 

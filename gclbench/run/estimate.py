@@ -1,8 +1,8 @@
 """How long runs will take, by earlier records of the same method on the same dataset.
 
 A training of another number of epochs is scaled by the seconds of an epoch. Nothing is guessed
-from other methods, strategies for negatives or datasets, nor from the same ones with other choices
-in words: a graph kernel does not tell what another one costs.
+from other methods, filters, strategies for negatives or datasets, nor from the same ones with other
+choices in words: a graph kernel does not tell what another one costs.
 """
 
 from __future__ import annotations
@@ -22,27 +22,33 @@ Pair = tuple[str, ...]
 """Method and dataset: their names, or more of a run's settings."""
 
 
-def names_of(settings: Mapping[str, Any]) -> Pair:
+def name_key(settings: Mapping[str, Any]) -> Pair:
     """The names of a run's method and dataset."""
     return settings["method"]["name"], settings["dataset"]["name"]
 
 
-def kinds_of(settings: Mapping[str, Any]) -> Pair:
-    """What a run's cost hangs on besides quantities: its method and its strategy for negatives,
-    and its dataset, with the settings of each that are words or switches.
+def cost_key(settings: Mapping[str, Any]) -> Pair:
+    """What a run's cost hangs on besides quantities and the task: its method, filter and strategy
+    for negatives, and its dataset, with the settings of each that are words or switches.
 
     Args:
         settings: per kind of component, `name` and its settings, as in a record's spec.
     """
     return (
-        " ".join([_words(settings["method"]), _words(settings.get("negatives", {}))]),
+        " · ".join(_words(settings.get(kind, {})) for kind in ("method", "filter", "negatives")),
         _words(settings["dataset"]),
     )
 
 
 def _words(settings: Mapping[str, Any]) -> str:
-    chosen = [f"{key}={value}" for key, value in settings.items() if isinstance(value, str | bool)]
+    chosen = [f"{key}={value}" for key, value in settings.items() if _is_choice(value)]
     return " ".join(sorted(chosen))
+
+
+def _is_choice(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(isinstance(part, str) for part in value)
+    return isinstance(value, (str, bool))
 
 
 @dataclass
@@ -66,7 +72,7 @@ class Durations:
     def of(
         cls,
         records: Iterable[Record],
-        pair_of: Callable[[Mapping[str, Any]], Pair] = kinds_of,
+        pair_of: Callable[[Mapping[str, Any]], Pair] = cost_key,
     ) -> Durations:
         """Those of runs that came to their end.
 
@@ -90,8 +96,8 @@ class Durations:
 
     def seconds(self, unit: Unit) -> float | None:
         """Those of one unit: of trainings of as many epochs, here or in `fallback`; else scaled
-        from others, here or there. None where its method, or one of its tasks, is not recorded on
-        its dataset, or not at a number of epochs that says what its own cost."""
+        from others, here or there. None where nothing of its `cost_key`, or one of its tasks, is
+        recorded, or not at a number of epochs that says what its own cost."""
         return self._found(unit)[0]
 
     def by_fallback(self, unit: Unit) -> bool:
@@ -105,14 +111,14 @@ class Durations:
         for find in (Durations._alike, Durations._scaled):
             for durations, other in places:
                 evaluated = durations._evaluated(unit)
-                training = find(durations, unit.kinds, unit.epochs)
+                training = find(durations, unit.cost_key, unit.epochs)
                 if training is not None and evaluated is not None:
                     return training + evaluated, other
         return None, False
 
     def _evaluated(self, unit: Unit) -> float | None:
         """Seconds beside the training; None where a task is not recorded."""
-        pair = unit.kinds
+        pair = unit.cost_key
         evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
         if None in evaluations or pair not in self.beside:
             return None

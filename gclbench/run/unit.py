@@ -35,8 +35,8 @@ class Unit:
             its time.
         save: what the runs leave beside their records (`run.saving`).
         criterion: a number that they record for a search (`tasks.criteria`), or None.
-        kinds: what tells of its method and of its dataset how long it takes
-            (`run.estimate.kinds_of`); empty where nothing is to be estimated.
+        cost_key: what tells of its method and of its dataset how long it takes
+            (`run.estimate.cost_key`); empty where nothing is to be estimated.
         apart: the overrides that not all experiments of this method and dataset in the sweep have.
     """
 
@@ -58,7 +58,7 @@ class Unit:
     epochs: int | None = None
     save: tuple[str, ...] = ()
     criterion: str | None = None
-    kinds: tuple[str, ...] = ()
+    cost_key: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
 
     @property

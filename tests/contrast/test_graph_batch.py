@@ -71,7 +71,7 @@ def test_batches_gathered_together_are_those_cut_one_by_one(monkeypatch):
     graphs = collection()
     parts = [torch.tensor(part) for part in ([2, 0], [1], [3, 3, 1], [0, 1, 2, 3])]
     gathered = []
-    for limit in (1000, 12, 1):
+    for limit in (1000, 192, 1):
         monkeypatch.setattr("gclbench.contrast.graph_batch.GATHERED", limit)
         cuts = []
         cut = GraphCollection._cut
@@ -90,3 +90,21 @@ def test_batches_gathered_together_are_those_cut_one_by_one(monkeypatch):
                 assert torch.equal(getattr(batch, name), getattr(alone, name)), name
     assert gathered == [[4], [1, 2, 1], [1, 1, 1, 1]]
     assert list(graphs.batches([])) == []
+    first, second = graphs.batches([parts[0][:0], parts[0]])
+    assert first.graphs == 0 and len(first.x) == 0 and second.graphs == 2
+
+
+def test_edges_count_when_batches_are_gathered(monkeypatch):
+    """Many edges between few nodes would be copied whole otherwise."""
+    nodes = torch.arange(60)
+    edges = torch.stack([nodes.repeat_interleave(60), nodes.repeat(60)])
+    edges = edges[:, (edges[0] // 20 == edges[1] // 20) & (edges[0] != edges[1])]
+    graphs = GraphCollection(torch.ones(60, 1), edges, nodes // 20)
+    monkeypatch.setattr("gclbench.contrast.graph_batch.GATHERED", 7000)
+    sizes = []
+    cut = GraphCollection._cut
+    monkeypatch.setattr(
+        GraphCollection, "_cut", lambda self, group: (sizes.append(len(group)), cut(self, group))[1]
+    )
+    assert len(list(graphs.batches([torch.tensor([graph]) for graph in range(3)]))) == 3
+    assert sizes == [1, 1, 1], "380 entries of 16 bytes each, and 20 nodes of 12"

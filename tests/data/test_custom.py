@@ -157,8 +157,12 @@ def test_a_collection_has_a_class_for_each_graph(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "text"),
     [
-        (Custom, {}, "it is a collection of graphs, and .* write dataset=custom_graphs"),
-        (CustomGraphs, {"graph_of": None}, "has no 'graph_of' .*dataset=custom reads one graph"),
+        (Custom, {}, "a collection of graphs and not one graph. .* dataset=custom_graphs dat"),
+        (
+            CustomGraphs,
+            {"graph_of": None},
+            "has no 'graph_of' .* typed dataset=custom dataset.path=",
+        ),
         (CustomGraphs, {"train_mask": [1, 0]}, "train_mask; a collection has no public split"),
         (
             CustomGraphs,

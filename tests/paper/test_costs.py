@@ -11,7 +11,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.costs import FirstEpochs
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
-from gclbench.run.estimate import Durations, names_of
+from gclbench.run.estimate import Durations, name_key
 
 PAIR = ("grape", "cora")
 
@@ -35,7 +35,7 @@ def test_the_first_epochs_tell_the_rest() -> None:
 
 def test_records_come_before_probes(record) -> None:
     ran = Durations.of(
-        [replace(record(method="grape", epochs=100), seconds={"fit": 7.0})], names_of
+        [replace(record(method="grape", epochs=100), seconds={"fit": 7.0})], name_key
     )
     epochs = costs.epochs_of(PAIR)
     assert epochs == 100, "those of the shipped settings on cora"

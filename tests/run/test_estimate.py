@@ -8,7 +8,7 @@ import pytest
 from example_records import SPEC, record
 
 from gclbench.records import Record
-from gclbench.run.estimate import Durations, kinds_of, spoken
+from gclbench.run.estimate import Durations, cost_key, spoken
 from gclbench.run.unit import Unit
 
 
@@ -24,11 +24,12 @@ def unit(method: str = "grace", epochs: int | None = 100, tasks: int = 1, **fiel
     dataset = fields.pop("dataset", "cora")
     settings = {
         "method": {"name": method, **fields},
+        "filter": {"name": "gnnbp"},
         "negatives": {"name": "uniform"},
         "dataset": {"name": dataset},
     }
-    kinds = kinds_of(settings)
-    return Unit(method, dataset, (), 0, names, ("",), "", (), epochs=epochs, kinds=kinds)
+    key = cost_key(settings)
+    return Unit(method, dataset, (), 0, names, ("",), "", (), epochs=epochs, cost_key=key)
 
 
 def test_runs_of_as_many_epochs_say_it() -> None:
@@ -64,15 +65,20 @@ def test_other_words_are_another_kind_and_other_numbers_are_not() -> None:
     durations = Durations.of([record(spec, seconds={"fit": 30.0, "evaluate": 3.0})])
     assert durations.seconds(unit(readout="sum")) == 33.0
     assert durations.seconds(unit(readout="mean")) is None
-    assert kinds_of(spec_with(negatives="nml")) != kinds_of(spec_with(negatives="uniform"))
-    assert kinds_of(spec_with(dataset="tu", tu_name="A")) != kinds_of(spec_with(dataset="tu"))
-    assert kinds_of(spec_with(hidden=3)) == kinds_of(spec_with(hidden=4))
-    assert kinds_of(spec_with(both=True)) != kinds_of(spec_with(both=False))
+    assert cost_key(spec_with(negatives="nml")) != cost_key(spec_with(negatives="uniform"))
+    assert cost_key(spec_with(dataset="tu", tu_name="A")) != cost_key(spec_with(dataset="tu"))
+    assert cost_key(spec_with(hidden=3)) == cost_key(spec_with(hidden=4))
+    assert cost_key(spec_with(both=True)) != cost_key(spec_with(both=False))
+    assert cost_key(spec_with(views=["drop"])) != cost_key(spec_with(views=["drop", "mask"]))
+    assert cost_key(spec_with(filter="gnnbp")) != cost_key(spec_with(filter="none"))
 
 
-def spec_with(negatives: str = "uniform", dataset: str = "cora", **settings: object) -> dict:
+def spec_with(
+    negatives: str = "uniform", dataset: str = "cora", filter: str = "none", **settings: object
+) -> dict:
     at = "dataset" if "tu_name" in settings else "method"
-    spec = {"method": {"name": "m"}, "negatives": {"name": negatives}, "dataset": {"name": dataset}}
+    names = {"method": "m", "negatives": negatives, "dataset": dataset, "filter": filter}
+    spec: dict[str, dict] = {kind: {"name": name} for kind, name in names.items()}
     spec[at] |= settings
     return spec
 

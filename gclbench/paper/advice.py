@@ -1,0 +1,126 @@
+"""What `gclbench compare` tells to type next: commands that run on the graphs that are there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gclbench.component.declared import declared
+from gclbench.component.registry import DATASETS, METHODS
+from gclbench.config.composition import items_of_dataset
+from gclbench.paper import run_words
+from gclbench.paper.aggregate import Group
+from gclbench.paper.asked_settings import no_runs, settings_of
+from gclbench.paper.columns import typed
+from gclbench.paper.config_defaults import shipped_settings
+from gclbench.records import NAMED_BY_USER
+
+SEEDS = 10
+"""Of commands for sides that have no runs."""
+
+
+def another(words: tuple[str, ...], dataset: str, registered: str) -> str:
+    """Words that differ: the method untrained, or another one where nothing is trained.
+
+    Args:
+        registered: under which name the dataset is registered.
+    """
+    if settings_of(words, dataset).get("method.epochs"):
+        kept = [word for word in words if not word.startswith("method.epochs=")]
+        return f"{shlex.join(kept)} method.epochs=0"
+    controls = {"graphs": ("histogram", "graph_statistics"), "nodes": ("kmeans", "dgi")}
+    choices = controls[_items(registered)]
+    return next(name for name in choices if words[0] != f"method={name}")
+
+
+def registered_as(dataset: str, groups: Iterable[Group]) -> str:
+    """Under which name a dataset is registered: `custom` of a user's own graph."""
+    return next(
+        (origin(group.flat) for group in groups if group.name("dataset") == dataset), dataset
+    )
+
+
+def origin(flat: Mapping[str, Any]) -> str:
+    """Under which name the dataset of flattened settings is registered."""
+    return str(flat.get(f"dataset.{NAMED_BY_USER}", flat["dataset.name"]))
+
+
+def _items(registered: str) -> str:
+    return items_of_dataset(registered) if registered in DATASETS.entries else "nodes"
+
+
+def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | None:
+    """Why a side's method has nothing to embed in a dataset, as a sentence; else None."""
+    name, items = str(settings_of(words, dataset)["method.name"]), _items(registered)
+    if name not in METHODS.entries or registered not in DATASETS.entries:
+        return None
+    embedded = declared(METHODS, name).items or ("nodes",)
+    if items in embedded:
+        return None
+    return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
+
+
+def chosen_by(flat: Mapping[str, Any]) -> tuple[str, ...]:
+    """What chooses a group's dataset besides its name: the settings of a generated graph or of
+    any TU collection; a user's own graph is chosen by a file."""
+    name, source = str(flat["dataset.name"]), origin(flat)
+    if source != name:
+        return (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
+    if name not in DATASETS.entries:
+        return ()
+    usual = declared(DATASETS, name).defaults
+    shipped = shipped_settings(flat)
+    return tuple(
+        f"{key}={typed(value)}"
+        for key, value in flat.items()
+        if key.startswith("dataset.") and key not in ("dataset.name", *shipped)
+        if typed(value) != typed(usual.get(key.removeprefix("dataset.")))
+    )
+
+
+def command_of(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
+    """What runs a side on the datasets of some groups, of one task, that `chosen_by` says the same
+    of."""
+    names = ",".join(sorted({group.name("dataset") for group in groups}))
+    chosen, task = chosen_by(groups[0].flat), run_words.of_task(groups[0].flat)
+    own = any(word.startswith("dataset=") for word in chosen)
+    where = [*chosen] if own else [f"dataset={names}", *chosen]
+    sweep = ["-m"] if "," in names else []
+    typed_words = [*sweep, *words, *where, *task, run_words.of_seeds(seeds)]
+    return f"`gclbench {shlex.join(typed_words)}`"
+
+
+def without_runs(
+    words: tuple[str, ...],
+    text: str,
+    groups: Sequence[Group],
+    datasets: Sequence[str],
+    tasks: Sequence[str],
+) -> str:
+    """That a side has no runs, which settings of its method are recorded, and what runs it; or why
+    nothing would."""
+    recorded = {group.name("dataset"): group for group in groups}
+    asked = [*datasets] or [*recorded] or ["cora"]
+    reasons = {name: unsuited(words, name, registered_as(name, groups)) for name in asked}
+    suited = [name for name in asked if reasons[name] is None]
+    if not suited:
+        told = "; ".join(filter(None, reasons.values()))
+        there = "there" if datasets else "on what is recorded"
+        return f"'{text}' cannot run {there}: {told}"
+    where = f" on {', '.join(datasets)}" if datasets else ""
+    where += f" ({', '.join(tasks)})" if tasks else ""
+    plain = [name for name in suited if name not in recorded or not chosen_by(recorded[name].flat)]
+    if plain:
+        # Without names, one of the datasets that there are.
+        named = plain if datasets else ["cora"] if "cora" in plain else plain[:1]
+        chosen = [f"dataset={','.join(named)}"]
+    else:
+        own = chosen_by(recorded[suited[0]].flat)
+        named, chosen = suited[:1], [*own]
+        if not any(word.startswith("dataset=") for word in own):
+            chosen = [f"dataset={suited[0]}", *own]
+    if tasks:
+        chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
+    run = ["-m"] * (len(named) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
+    return no_runs(words, text, where, groups, run)
