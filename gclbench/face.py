@@ -95,7 +95,8 @@ def load(dataset: str, **settings: Any) -> Graph:
         settings: of the dataset.
 
     Returns:
-        a PyG `Data` with features x (N×F), edge_index (2×E), labels y (N) or None.
+        a PyG `Data` with features x (N×F), edge_index (2×E), labels y (N) or None; of a collection
+        one block-diagonal graph with graph_of (N), the graph of each node, and y of the graphs.
 
     Raises:
         ValueError: `config.validation.ConfigErrors`, for an unknown dataset or setting.

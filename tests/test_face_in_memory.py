@@ -184,6 +184,9 @@ def test_a_list_of_graphs_is_a_collection() -> None:
     assert np.array_equal(found, again)
     alike = gclbench.fit(graph=Several(graphs), method="graphcl", settings=settings, progress=False)
     assert np.array_equal(found, alike)
+    plain = Data(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)
+    alike = gclbench.fit(graph=plain, method="graphcl", settings=settings, progress=False)
+    assert np.array_equal(found, alike)
     read = graph_of(graphs)
     assert read.y.tolist() == [0, 1] * 6 and read.items == 12
     # The same method's name on nodes is another one.

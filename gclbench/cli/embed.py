@@ -138,6 +138,13 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
         method, task = record.name("method"), record.name("task")
         if per_fold(METHODS.load(method), TASKS.load(task)):
             raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")
+        if asked == "model" and not hasattr(METHODS.load(method), "model"):
+            raise _Refused(
+                f"method={method} trains no model, so nothing of run {record.id} embeds another"
+                " graph; a run on that graph gives its embedding"
+            )
+        if not record.ok:
+            raise _Refused(f"run {record.id} ended as {record.status}: {record.reason}")
         raise _Refused(
             f"run {record.id} left no {asked} beside its record; {_again(root, record, asked)}"
         )

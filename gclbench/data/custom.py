@@ -46,6 +46,9 @@ SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 ADJACENCY = ("adj_data", "adj_indices", "adj_indptr", "adj_shape")
 KEYS = ("x", *SPARSE, "edge_index", "edge_weight", *ADJACENCY, "y", *MASKS, "graph_of")
 
+OTHERS = {"batch": "graph_of", "graph_indicator": "graph_of", "labels": "y", "features": "x"}
+"""Other libraries' names to ours."""
+
 
 @DATASETS.register("custom")
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def read_custom(
     members = _members(path)
     unknown = sorted(set(members) - set(KEYS))
     if unknown:
-        guess = nearest(unknown[0], list(KEYS))
+        guess = OTHERS.get(unknown[0]) or nearest(unknown[0], list(KEYS))
         hint = f" Did you mean '{guess}'?" if guess else ""
         raise GraphError(
             f"{path} has unknown key(s) {', '.join(unknown)}.{hint} Known keys: {', '.join(KEYS)}"
@@ -183,9 +186,12 @@ def read_custom(
     if counts["isolated"]:
         graph.repairs += (f"{counts['isolated']} isolated node(s) kept.",)
     if counts["classes"] == 1:
+        lone = " −1 says that there is no label; two classes are 0 and 1." * bool(
+            counts["unlabelled"]
+        )
         graph.repairs += (
             f"All labelled {graph.item_kind} are of one class: tasks that compare classes are"
-            " unsupported.",
+            f" unsupported.{lone}",
         )
     return graph
 

@@ -21,11 +21,13 @@ KINDS = (
 
 
 def is_collection(value: Any) -> bool:
-    """Whether an object is several graphs: a list, a dataset or a `Batch` of torch_geometric's, or
-    ours."""
+    """Whether an object is several graphs: a list, a dataset or a `Batch` of torch_geometric's, a
+    Data that says in `batch` which graph each node is of, or ours."""
     if getattr(value, "item_kind", "nodes") == "graphs":
         return True
-    return isinstance(value, (list, tuple, batch_class(), dataset_class()))
+    if isinstance(value, Data) and isinstance(value.get("batch"), Tensor):
+        return True
+    return isinstance(value, (list, tuple, dataset_class()))
 
 
 def graph_of(
@@ -52,7 +54,7 @@ def graph_of(
     ignored = weights == "ignore"
     if isinstance(value, Graph):
         return without_weights(value) if ignored else value
-    if is_collection(value):
+    if is_collection(value) and (not isinstance(value, Data) or isinstance(value, batch_class())):
         return _of_data(_batch(_several(value, name), name), name, ignored, direction)
     if isinstance(value, Data):
         return _of_data(value, name, ignored, direction)
@@ -140,7 +142,7 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
         data.edge_index.detach().cpu(),
         labels,
         name,
-        graph_of=data.batch if isinstance(data, batch_class()) else None,
+        graph_of=data.get("batch"),
         masks=masks or None,
         repairs=notes,
         edge_weight=weight,

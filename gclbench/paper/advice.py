@@ -11,22 +11,21 @@ from gclbench.component.registry import DATASETS, METHODS
 from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
-from gclbench.paper.asked_settings import no_runs, settings_of
+from gclbench.paper.asked_settings import no_runs, origin, settings_of
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
-from gclbench.records import NAMED_BY_USER
 
 SEEDS = 10
 """Of commands for sides that have no runs."""
 
 
-def another(words: tuple[str, ...], dataset: str, registered: str) -> str:
+def another(words: tuple[str, ...], registered: str) -> str:
     """Words that differ: the method untrained, or another one where nothing is trained.
 
     Args:
         registered: under which name the dataset is registered.
     """
-    if settings_of(words, dataset).get("method.epochs"):
+    if settings_of(words, registered).get("method.epochs"):
         kept = [word for word in words if not word.startswith("method.epochs=")]
         return f"{shlex.join(kept)} method.epochs=0"
     controls = {"graphs": ("histogram", "graph_statistics"), "nodes": ("kmeans", "dgi")}
@@ -41,18 +40,13 @@ def registered_as(dataset: str, groups: Iterable[Group]) -> str:
     )
 
 
-def origin(flat: Mapping[str, Any]) -> str:
-    """Under which name the dataset of flattened settings is registered."""
-    return str(flat.get(f"dataset.{NAMED_BY_USER}", flat["dataset.name"]))
-
-
 def _items(registered: str) -> str:
     return items_of_dataset(registered) if registered in DATASETS.entries else "nodes"
 
 
 def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | None:
     """Why a side's method has nothing to embed in a dataset, as a sentence; else None."""
-    name, items = str(settings_of(words, dataset)["method.name"]), _items(registered)
+    name, items = str(settings_of(words, registered)["method.name"]), _items(registered)
     if name not in METHODS.entries or registered not in DATASETS.entries:
         return None
     embedded = declared(METHODS, name).items or ("nodes",)

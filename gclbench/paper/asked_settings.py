@@ -19,7 +19,7 @@ from gclbench.config.validation import resolved
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
-from gclbench.records import flatten
+from gclbench.records import NAMED_BY_USER, flatten
 
 CHOSEN = ("method", "filter", "negatives")
 NAMED = 8
@@ -57,9 +57,19 @@ def words_of(text: str, elsewhere: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def origin(flat: Mapping[str, Any]) -> str:
+    """Under which name the dataset of flattened settings is registered: `custom` of a user's own
+    graph."""
+    return str(flat.get(f"dataset.{NAMED_BY_USER}", flat["dataset.name"]))
+
+
 @cache
 def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
-    """What the words set on a dataset, flattened: method, filter and negatives."""
+    """What the words set on a dataset, flattened: method, filter and negatives.
+
+    Args:
+        dataset: the name under which it is registered.
+    """
     known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
     values = resolved([*words, *known])
     return flatten({kind: values[kind] for kind in CHOSEN})
@@ -71,7 +81,7 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
 
     A setting that a record does not have counts as at its class's default.
     """
-    wanted = settings_of(words, str(flat["dataset.name"]))
+    wanted = settings_of(words, origin(flat))
     theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in CHOSEN}
     usual = {
         f"{kind}.{key}": value

@@ -19,7 +19,6 @@ from gclbench.paper.advice import (
     another,
     chosen_by,
     command_of,
-    origin,
     registered_as,
     unsuited,
     without_runs,
@@ -99,9 +98,14 @@ def head_to_head(
             TASKS.check(name)
     names = [*datasets] or sorted({group.name("dataset") for group in collection.groups})
     names = names or ["cora"]
-    same = {name for name in names if settings_of(words[0], name) == settings_of(words[1], name)}
+    known = {name: registered_as(name, collection.groups) for name in names}
+    same = {
+        name
+        for name, registered in known.items()
+        if settings_of(words[0], registered) == settings_of(words[1], registered)
+    }
     if same >= {*names}:
-        other = another(words[0], names[0], registered_as(names[0], collection.groups))
+        other = another(words[0], known[names[0]])
         raise NothingToCompare(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
             f" '{sides[0]}' and '{other}'"
@@ -253,7 +257,7 @@ def _only_one(
     for mine in (0, 1):
         alone: dict[tuple[str, ...], list[Group]] = {}
         for place, group in found[1 - mine].items():
-            where = (group.name("dataset"), origin(group.flat))
+            where = (group.name("dataset"), registered_as(group.name("dataset"), [group]))
             if place not in found[mine] and not unsuited(words[mine], *where):
                 alone.setdefault((_task(group.flat), *chosen_by(group.flat)), []).append(group)
         for (task, *_), groups in alone.items():

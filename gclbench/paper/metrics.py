@@ -6,6 +6,8 @@ is better. A table can describe such a metric itself (`Measure.described`).
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,9 +112,24 @@ OF_TASK: dict[str, tuple[str, ...]] = {
         "tau0_q3",
     ),
 }
-"""What a run command shows of a task, in order; of other tasks it shows every recorded metric."""
+"""What a run command shows of a task, in order; of other tasks, and where a run has none of these,
+it shows every recorded metric."""
+
+
+OF_PIECES = re.compile(r"(triplet_accuracy|pair_auc)_n\d+")
+"""Metrics of `similarity` on pieces of any size."""
 
 
 def find_metric(name: str) -> Quantity:
     """What is known of a metric; a plain number without a direction for an unknown name."""
+    if OF_PIECES.fullmatch(name):
+        return Quantity(name, "percent", "higher")
     return METRICS.get(name) or Quantity(name)
+
+
+def shown_of(task: str, recorded: Collection[str]) -> list[str]:
+    """What a run command shows of a task's recorded metrics: those of `OF_TASK` and those of pieces
+    of other sizes; all where there are none of them."""
+    found = [name for name in OF_TASK.get(task, ()) if name in recorded]
+    found += [name for name in recorded if name not in found and OF_PIECES.fullmatch(name)]
+    return found or [*recorded]

@@ -18,7 +18,7 @@ from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.filled_table import DEGENERATE, Entry
 from gclbench.paper.fitted import FITTED, fitted_by
 from gclbench.paper.floors import Floors
-from gclbench.paper.metrics import OF_TASK
+from gclbench.paper.metrics import shown_of
 from gclbench.paper.printed_beside import printed_beside, printed_elsewhere
 from gclbench.paper.reference import PrintedValue
 from gclbench.records import Record
@@ -133,15 +133,14 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
         recorded = group.metrics()
         departures: list[str] = []
         values: list[PrintedValue | None] = []
-        for metric in OF_TASK.get(task, recorded) if recorded else ():
-            if metric in recorded:
-                value, departs = printed_beside(group.settings, metric)
-                departures = departs or departures
-                values.append(value)
-                cell = group.cell(metric)
-                entries.append(
-                    Entry(dataset, metric, label, cell, value, task=task, records=group.records)
-                )
+        for metric in shown_of(task, recorded):
+            value, departs = printed_beside(group.settings, metric)
+            departures = departs or departures
+            values.append(value)
+            cell = group.cell(metric)
+            entries.append(
+                Entry(dataset, metric, label, cell, value, task=task, records=group.records)
+            )
         if values:
             floors.add(label, group)
         troubles += _troubles(f"{label} · {dataset} · {task}", group)

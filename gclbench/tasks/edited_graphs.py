@@ -74,7 +74,7 @@ def draw_triplets(
     )
     if not usable.size:
         largest = int(np.bincount(parts).max())
-        advice = f"Give sizes with task.similarity.nodes=[{largest}]"
+        advice = f"Give sizes up to that with task.similarity.nodes=[{largest}]"
         if largest < SMALLEST:
             advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
         raise Unsupported(

@@ -190,7 +190,8 @@ def test_a_method_without_a_model_leaves_its_embedding_and_lacks_nothing(
     assert main([*command, "rerun=incomplete"]) == 0
     assert "1 of 1 runs are recorded" in capsys.readouterr().err
     assert main(["embed", run.name, "--graph", other_graph(), "--output", "x.npy"]) == 1
-    assert f"run {run.name} left no model" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"method=kmeans trains no model, so nothing of run {run.name} embeds another" in told
 
 
 def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> None:

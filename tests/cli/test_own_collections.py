@@ -104,3 +104,19 @@ def test_a_method_is_refused_before_its_task_divides_the_graphs(capsys: Output) 
     (run,) = recorded()
     assert run.status == "unsupported"
     assert "learns from labels, and task=similarity reveals none" in run.reason
+
+
+def test_a_task_without_its_usual_metrics_shows_what_it_has(capsys: Output) -> None:
+    command = ["method=graph_statistics", *RUN, "task=similarity", "task.similarity.nodes=[5,6]"]
+    assert main([*command, "task.similarity.triplets=20"]) == 0
+    rows = [line.split()[:4] for line in capsys.readouterr().out.splitlines()]
+    assert ["shapes", "graph_statistics", "similarity", "triplet_accuracy_n5"] in rows
+    assert ["shapes", "graph_statistics", "similarity", "pair_auc_n6"] in rows
+
+
+def test_names_that_stand_for_another_method_on_collections(capsys: Output) -> None:
+    """`gcn` is `gcn_graphs` there, also on a collection of one's own."""
+    settings = ("method.epochs=1", "task=graph_classification")
+    assert main(["-m", "method=gcn,gin", *RUN, *settings]) == 0
+    assert main(["compare", "gcn method.epochs=1", "gin method.epochs=1", "--runs", "runs"]) == 0
+    assert "shapes" in capsys.readouterr().out

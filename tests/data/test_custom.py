@@ -86,7 +86,8 @@ def test_what_is_repaired_is_recorded(tmp_path: Path) -> None:
         "3 edge(s) stored in one direction only were made undirected.",
         "Labels 4 renumbered 0…0 in that order.",
         "1 isolated node(s) kept.",
-        "All labelled nodes are of one class: tasks that compare classes are unsupported.",
+        "All labelled nodes are of one class: tasks that compare classes are unsupported. −1"
+        " says that there is no label; two classes are 0 and 1.",
     )
 
 
@@ -114,7 +115,8 @@ def test_what_is_repaired_is_recorded(tmp_path: Path) -> None:
         ({"x": None}, "must have either 'x' .N×F. or x_data, .*; it has edge_index, y"),
         ({"y": np.array([0, 1])}, r"labels must have shape \(5,\)"),
         ({"y": np.array(["a"] * 5)}, "labels must be whole numbers"),
-        ({"labels": GOOD["y"]}, "has unknown key.s. labels. Known keys: x, x_data"),
+        ({"labels": GOOD["y"]}, "unknown key.s. labels. Did you mean 'y'. Known keys: x, x_data"),
+        ({"batch": [0] * 5}, "unknown key.s. batch. Did you mean 'graph_of'. Known keys"),
         ({"edge_indx": GOOD["edge_index"]}, "unknown key.s. edge_indx. Did you mean 'edge_index'?"),
         ({"y": np.array([None] * 5)}, "object arrays are not read; save numbers only"),
     ],
