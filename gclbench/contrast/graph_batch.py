@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -100,20 +101,18 @@ class GraphCollection:
             return
         chosen = torch.cat(list(parts))
         whole = self.batch(chosen)
-        ends = [0, *torch.tensor([len(part) for part in parts]).cumsum(0).tolist()]
+        ends = torch.tensor([0, *(len(part) for part in parts)]).cumsum(0)
         nodes, edges = (
             torch.cat([counts.new_zeros(1), counts[chosen].cumsum(0)])[ends].tolist()
             for counts in (self._nodes, self._edges)
         )
-        for place in range(len(parts)):
-            (graph, end), (node, last_node), (edge, last_edge) = (
-                each[place : place + 2] for each in (ends, nodes, edges)
-            )
+        borders = [*zip(ends.tolist(), nodes, edges, strict=True)]
+        for (graph, node, edge), (last_graph, last_node, last_edge) in pairwise(borders):
             yield GraphBatch(
                 whole.x[node:last_node],
                 whole.edge_index[:, edge:last_edge] - node,
                 whole.graph_of[node:last_node] - graph,
-                end - graph,
+                last_graph - graph,
             )
 
 
