@@ -171,8 +171,8 @@ def test_counting_entries_of_weight_one_solves_the_official_task() -> None:
     [
         (
             Similarity(nodes=(8, 50)),
-            "pieces of 50 nodes, and no graph of 'rings' has one; the largest has 20. Give sizes up to"
-            r" that with task.similarity.nodes=\[20\]",
+            "pieces of 50 nodes, and no graph of 'rings' has one; the largest has 20. Give sizes"
+            r" up to that with task.similarity.nodes=\[20\]",
         ),
         (Similarity(nodes=(3,)), "pieces of at least 4 nodes; give sizes with task.similarity"),
         (Similarity(nodes=()), "pieces of at least 4 nodes; give sizes with task.similarity"),
