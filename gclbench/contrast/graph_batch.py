@@ -69,8 +69,7 @@ class GraphCollection:
     def batches(self, parts: Sequence[Tensor]) -> Iterator[GraphBatch]:
         """`batch` of each part (its graphs' numbers), one after the other.
 
-        Several batches are gathered together and cut apart, since a small batch's gathering costs
-        more than its entries.
+        Several batches are gathered together and cut apart, which takes fewer operations.
         """
         if not parts:
             return
