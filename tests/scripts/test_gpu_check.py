@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gclbench.machine import precision
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 WITHOUT_HYDRA = """
 import sys
@@ -56,7 +58,9 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
     rows = facts["parts"]["filter benchmark"]["result"]["rows"]
     assert {row["solver"] for row in rows} == {"chebyshev", "series", "push"}
     assert all(row["error"] <= 1e-3 for row in rows if row["solver"] != "push")
-    assert list(facts["parts"]["training"]["result"]) == ["2708×1433, float32"]
+    precisions = ["float32", *(["fast"] if precision.hardware("cpu") else [])]
+    cases = [f"2708×1433, {name}" for name in precisions]
+    assert list(facts["parts"]["training"]["result"]) == cases
     assert facts["parts"]["largest"]["result"]["columns"] == 50
     assert any("kernel tests: they need a GPU" in line for line in facts["not_run"])
     table = (tmp_path / "out" / "gpu_check.md").read_text()
