@@ -160,9 +160,9 @@ def fit(
     Args:
         graph: a torch_geometric `Data` with x (N×F, also a sparse tensor or SciPy matrix) and
             edge_index (2×E); a networkx graph whose nodes have an attribute `x`, a list of F
-            numbers; a collection of graphs as a list of `Data` or a `Batch` of them; or what
-            `load` returns. Labels, `y`, are used by methods that learn from them
-            alone. Weights of edges count, unless `**{"dataset.weights": "ignore"}`.
+            numbers; a collection of graphs as a list, a dataset or a `Batch` of `Data`; or what
+            `load` returns. Labels, `y`, are used by methods that learn from them alone. Weights of
+            edges count, unless `**{"dataset.weights": "ignore"}`.
         method: its name; `gclbench list methods` on the command line names all. settings: of it.
         overrides, seed, progress, keys: as for `embed`.
 

@@ -23,11 +23,13 @@ KINDS = (
 def is_collection(value: Any) -> bool:
     """Whether an object is several graphs: a list, a dataset or a `Batch` of torch_geometric's, a
     Data that says in `batch` which graph each node is of, or ours."""
-    if getattr(value, "item_kind", "nodes") == "graphs":
-        return True
-    if isinstance(value, Data) and isinstance(value.get("batch"), Tensor):
-        return True
-    return isinstance(value, (list, tuple, dataset_class()))
+    ours = getattr(value, "item_kind", "nodes") == "graphs"
+    return ours or _is_list(value) or (isinstance(value, Data) and "batch" in value)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether its graphs can be taken one by one."""
+    return isinstance(value, (list, tuple, dataset_class(), batch_class()))
 
 
 def graph_of(
@@ -54,7 +56,7 @@ def graph_of(
     ignored = weights == "ignore"
     if isinstance(value, Graph):
         return without_weights(value) if ignored else value
-    if is_collection(value) and (not isinstance(value, Data) or isinstance(value, batch_class())):
+    if _is_list(value):
         return _of_data(_batch(_several(value, name), name), name, ignored, direction)
     if isinstance(value, Data):
         return _of_data(value, name, ignored, direction)

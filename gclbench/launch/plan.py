@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from gclbench.component.registry import DATASETS
 from gclbench.config.composition import items_of_dataset
 from gclbench.config.validation import Experiment
 from gclbench.data.mirror import DataUnavailable
@@ -115,7 +114,7 @@ def _expand(
     refused = refusal(method, names["method"], names["negatives"], experiment.components.negatives)
     # A graph of one's own has a name of one's own.
     registered = experiment.settings["dataset"].get(NAMED_BY_USER, names["dataset"])
-    items = items_of_dataset(registered) if registered in DATASETS.entries else "nodes"
+    items = items_of_dataset(registered)
     reasons = {
         name: kind_refusal(name, task, names["method"], method, names["dataset"], items)
         or refused

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
-from operator import attrgetter
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -19,57 +18,47 @@ HEADS = 4
 """Of attention, side by side; a layer's width is a multiple of it."""
 
 
-class Neighbours:
-    """What layers take from a batch's edges, each made when it is asked for.
+def means(edge_index: Tensor, nodes: int) -> SparseMatrix:
+    """D⁻¹A; the row of a node without neighbours is zero.
 
     Args:
         edge_index: 2×E, both directions of every edge, sorted by row, without self-loops.
         nodes: M.
     """
+    source, target = edge_index
+    pattern = summing(edge_index, nodes).matrix
+    share = 1 / _degrees(pattern).clamp(min=1)
+    return SparseMatrix(with_values(pattern, share[source]), with_values(pattern, share[target]))
 
-    def __init__(self, edge_index: Tensor, nodes: int):
-        self.edge_index, self.nodes = edge_index, nodes
 
-    @cached_property
-    def sums(self) -> SparseMatrix:
-        """A."""
-        return summing(self.edge_index, self.nodes)
+def normalised(edge_index: Tensor, nodes: int) -> tuple[SparseMatrix, Tensor]:
+    """D^(−½)(A + I)D^(−½), D with the self-loops: what is beside its diagonal, and that (M×1).
 
-    @cached_property
-    def means(self) -> SparseMatrix:
-        """D⁻¹A; the row of a node without neighbours is zero."""
-        source, target = self.edge_index
-        share = 1 / self._degrees.clamp(min=1)
-        pattern = self.sums.matrix
-        return SparseMatrix(
-            with_values(pattern, share[source]), with_values(pattern, share[target])
-        )
+    Args:
+        edge_index, nodes: as of `means`.
+    """
+    source, target = edge_index
+    pattern = summing(edge_index, nodes).matrix
+    scale = (_degrees(pattern) + 1).rsqrt()
+    beside = with_values(pattern, scale[source] * scale[target])
+    return SparseMatrix(beside, beside), (scale * scale)[:, None]
 
-    @cached_property
-    def normalised(self) -> tuple[SparseMatrix, Tensor]:
-        """D^(−½)(A + I)D^(−½), D with the self-loops: beside its diagonal, and that
-        (M×1)."""
-        source, target = self.edge_index
-        scale = (self._degrees + 1).rsqrt()
-        beside = with_values(self.sums.matrix, scale[source] * scale[target])
-        return SparseMatrix(beside, beside), (scale * scale)[:, None]
 
-    @cached_property
-    def entries(self) -> Tensor:
-        """edge_index of A + I, the self-loops last."""
-        loops = torch.arange(self.nodes, device=self.edge_index.device)
-        return torch.cat([self.edge_index, loops.expand(2, -1)], dim=1)
+def with_loops(edge_index: Tensor, nodes: int) -> Tensor:
+    """edge_index with the self-loops behind it, 2×(E + M)."""
+    loops = torch.arange(nodes, device=edge_index.device)
+    return torch.cat([edge_index, loops.expand(2, -1)], dim=1)
 
-    @cached_property
-    def _degrees(self) -> Tensor:
-        return self.sums.matrix.crow_indices().diff().to(torch.float32)
+
+def _degrees(pattern: Tensor) -> Tensor:
+    return pattern.crow_indices().diff().to(torch.float32)
 
 
 class SummedGcn(GCNConv):
     """PyG's GCN layer, h ← D^(−½)(A + I)D^(−½) h W + b, with the sum as one sparse product."""
 
     def forward(self, x: Tensor, propagation: tuple[SparseMatrix, Tensor]) -> Tensor:
-        """M×d from M×F and `Neighbours.normalised`."""
+        """M×d from M×F and `normalised`."""
         x, (beside, diagonal) = self.lin(x), propagation
         return torch.addcmul(self.bias, diagonal, x) + beside @ x
 
@@ -89,11 +78,11 @@ class AveragedSage(SAGEConv):
 
 
 class Kind(NamedTuple):
-    """A kind of layer: how one is made from the widths before and after, and what of `Neighbours`
-    it is called with besides the nodes."""
+    """A kind of layer: how one is made from the widths before and after, and what of edge_index and
+    the number of nodes it is called with besides the nodes."""
 
     made: Callable[[int, int], nn.Module]
-    reads: Callable[[Neighbours], Any]
+    reads: Callable[[Tensor, int], Any]
 
 
 def _gin(inputs: int, width: int, train_eps: bool) -> SummedGin:
@@ -104,16 +93,16 @@ def _gin(inputs: int, width: int, train_eps: bool) -> SummedGin:
 
 
 def _gat(inputs: int, width: int) -> GATConv:
-    # `Neighbours.entries` has the self-loops.
+    # `with_loops` has the self-loops.
     return GATConv(inputs, width // HEADS, HEADS, add_self_loops=False)
 
 
 LAYERS: dict[str, Kind] = {
-    "gcn": Kind(SummedGcn, attrgetter("normalised")),
-    "graphsage": Kind(AveragedSage, attrgetter("means")),
-    "gin": Kind(partial(_gin, train_eps=False), attrgetter("sums")),
-    "gin_eps": Kind(partial(_gin, train_eps=True), attrgetter("sums")),
-    "gat": Kind(_gat, attrgetter("entries")),
+    "gcn": Kind(SummedGcn, normalised),
+    "graphsage": Kind(AveragedSage, means),
+    "gin": Kind(partial(_gin, train_eps=False), summing),
+    "gin_eps": Kind(partial(_gin, train_eps=True), summing),
+    "gat": Kind(_gat, with_loops),
 }
 
 
@@ -135,8 +124,8 @@ class PooledStack(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, graph_of: Tensor, graphs: int) -> Tensor:
         """B×(layers·width) from M×F, 2×E, the graph of each node (M) and B."""
-        found, neighbours = [], self.kind.reads(Neighbours(edge_index, len(x)))
+        found, read = [], self.kind.reads(edge_index, len(x))
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = norm(layer(x, neighbours)).relu()
+            x = norm(layer(x, read)).relu()
             found.append(self.readout(x, graph_of, graphs))
         return torch.cat(found, dim=1)

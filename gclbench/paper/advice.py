@@ -55,32 +55,35 @@ def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | Non
     return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
 
 
-def chosen_by(flat: Mapping[str, Any]) -> tuple[str, ...]:
-    """What chooses a group's dataset besides its name: the settings of a generated graph or of
-    any TU collection; a user's own graph is chosen by a file."""
+def choosing(flat: Mapping[str, Any]) -> tuple[str, ...]:
+    """What chooses a group's dataset: its name; besides, the settings of a generated graph or of
+    any TU collection, or the file of a user's own graph."""
     name, source = str(flat["dataset.name"]), origin(flat)
     if source != name:
         return (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
     if name not in DATASETS.entries:
-        return ()
-    usual = declared(DATASETS, name).defaults
-    shipped = shipped_settings(flat)
-    return tuple(
+        return (f"dataset={name}",)
+    usual, shipped = declared(DATASETS, name).defaults, shipped_settings(flat)
+    settings = (
         f"{key}={typed(value)}"
         for key, value in flat.items()
         if key.startswith("dataset.") and key not in ("dataset.name", *shipped)
         if typed(value) != typed(usual.get(key.removeprefix("dataset.")))
     )
+    return (f"dataset={name}", *settings)
+
+
+def not_by_name(flat: Mapping[str, Any]) -> tuple[str, ...]:
+    """`choosing`, where a name alone does not choose the dataset; else nothing."""
+    words = choosing(flat)
+    return words if len(words) > 1 else ()
 
 
 def command_of(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
-    """What runs a side on the datasets of some groups, of one task, that `chosen_by` says the same
-    of."""
+    """What runs a side on the datasets of some groups, of one task and equal in `not_by_name`."""
     names = ",".join(sorted({group.name("dataset") for group in groups}))
-    chosen, task = chosen_by(groups[0].flat), run_words.of_task(groups[0].flat)
-    own = any(word.startswith("dataset=") for word in chosen)
-    where = [*chosen] if own else [f"dataset={names}", *chosen]
-    sweep = ["-m"] if "," in names else []
+    where = not_by_name(groups[0].flat) or (f"dataset={names}",)
+    sweep, task = ["-m"] if "," in names else [], run_words.of_task(groups[0].flat)
     typed_words = [*sweep, *words, *where, *task, run_words.of_seeds(seeds)]
     return f"`gclbench {shlex.join(typed_words)}`"
 
@@ -104,16 +107,11 @@ def without_runs(
         return f"'{text}' cannot run {there}: {told}"
     where = f" on {', '.join(datasets)}" if datasets else ""
     where += f" ({', '.join(tasks)})" if tasks else ""
-    plain = [name for name in suited if name not in recorded or not chosen_by(recorded[name].flat)]
-    if plain:
-        # Without names, one of the datasets that there are.
-        named = plain if datasets else ["cora"] if "cora" in plain else plain[:1]
-        chosen = [f"dataset={','.join(named)}"]
-    else:
-        own = chosen_by(recorded[suited[0]].flat)
-        named, chosen = suited[:1], [*own]
-        if not any(word.startswith("dataset=") for word in own):
-            chosen = [f"dataset={suited[0]}", *own]
+    special = {name: not_by_name(recorded[name].flat) for name in suited if name in recorded}
+    plain = [name for name in suited if not special.get(name)]
+    # Without names, one of the datasets that there are.
+    named = plain if datasets else ["cora"] if "cora" in plain else plain[:1]
+    chosen = [f"dataset={','.join(named)}"] if named else [*special[suited[0]]]
     if tasks:
         chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
     run = ["-m"] * (len(named) > 1) + [*words, *chosen, f"seeds={SEEDS}"]

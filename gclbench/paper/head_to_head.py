@@ -17,8 +17,8 @@ from gclbench.component.registry import TASKS
 from gclbench.paper import run_words
 from gclbench.paper.advice import (
     another,
-    chosen_by,
     command_of,
+    not_by_name,
     registered_as,
     unsuited,
     without_runs,
@@ -259,7 +259,7 @@ def _only_one(
         for place, group in found[1 - mine].items():
             where = (group.name("dataset"), registered_as(group.name("dataset"), [group]))
             if place not in found[mine] and not unsuited(words[mine], *where):
-                alone.setdefault((_task(group.flat), *chosen_by(group.flat)), []).append(group)
+                alone.setdefault((_task(group.flat), *not_by_name(group.flat)), []).append(group)
         for (task, *_), groups in alone.items():
             names = ", ".join(sorted({group.name("dataset") for group in groups}))
             seeds = {record.seed for group in groups for record in group.records}

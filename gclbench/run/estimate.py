@@ -18,16 +18,16 @@ from gclbench.run.unit import Unit
 BESIDE = ("split", "hide", "filter")
 """Phases before the training, which its length does not change."""
 
-Pair = tuple[str, ...]
-"""Method and dataset: their names, or more of a run's settings."""
+Key = tuple[str, ...]
+"""Method and dataset, their names or more of a run's settings; with a task behind them."""
 
 
-def name_key(settings: Mapping[str, Any]) -> Pair:
+def name_key(settings: Mapping[str, Any]) -> Key:
     """The names of a run's method and dataset."""
     return settings["method"]["name"], settings["dataset"]["name"]
 
 
-def cost_key(settings: Mapping[str, Any]) -> Pair:
+def cost_key(settings: Mapping[str, Any]) -> Key:
     """What a run's cost hangs on besides quantities and the task: its method, filter and strategy
     for negatives, and its dataset, with the settings of each that are words or switches.
 
@@ -63,26 +63,26 @@ class Durations:
         fallback: what tells of units that these do not tell of, or only by scaling.
     """
 
-    beside: dict[Pair, list[float]] = field(default_factory=dict)
-    trainings: dict[Pair, list[tuple[int | None, float]]] = field(default_factory=dict)
-    evaluations: dict[Pair, list[float]] = field(default_factory=dict)
+    beside: dict[Key, list[float]] = field(default_factory=dict)
+    trainings: dict[Key, list[tuple[int | None, float]]] = field(default_factory=dict)
+    evaluations: dict[Key, list[float]] = field(default_factory=dict)
     fallback: Durations | None = None
 
     @classmethod
     def of(
         cls,
         records: Iterable[Record],
-        pair_of: Callable[[Mapping[str, Any]], Pair] = cost_key,
+        key_of: Callable[[Mapping[str, Any]], Key] = cost_key,
     ) -> Durations:
         """Those of runs that came to their end.
 
         Args:
-            pair_of: the method and dataset of a run's settings, as they are looked up.
+            key_of: the method and dataset of a run's settings, as they are looked up.
         """
         found = cls()
         for record in records:
             if record.ok:
-                pair = pair_of(record.spec)
+                pair = key_of(record.spec)
                 found.beside.setdefault(pair, []).append(
                     sum(record.seconds.get(phase, 0.0) for phase in BESIDE)
                 )
@@ -125,18 +125,18 @@ class Durations:
         found = statistics.fmean(self.beside[pair])
         return found + sum(statistics.fmean(values) for values in evaluations if values)
 
-    def training(self, pair: Pair, epochs: int | None) -> float | None:
+    def training(self, pair: Key, epochs: int | None) -> float | None:
         """Seconds of a training of a (method, dataset): the mean of those of as many epochs; else
         the seconds of an epoch in the longest ones, times the epochs; None where neither is
         known."""
         alike = self._alike(pair, epochs)
         return self._scaled(pair, epochs) if alike is None else alike
 
-    def _alike(self, pair: Pair, epochs: int | None) -> float | None:
+    def _alike(self, pair: Key, epochs: int | None) -> float | None:
         alike = [seconds for count, seconds in self.trainings.get(pair, []) if count == epochs]
         return statistics.fmean(alike) if alike else None
 
-    def _scaled(self, pair: Pair, epochs: int | None) -> float | None:
+    def _scaled(self, pair: Key, epochs: int | None) -> float | None:
         recorded = self.trainings.get(pair, [])
         counts = [count for count, _ in recorded if count]
         if not epochs or not counts:

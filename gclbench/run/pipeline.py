@@ -89,17 +89,13 @@ class Pipeline:
                 use.
         """
         method, names = self._components.method, names_of(self._spec)
-        reason = refusal(
-            method,
-            self._spec.method["name"],
-            self._spec.negatives["name"],
-            self._components.negatives,
+        strategy = self._components.negatives
+        reason = (
+            refusal(method, names["method"], names["negatives"], strategy)
+            or judging.refusal(method, task)
+            or judging.unlabelled(names["method"], method, self._spec.task["name"], task)
+            or weights_refusal(self.graph, self._components, names)
         )
-        reason = reason or judging.refusal(method, task)
-        reason = reason or judging.unlabelled(
-            names["method"], method, self._spec.task["name"], task
-        )
-        reason = reason or weights_refusal(self.graph, self._components, names)
         if reason is not None:
             raise Unsupported(reason)
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
-from gclbench.nn.pooled_stack import LAYERS, Neighbours
+from gclbench.nn.pooled_stack import LAYERS
 
 PATH_AND_ALONE = torch.tensor([[0, 1, 1, 2, 2, 3], [1, 0, 2, 1, 3, 2]])
 """A path of four nodes; the fifth has no neighbour."""
@@ -26,7 +26,7 @@ def test_a_layer_is_torch_geometrics(name: str, inputs: int) -> None:
     theirs.load_state_dict(ours.state_dict())
     x = torch.randn(5, inputs, requires_grad=True)
     toward = torch.randn(5, 8)
-    found, expected = ours(x, reads(Neighbours(PATH_AND_ALONE, 5))), theirs(x, PATH_AND_ALONE)
+    found, expected = ours(x, reads(PATH_AND_ALONE, 5)), theirs(x, PATH_AND_ALONE)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
     of_ours = torch.autograd.grad((found * toward).sum(), [x, *ours.parameters()])
     of_theirs = torch.autograd.grad((expected * toward).sum(), [x, *theirs.parameters()])
@@ -49,6 +49,6 @@ def test_a_graph_without_edges_has_rows_of_its_own_nodes_alone() -> None:
         torch.manual_seed(0)
         layer, reads = LAYERS[name].made(3, 8).eval(), LAYERS[name].reads
         x, none = torch.randn(2, 3), torch.zeros(2, 0, dtype=torch.long)
-        both = layer(x, reads(Neighbours(none, 2)))
+        both = layer(x, reads(none, 2))
         assert torch.isfinite(both).all(), name
-        torch.testing.assert_close(both[:1], layer(x[:1], reads(Neighbours(none, 1))), msg=name)
+        torch.testing.assert_close(both[:1], layer(x[:1], reads(none, 1)), msg=name)
