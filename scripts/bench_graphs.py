@@ -21,9 +21,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,13 @@ def reddit() -> dict[str, Any]:
 
         return made
 
-    model.view, model.collection.batch = noted(model.view), noted(model.collection.batch)
+    cut = model.collection.batches
+
+    def batches(parts: Sequence[torch.Tensor]) -> Iterator[Any]:
+        following = noted(partial(next, cut(parts), None))
+        return iter(following, None)
+
+    model.view, model.collection.batches = noted(model.view), batches
 
     def epoch() -> None:
         for loss in model.losses(step=None):
