@@ -38,8 +38,8 @@ def main(argv: list[str]) -> int:
         "Writes records as a table with a row per run (--output), or packs them as"
         " FOLDER/<method>/<dataset>.jsonl, one line per run (--to). What is in FOLDER already is"
         " kept; a run that is exported again replaces its line, unless that line is ok and the run"
-        " is not. Interrupted runs are not packed. FOLDER can be read wherever a store of records"
-        " can.",
+        " is not, or has data that the run lacks (method.course=, criterion=). Interrupted runs are"
+        " not packed. FOLDER can be read wherever a store of records can.",
         EXAMPLES,
     )
     parser.add_argument(
@@ -141,11 +141,12 @@ def _packed(collection: Collection, folder: Path) -> int:
         return _wrong(
             f"cannot write under {folder}: {error.strerror or error}; choose another --to"
         )
-    taken = tuple(record for record in records if record.ok or record.id not in stayed)
+    taken = tuple(record for record in records if record.id not in stayed)
     for path in written:
         print(f"{path}  {_contents(taken, path)}")
     said = f"; {left_out} interrupted left out" if left_out else ""
-    said += f"; {len(stayed)} not ok left out: there they are ok" if stayed else ""
+    if stayed:
+        said += f"; {len(stayed)} left out: what is there is ok, or has data that these lack"
     print(f"{len(taken)} records of {', '.join(collection.stores)} in {len(written)} files{said}")
     return 0
 

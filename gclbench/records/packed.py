@@ -16,10 +16,11 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
     `<folder>/<method>/<dataset>.jsonl`, sorted by id.
 
     Records of the same files that are already there are kept unless replaced by one of the same
-    id; one that is ok is replaced only by another one that is (as `Store.write` does).
+    id. One that is ok is replaced only by another one that is (as `Store.write` does), and that
+    holds all parts of its data, such as a course that a command had asked for.
 
     Returns:
-        The files, and the ids of records that were ok there and stay so.
+        The files, and the ids of records there that were better and stay.
 
     Raises:
         ValueError: when a line that is already there is not a record; the file stays as it is.
@@ -30,7 +31,7 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
     for record in records:
         path = folder / record.name("method") / f"{record.name('dataset')}.jsonl"
         group = groups.setdefault(path, {})
-        if record.ok or not _ok(group.get(record.id)):
+        if _replaces(record, group.get(record.id)):
             group[record.id] = record
     for path, group in groups.items():
         kept: dict[str, Record] = {}
@@ -42,7 +43,7 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
                     except ValueError as error:
                         raise ValueError(f"{error}, in {path} line {number}") from error
                     kept[old.id] = old
-        better = {key: new for key, new in group.items() if new.ok or not _ok(kept.get(key))}
+        better = {key: new for key, new in group.items() if _replaces(new, kept.get(key))}
         stayed += [key for key in group if key not in better]
         merged = {**kept, **better}
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,5 +53,13 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
     return sorted(groups), sorted(stayed)
 
 
-def _ok(record: Record | None) -> bool:
-    return record is not None and record.ok
+def _replaces(new: Record, old: Record | None) -> bool:
+    """Whether a record takes the place of another one of its id."""
+    if old is None or not old.ok:
+        return True
+    return new.ok and _parts(old) <= _parts(new)
+
+
+def _parts(record: Record) -> set[str]:
+    """What a run's command may have asked for besides its metrics."""
+    return {*record.data, *record.fit.get("criteria", {})}

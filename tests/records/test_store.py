@@ -282,6 +282,23 @@ def test_pack_again_merges_and_replaces(tmp_path):
     )
 
 
+def test_a_run_with_less_data_replaces_no_packed_one(tmp_path):
+    """A course or a criterion is there for those who asked for it; another run did not."""
+    plain = record()
+    followed = replace(plain, data={"course": [[0, {"acc": 0.1}]]})
+    judged = replace(plain, fit={"criteria": {"loss": 1.0}})
+    assert pack([followed], tmp_path)[1] == []
+    for poorer in (plain, judged):
+        assert pack([poorer], tmp_path)[1] == [plain.id]
+        assert list(Store(tmp_path).scan()) == [followed]
+    both = replace(followed, fit=judged.fit)
+    assert pack([both], tmp_path)[1] == []
+    assert list(Store(tmp_path).scan()) == [both]
+    newer = replace(both, metrics={"acc": 0.9})
+    assert pack([newer], tmp_path)[1] == []
+    assert list(Store(tmp_path).scan()) == [newer]
+
+
 def test_pack_does_not_drop_what_it_cannot_read(tmp_path):
     pack([record()], tmp_path)
     path = tmp_path / "dmat_i" / "cora.jsonl"
