@@ -9,6 +9,7 @@ from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.table_definition import Definition
+from gclbench.records import Record
 
 SEEDS = 10
 """Of every table, unless it is asked for others."""
@@ -24,7 +25,8 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
     columns of the table allow.
 
     A run that is recorded counts, whatever its end; one not at the paper's settings does not.
-    Columns of methods and datasets that are not built here are left out.
+    Columns of methods and datasets that are not built here are left out, and so are cells whose
+    runs are all `refused`.
     """
     definition = comparison.definition
     wanted: dict[tuple[int, ...], Cells] = {}
@@ -40,6 +42,11 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
             for datasets, headings in _rectangles(cells, definition):
                 lines.append(_command(definition, datasets, headings, lacking, seeds))
     return lines
+
+
+def refused(records: Sequence[Record]) -> bool:
+    """Whether runs are recorded and all unsupported: another seed would be, too."""
+    return bool(records) and all(record.status == "unsupported" for record in records)
 
 
 def _apart(cells: Cells, definition: Definition) -> list[Cells]:
@@ -65,6 +72,8 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
     columns = {column.label: column for column in comparison.definition.columns}
     found: dict[tuple[str, str], set[int]] = {}
     for entry in comparison.entries:
+        if refused(entry.records):
+            continue
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
             seeds = (
                 {record.seed for record in entry.records if record.status != REDONE}

@@ -25,7 +25,7 @@ from gclbench.paper.filled_table import Comparison, NotInTable
 from gclbench.paper.floors import NAMES
 from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.metrics import OF_TASK
-from gclbench.paper.missing import REDONE
+from gclbench.paper.missing import REDONE, refused
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.tables import TABLES, UnknownTable
@@ -191,11 +191,12 @@ def _methods(table: OwnTable) -> list[str]:
 
 
 def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
-    """Commands whose runs would give every cell its seeds; a run that is recorded counts, whatever
-    its end."""
+    """Commands whose runs would give every cell its seeds, but for those whose runs are all
+    refused; a run that is recorded counts, whatever its end."""
     wanted: dict[tuple[str, str], list[str]] = {}
     for entry in comparison.entries:
-        if entry.metric != comparison.metrics[0] or not entry.command:
+        first = entry.metric == comparison.metrics[0]
+        if not (first and entry.command) or refused(entry.records):
             continue
         found = {record.seed for record in entry.records if record.status != REDONE}
         lacking = [seed for seed in range(seeds) if seed not in found][: seeds - len(found)]

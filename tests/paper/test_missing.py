@@ -58,6 +58,20 @@ def test_runs_that_ended_count_and_interrupted_ones_do_not(record) -> None:
     ]
 
 
+def test_a_cell_that_was_refused_is_asked_for_no_more(record) -> None:
+    def runs(*statuses: str):
+        return [
+            record(method="dmt", task="classification", seed=seed, status=status, epoch_by=epoch_by)
+            for epoch_by in STEPS
+            for seed, status in enumerate(statuses)
+        ]
+
+    assert lacking(runs("unsupported"), "dmat/2", ["cora"], ["dmt"], 3) == []
+    assert lacking(runs("unsupported", "ok"), "dmat/2", ["cora"], ["dmt"], 3) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[2]'"
+    ]
+
+
 def test_other_seeds_count_as_well(record) -> None:
     runs = [
         record(

@@ -118,13 +118,16 @@ def test_what_does_not_exist(record) -> None:
 
 def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    for each in runs(record, method="grace", dataset="digits"):
+    ran = runs(record, method="grace", dataset="digits")
+    refused = record(method="gat", dataset="digits", status="unsupported")
+    for each in [*ran, refused]:
         Store("runs").write(each)
     assert table.main(["own", "--missing", "--seeds", "5"]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
+    first, *others = capsys.readouterr().out.splitlines()
     assert first == "gclbench method=grace dataset=digits task=clustering 'seeds=[3,4]'"
+    assert not any("method=gat" in line for line in others), "another seed would be refused, too"
     assert table.main(["own", "--format", "markdown"]) == 0
-    assert "| digits | acc | 52.33 ± 2.52 (3) |" in capsys.readouterr().out
+    assert "52.33 ± 2.52 (3) |" in capsys.readouterr().out
     assert table.main(["own", "--only", "paper"]) == 2
     assert "own runs stand beside no paper's numbers" in capsys.readouterr().err
 
