@@ -6,6 +6,7 @@ import logging
 import sys
 
 from gclbench.cli.parser import Parser
+from gclbench.component.declared import declared
 from gclbench.component.registry import DATASETS, nearest
 from gclbench.data import mirror
 from gclbench.data.catalog import CATALOG
@@ -55,8 +56,12 @@ def main(argv: list[str]) -> int:
 
 def _act(action: str, name: str) -> bool:
     if not CATALOG[name].files:
+        said = "needs no files"
+        if chosen := declared(DATASETS, name).required:
+            keys = " and ".join(f"dataset.{key}" for key in sorted(chosen))
+            said = f"has no files of its own; a run reads, or fetches, what {keys} says"
         # A script reads paths from standard output.
-        print(f"{name}  needs no files", file=sys.stderr if action == "path" else sys.stdout)
+        print(f"{name}  {said}", file=sys.stderr if action == "path" else sys.stdout)
         return True
     if action == "fetch":
         for located in mirror.fetch(name):

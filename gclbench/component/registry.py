@@ -70,11 +70,19 @@ class Registry:
         package: the package whose modules hold the built-in components.
         group: the entry-point group of outside components.
         parts: attributes that every component of the kind has, fields aside.
+        besides: a sentence on what can be had that is not in the list.
     """
 
-    def __init__(self, kind: str, package: str, group: str, parts: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        group: str,
+        parts: tuple[str, ...] = (),
+        besides: str = "",
+    ):
         self.kind = kind
-        self.parts = parts
+        self.parts, self.besides = parts, besides
         self.package = package
         self.group = group
         self._classes: dict[str, type] = {}
@@ -147,6 +155,7 @@ class Registry:
         kinds = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
         raise UnknownName(
             f"there is no {self.kind} '{name}'.{hint} Known {kinds}: {', '.join(self.names())}"
+            + self.besides
         )
 
     def load(self, name: str) -> type:
@@ -232,7 +241,14 @@ def _registered_name(decorator: ast.expr, variable: str) -> str | None:
     return None
 
 
-DATASETS = Registry("dataset", "gclbench.data", "gclbench.datasets", ("load",))
+DATASETS = Registry(
+    "dataset",
+    "gclbench.data",
+    "gclbench.datasets",
+    ("load",),
+    ". Any set of TUDataset: dataset=tu dataset.tu_name=NAME. A file of your own: dataset=custom"
+    " dataset.path=FILE.npz, or dataset=custom_graphs for a collection",
+)
 FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
 METHODS = Registry(
     "method", "gclbench.methods", "gclbench.methods", ("version", "needs_labels", "fit")

@@ -226,7 +226,9 @@ def convert(value: Any, kind: Any) -> Any:
             raise type(error)(" or ".join([str(error), *words])) from error
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
-            raise ValueError("must be a list, for example [256,128]")
+            one = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+            example = f", for example [{value}]" if one and str(value) else ""
+            raise ValueError(f"must be a list{example}")
         item = typing.get_args(kind)[0]
         return tuple(convert(element, item) for element in value)
     if origin is dict:

@@ -272,6 +272,13 @@ def test_data_of_what_needs_no_files(capsys: Output) -> None:
     assert capsys.readouterr().out == ""
 
 
+def test_data_of_what_a_setting_chooses(capsys: Output) -> None:
+    assert main(["data", "fetch", "tu"]) == 0
+    assert capsys.readouterr().out == (
+        "tu  has no files of its own; a run reads, or fetches, what dataset.tu_name says\n"
+    )
+
+
 def test_data_wants_an_action(capsys: Output) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["data", "download"])

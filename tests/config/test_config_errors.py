@@ -151,7 +151,7 @@ def errors_of(*command: str) -> list[str]:
         ("method.lr=fast", "method.lr='fast' must be a number"),
         ("method.epochs=inf", "method.epochs=inf must be a whole number"),
         ("method.epochs=2.5", "method.epochs=2.5 must be a whole number"),
-        ("method.architecture=12", "method.architecture=12 must be a list, for example [256,128]"),
+        ("method.architecture=12", "method.architecture=12 must be a list, for example [12]"),
         ("method.activation=gelo", "method.activation='gelo' must be one of "),
         ("method=null", "'method=null' does not name a method. Known: "),
         ("method={a:1}", "'method={a:1}' does not name a method. Known: "),
@@ -204,6 +204,14 @@ def errors_of(*command: str) -> list[str]:
 def test_a_wrong_command_is_told(text: str, message: str) -> None:
     (error,) = errors_of(*text.split())
     assert error.startswith(message)
+
+
+def test_a_dataset_that_is_not_listed_can_be_had_by_a_setting() -> None:
+    (error,) = errors_of("dataset=ENZYMES")
+    assert error.endswith(
+        "wiki_cs. Any set of TUDataset: dataset=tu dataset.tu_name=NAME. A file of your own:"
+        " dataset=custom dataset.path=FILE.npz, or dataset=custom_graphs for a collection"
+    )
 
 
 def test_no_unrelated_key_is_guessed_for_what_has_no_settings() -> None:
