@@ -293,6 +293,7 @@ def test_a_run_with_less_data_replaces_no_packed_one(tmp_path):
         assert list(Store(tmp_path).scan()) == [followed]
     both = replace(followed, fit=judged.fit)
     assert pack([both], tmp_path)[1] == []
+    assert pack([followed], tmp_path)[1] == [plain.id]
     assert list(Store(tmp_path).scan()) == [both]
     newer = replace(both, metrics={"acc": 0.9})
     assert pack([newer], tmp_path)[1] == []
