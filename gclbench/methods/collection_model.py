@@ -37,12 +37,9 @@ class CollectionModel(Model):
 
     Args:
         name: who takes batches, for messages. settings: its epochs and batch_size.
-        graph: a collection of two graphs or more.
+        graph: a collection; training takes two graphs or more.
         normalise: divide each row of the features by its sum.
         batches: what shuffles the graphs. state: what else changes in an epoch.
-
-    Raises:
-        Unsupported: for a collection of one graph.
     """
 
     def __init__(
@@ -56,11 +53,7 @@ class CollectionModel(Model):
         **state: Any,
     ):
         super().__init__(settings.epochs, batches=batches, **state)
-        if graph.items < 2:
-            raise Unsupported(
-                f"{name} takes batches of two graphs or more, and '{graph.name}' has one;"
-                " method=graph_statistics embeds a single one"
-            )
+        self.shown_name, self.graph_name = name, graph.name
         self.normalise, self.size, self.device = normalise, settings.batch_size, graph.x.device
         self.collection = self.prepared(graph)
         self.epoch_loss: Tensor
@@ -87,7 +80,16 @@ class CollectionModel(Model):
         raise TypeError(f"{type(self).__name__} defines no pair of views")
 
     def losses(self, step: Step) -> Iterator[Loss]:
-        """One for each batch."""
+        """One for each batch.
+
+        Raises:
+            Unsupported: for a collection of one graph, which a trained model embeds all the same.
+        """
+        if len(self.collection) < 2:
+            raise Unsupported(
+                f"{self.shown_name} takes batches of two graphs or more, and '{self.graph_name}'"
+                " has one; method=graph_statistics embeds a single one"
+            )
         total = torch.zeros((), device=self.device)
         graphs = len(self.collection)
         parts = [

@@ -122,7 +122,8 @@ class NodesCollection(MvgrlCollection):
                 " graphs to weight, negatives=uniform or mmix runs with nodes"
             )
         width = settings.hidden * (1 if self.mixes_nodes else settings.layers)
-        self.strategy = negatives.build(width, len(self.collection), rng, self.device)
+        contrasted = graph.num_nodes if self.mixes_nodes else len(self.collection)
+        self.strategy = negatives.build(width, contrasted, rng, self.device)
 
     def trained(self) -> list[nn.Parameter]:
         own = [*self.first.parameters(), *self.second.parameters()]

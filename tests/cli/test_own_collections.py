@@ -77,6 +77,10 @@ def test_a_trained_model_embeds_other_graphs(capsys: Output) -> None:
     (run,) = recorded()
     assert main(["embed", run.id, "--graph", "shapes.npz", "--output", "z.npy"]) == 0
     assert np.load("z.npy").shape == (24, 96)
+    edges = np.array([[0, 1, 2, 3], [1, 2, 3, 0]])  # of the first graph, a circle
+    np.savez("one.npz", x=np.ones((4, 2)), edge_index=edges, graph_of=np.zeros(4, dtype=int))
+    assert main(["embed", run.id, "--graph", "one.npz", "--output", "one.npy"]) == 0
+    np.testing.assert_allclose(np.load("one.npy"), np.load("z.npy")[:1], rtol=1e-4, atol=1e-5)
     assert main(["embed", run.id, "--graph", "graph.npz", "--output", "no.npy"]) == 1
     assert "graph.npz has no 'graph_of'" in capsys.readouterr().err and not Path("no.npy").exists()
 
