@@ -70,7 +70,7 @@ class Registry:
         package: the package whose modules hold the built-in components.
         group: the entry-point group of outside components.
         parts: attributes that every component of the kind has, fields aside.
-        besides: a sentence on what can be had that is not in the list.
+        besides: how to have what is not in the list, for messages.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Registry:
         kinds = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
         raise UnknownName(
             f"there is no {self.kind} '{name}'.{hint} Known {kinds}: {', '.join(self.names())}"
-            + self.besides
+            + (f". {self.besides}" if self.besides else "")
         )
 
     def load(self, name: str) -> type:
@@ -246,8 +246,8 @@ DATASETS = Registry(
     "gclbench.data",
     "gclbench.datasets",
     ("load",),
-    ". Any set of TUDataset: dataset=tu dataset.tu_name=NAME. A file of your own: dataset=custom"
-    " dataset.path=FILE.npz, or dataset=custom_graphs for a collection",
+    besides="Any set of TUDataset: dataset=tu dataset.tu_name=NAME. A file of your own:"
+    " dataset=custom dataset.path=FILE.npz, or dataset=custom_graphs for a collection",
 )
 FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
 METHODS = Registry(

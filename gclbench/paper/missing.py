@@ -26,7 +26,7 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
 
     A run that is recorded counts, whatever its end; one not at the paper's settings does not.
     Columns of methods and datasets that are not built here are left out, and so are cells whose
-    runs are all `refused`.
+    runs at the paper's settings are all `refused`.
     """
     definition = comparison.definition
     wanted: dict[tuple[int, ...], Cells] = {}
@@ -72,7 +72,7 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
     columns = {column.label: column for column in comparison.definition.columns}
     found: dict[tuple[str, str], set[int]] = {}
     for entry in comparison.entries:
-        if refused(entry.records):
+        if entry.faithful and refused(entry.records):
             continue
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
             seeds = (

@@ -82,14 +82,14 @@ class Durations:
         found = cls()
         for record in records:
             if record.ok:
-                pair = key_of(record.spec)
-                found.beside.setdefault(pair, []).append(
+                key = key_of(record.spec)
+                found.beside.setdefault(key, []).append(
                     sum(record.seconds.get(phase, 0.0) for phase in BESIDE)
                 )
-                found.trainings.setdefault(pair, []).append(
+                found.trainings.setdefault(key, []).append(
                     (_epochs(record.spec["method"]), record.seconds.get("fit", 0.0))
                 )
-                found.evaluations.setdefault((*pair, record.name("task")), []).append(
+                found.evaluations.setdefault((*key, record.name("task")), []).append(
                     record.seconds.get("evaluate", 0.0)
                 )
         return found
@@ -118,26 +118,26 @@ class Durations:
 
     def _evaluated(self, unit: Unit) -> float | None:
         """Seconds beside the training; None where a task is not recorded."""
-        pair = unit.cost_key
-        evaluations = [self.evaluations.get((*pair, task)) for task in unit.tasks]
-        if None in evaluations or pair not in self.beside:
+        key = unit.cost_key
+        evaluations = [self.evaluations.get((*key, task)) for task in unit.tasks]
+        if None in evaluations or key not in self.beside:
             return None
-        found = statistics.fmean(self.beside[pair])
+        found = statistics.fmean(self.beside[key])
         return found + sum(statistics.fmean(values) for values in evaluations if values)
 
-    def training(self, pair: Key, epochs: int | None) -> float | None:
+    def training(self, key: Key, epochs: int | None) -> float | None:
         """Seconds of a training of a (method, dataset): the mean of those of as many epochs; else
         the seconds of an epoch in the longest ones, times the epochs; None where neither is
         known."""
-        alike = self._alike(pair, epochs)
-        return self._scaled(pair, epochs) if alike is None else alike
+        alike = self._alike(key, epochs)
+        return self._scaled(key, epochs) if alike is None else alike
 
-    def _alike(self, pair: Key, epochs: int | None) -> float | None:
-        alike = [seconds for count, seconds in self.trainings.get(pair, []) if count == epochs]
+    def _alike(self, key: Key, epochs: int | None) -> float | None:
+        alike = [seconds for count, seconds in self.trainings.get(key, []) if count == epochs]
         return statistics.fmean(alike) if alike else None
 
-    def _scaled(self, pair: Key, epochs: int | None) -> float | None:
-        recorded = self.trainings.get(pair, [])
+    def _scaled(self, key: Key, epochs: int | None) -> float | None:
+        recorded = self.trainings.get(key, [])
         counts = [count for count, _ in recorded if count]
         if not epochs or not counts:
             return None

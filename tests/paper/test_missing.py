@@ -70,6 +70,13 @@ def test_a_cell_that_was_refused_is_asked_for_no_more(record) -> None:
     assert lacking(runs("unsupported", "ok"), "dmat/2", ["cora"], ["dmt"], 3) == [
         "gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[2]'"
     ]
+    elsewhere = [
+        record(method="dmt", task="classification", status="unsupported", epoch_by=by, lr=0.5)
+        for by in STEPS
+    ]
+    assert lacking(elsewhere, "dmat/2", ["cora"], ["dmt"]) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=2"
+    ], "other settings say nothing of the paper's"
 
 
 def test_other_seeds_count_as_well(record) -> None:
