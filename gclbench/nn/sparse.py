@@ -54,12 +54,24 @@ class _SparseProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
         ctx.transposed = transposed
-        return torch.sparse.mm(matrix, dense)
+        return product(matrix, dense)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, torch.sparse.mm(ctx.transposed, gradient.contiguous())
+        return None, None, product(ctx.transposed, gradient.contiguous())
+
+
+def product(matrix: Tensor, dense: Tensor) -> Tensor:
+    """R×H from compressed rows (R×C) and C×H, without a gradient.
+
+    `torch.sparse.mm` gives the same numbers; it fills the result with zeros first, and copies them.
+    """
+    if matrix.is_cpu and not torch.backends.mkl.is_available():
+        # Builds of torch for other processors than x86 may read what the result held.
+        return torch.sparse.mm(matrix, dense)
+    found = dense.new_empty(matrix.shape[0], dense.shape[1])
+    return torch.addmm(found, matrix, dense, beta=0, out=found)
 
 
 def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:

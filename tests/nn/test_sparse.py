@@ -16,6 +16,7 @@ from gclbench.nn.sparse import (
     SparseMatrix,
     compressed,
     normalised_rows,
+    product,
     products_at,
 )
 
@@ -49,6 +50,29 @@ def dense_propagation(edge_index: Tensor, nodes: int, keep: Tensor | None = None
     for receiver, sender in entries:
         matrix[receiver, sender] = (degree[receiver] * degree[sender]) ** -0.5
     return matrix
+
+
+@pytest.fixture
+def filled_with_nan():
+    """Memory that nothing was written to holds NaN."""
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert torch.empty(3).isnan().all()
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("mkl", [None, False])
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_a_product_is_that_of_torch_digit_by_digit(
+    monkeypatch, filled_with_nan, mkl, share
+) -> None:
+    if mkl is not None:
+        monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: mkl)
+    matrix = few(40, 30, share=share, dtype=torch.float32).to_sparse_csr()
+    dense = torch.randn(30, 9, generator=torch.Generator().manual_seed(1))
+    assert torch.equal(product(matrix, dense), torch.sparse.mm(matrix, dense))
 
 
 @pytest.mark.parametrize("mkl", [None, False])
