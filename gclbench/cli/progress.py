@@ -143,13 +143,15 @@ class Pace:
 
     def __init__(self) -> None:
         self._first: tuple[int, float] | None = None
+        self._done = 0
         self._end: float | None = None
 
     def note(self, done: int, total: int, now: float | None = None) -> None:
         """Notes a step; the time before the first report does not count: it was spent on loading
         and filtering, or on the iterations of an earlier attempt."""
         now = time.monotonic() if now is None else now
-        if self._first is None or done < self._first[0]:
+        again, self._done = done < self._done, done
+        if self._first is None or again:
             self._first, self._end = (done, now), None
             return
         steps = done - self._first[0]

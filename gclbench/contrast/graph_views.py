@@ -86,11 +86,10 @@ def ranks(keys: Tensor, graph_of: Tensor, sizes: Tensor) -> Tensor:
         keys: (M,). graph_of: (M,), ascending. sizes: (B,) entries of each graph.
     """
     order = torch.argsort(keys)
-    order = order[torch.argsort(graph_of[order], stable=True)]
-    first = (sizes.cumsum(0) - sizes).repeat_interleave(sizes)
-    found = torch.empty_like(order)
-    found[order] = torch.arange(len(order), device=order.device) - first
-    return found
+    order = order.index_select(0, torch.argsort(graph_of.index_select(0, order), stable=True))
+    first = (sizes.cumsum(0) - sizes).index_select(0, graph_of)
+    places = torch.arange(len(order), device=order.device) - first
+    return torch.empty_like(order).index_copy_(0, order, places)
 
 
 def _some_nodes(
@@ -100,7 +99,7 @@ def _some_nodes(
     sizes = batch.sizes()
     counts = _floor(ratio, sizes) * chosen
     keys = torch.rand(len(batch.graph_of), generator=generator).to(batch.x.device)
-    return ranks(keys, batch.graph_of, sizes) < counts[batch.graph_of]
+    return ranks(keys, batch.graph_of, sizes) < counts.index_select(0, batch.graph_of)
 
 
 def _masked(x: Tensor, hidden: Tensor, generator: torch.Generator) -> Tensor:
@@ -124,7 +123,7 @@ def _perturbed(
     edges = torch.bincount(graph_of, minlength=batch.graphs)
     counts = _floor(ratio, edges) * chosen
     keys = torch.rand(len(u), generator=generator).to(u.device)
-    stays = ranks(keys, graph_of, edges) >= counts[graph_of]
+    stays = ranks(keys, graph_of, edges) >= counts.index_select(0, graph_of)
     kept = (u * nodes + v)[stays]
     joined = _pairs(batch, counts, generator)
     joined = joined[~torch.isin(joined, kept)]
@@ -176,9 +175,12 @@ def _induced(batch: GraphBatch, keep: Tensor) -> GraphBatch:
     """The batch without the nodes that are not kept."""
     if bool(keep.all()):
         return batch
-    number = keep.cumsum(0) - 1
-    edges = batch.edge_index[:, keep[batch.edge_index].all(dim=0)]
-    return GraphBatch(batch.x[keep], number[edges], batch.graph_of[keep], batch.graphs)
+    number, kept = keep.cumsum(0) - 1, keep.nonzero()[:, 0]
+    source, target = batch.edge_index
+    among = (keep.index_select(0, source) & keep.index_select(0, target)).nonzero()[:, 0]
+    edges = number.index_select(0, batch.edge_index.index_select(1, among).view(-1)).view(2, -1)
+    x, graph_of = batch.x.index_select(0, kept), batch.graph_of.index_select(0, kept)
+    return GraphBatch(x, edges, graph_of, batch.graphs)
 
 
 def _floor(share: float, counts: Tensor) -> Tensor:

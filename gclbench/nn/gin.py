@@ -22,7 +22,10 @@ class SummedGin(GINConv):
         first, *rest = self.nn
         narrow = first.out_features < first.in_features
         x = nn.functional.linear(x, first.weight) if narrow else x
-        x = (1 + self.eps) * x + adjacency @ x
+        plain = self.initial_eps == 0 and not isinstance(self.eps, nn.Parameter)
+        # A view has a place of its own in the order in which gradients are added up.
+        own = x.view_as(x) if plain else (1 + self.eps) * x
+        x = (adjacency @ x).add_(own)
         x = x + first.bias if narrow else first(x)
         for module in rest:
             x = module(x)
@@ -42,7 +45,9 @@ class GinEncoder(nn.Module):
         self.width = width * layers
         sizes = [inputs, *[width] * (layers - 1)]
         self.layers = nn.ModuleList(
-            SummedGin(nn.Sequential(nn.Linear(before, width), nn.ReLU(), nn.Linear(width, width)))
+            SummedGin(
+                nn.Sequential(nn.Linear(before, width), nn.ReLU(True), nn.Linear(width, width))
+            )
             for before in sizes
         )
         self.norms = nn.ModuleList(nn.BatchNorm1d(width) for _ in sizes)
@@ -67,7 +72,7 @@ class GinEncoder(nn.Module):
         adjacency = summing(edge_index, len(x))
         found = []
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = norm(layer(x, adjacency).relu())
+            x = norm(layer(x, adjacency).relu_())
             found.append(x)
         return found
 

@@ -60,7 +60,7 @@ class SummedGcn(GCNConv):
     def forward(self, x: Tensor, propagation: tuple[SparseMatrix, Tensor]) -> Tensor:
         """M×d from M×F and `normalised`."""
         x, (beside, diagonal) = self.lin(x), propagation
-        return torch.addcmul(self.bias, diagonal, x) + beside @ x
+        return (beside @ x).add_(torch.addcmul(self.bias, diagonal, x))
 
 
 class AveragedSage(SAGEConv):
@@ -87,7 +87,7 @@ class Kind(NamedTuple):
 
 def _gin(inputs: int, width: int, train_eps: bool) -> SummedGin:
     inner = nn.Sequential(
-        nn.Linear(inputs, width), nn.BatchNorm1d(width), nn.ReLU(), nn.Linear(width, width)
+        nn.Linear(inputs, width), nn.BatchNorm1d(width), nn.ReLU(True), nn.Linear(width, width)
     )
     return SummedGin(inner, train_eps=train_eps)
 
@@ -126,6 +126,6 @@ class PooledStack(nn.Module):
         """B×(layers·width) from M×F, 2×E, the graph of each node (M) and B."""
         found, read = [], self.kind.reads(edge_index, len(x))
         for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = norm(layer(x, read)).relu()
+            x = norm(layer(x, read)).relu_()
             found.append(self.readout(x, graph_of, graphs))
         return torch.cat(found, dim=1)

@@ -147,8 +147,9 @@ class Pipeline:
         if isinstance(labels, Tensor):
             return self.fit(seen, labels)
         found = []
-        for one in labels:
+        for place, one in enumerate(labels):
             self.watch.curve.clear()
+            self.watch.share = place, len(labels)
             found.append(self.fit(seen, one))
         return found
 

@@ -90,6 +90,8 @@ class Watch:
         self._training_since = self._started
         self._next_writing = 0.0
         self.curve: list[tuple[int, float]] = []
+        # Which training of how many alike this one is, as the progress of all of them is told.
+        self.share = (0, 1)
         self.reached = 0
         self.last_loss = math.nan
         self.resumed = 0
@@ -208,7 +210,8 @@ class Watch:
         if on_curve(iteration, total):
             self.curve.append((iteration, value))
         if self._report is not None:
-            self._report(iteration, total, value)
+            place, trainings = self.share
+            self._report(place * total + iteration, trainings * total, value)
         if self._stop is not None and self._stop.is_set() and not self._looping:
             raise Preempted(f"stopped at iteration {iteration} of {total}")
         if (

@@ -78,3 +78,12 @@ def test_the_time_left_is_raised_only_where_a_training_slows_down() -> None:
     assert told[2] == pytest.approx(7.9), "a step that took a little longer raises nothing"
     assert told[3] == pytest.approx(7.0)
     assert told[4] == pytest.approx(75.0)
+
+
+def test_a_training_that_follows_has_a_pace_of_its_own() -> None:
+    pace = progress.Pace()
+    told = []
+    for done, now in ((1, 0.0), (2, 1.0), (10, 9.0), (1, 10.0), (2, 11.0), (4, 13.0)):
+        pace.note(done, 10, now)
+        told.append(pace.left(now))
+    assert told == [None, 8.0, 0.0, None, 8.0, 6.0]

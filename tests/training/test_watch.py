@@ -47,6 +47,17 @@ def test_the_reporter_hears_everything():
     assert heard == [(iteration, 300, 2.0) for iteration in range(1, 301)]
 
 
+def test_the_progress_of_several_trainings_is_that_of_all_of_them():
+    heard: list[tuple[int, int, float]] = []
+    watch = Watch(report=lambda *facts: heard.append(facts))
+    for place in range(3):
+        watch.share = place, 3
+        for iteration in (1, 2):
+            watch(iteration, 2, 0.5)
+    assert heard == [(done, 6, 0.5) for done in range(1, 7)]
+    assert watch.reached == 2
+
+
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, torch.tensor(math.nan)])
 def test_a_loss_that_is_not_finite_ends_the_training(loss):
     heard: list[int] = []
