@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
 from gclbench.machine import messages
-from gclbench.records import STATUSES, Store, StoreError
+from gclbench.records import STATUSES, Record, Store, StoreError
 
 EXAMPLES = """examples:
   gclbench status                  the store in runs/, and the sweeps that were handed over to it
@@ -66,8 +67,8 @@ def main(argv: list[str]) -> int:
         found = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
         cells = zip(key, widths, strict=True)
         print("  ".join([*(f"{name:<{width}}" for name, width in cells), found]))
-    for record in troubles:
-        print(f"{record.id}  {record.status}: {' '.join(record.reason.split())}")
+    for trouble in _told(troubles):
+        print(trouble)
     total = sum(sum(counts.values()) for counts in groups.values())
     print(f"{total} runs, {len(troubles)} not ok")
     for folder in options.stores:
@@ -77,6 +78,20 @@ def main(argv: list[str]) -> int:
                 f" {name}{'' if folder == 'runs' else f' --runs {folder}'}`)"
             )
     return 1 if troubles else 0
+
+
+def _told(records: Iterable[Record]) -> list[str]:
+    """A line for each reason: `ID  unsupported: it cannot`, with `ID and 2 more` where three runs
+    ended so."""
+    alike: dict[str, list[str]] = {}
+    for record in records:
+        alike.setdefault(f"{record.status}: {' '.join(record.reason.split())}", []).append(
+            record.id
+        )
+    return [
+        f"{first}{f' and {len(others)} more' if others else ''}  {ending}"
+        for ending, (first, *others) in alike.items()
+    ]
 
 
 def _sweeps(folder: str) -> list[str]:
@@ -117,8 +132,8 @@ def _sweep(runs_dir: str, name: str) -> int:
     )
     for unit in state.running:
         print(f"    {unit.title}  on {unit.host}  {unit.doing}".rstrip())
-    for record in state.troubles:
-        print(f"    {record.id}  {record.status}: {record.reason}")
+    for trouble in _told(state.troubles):
+        print(f"    {trouble}")
     if state.silent:
         print(f"  the launcher does not answer, so jobs are counted as queued: {state.silent}")
     if not state.over:

@@ -192,6 +192,15 @@ def test_status_counts_by_method_dataset_and_task_and_names_troubles(capsys: Out
     assert lines[1:] == [f"{bad.id}  oom: it broke", "3 runs, 1 not ok"]
 
 
+def test_status_tells_a_reason_once(capsys: Output) -> None:
+    bad = sorted(stored(seed, "unsupported").id for seed in range(3))
+    other = stored(3, "oom")
+    assert main(["status"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    told = {f"{bad[0]} and 2 more  unsupported: it broke", f"{other.id}  oom: it broke"}
+    assert set(lines[1:3]) == told and lines[3:] == ["4 runs, 4 not ok"]
+
+
 def test_status_keeps_long_names_apart(capsys: Output) -> None:
     stored(0, method="a_method_of_a_rather_long_name")
     stored(1)
