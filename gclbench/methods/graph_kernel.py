@@ -20,6 +20,7 @@ from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.node_labels import edges_by_labels, labelled_graphs, node_labels
 from gclbench.methods.random_walks import common_walks
+from gclbench.methods.shortest_paths import common_paths
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -36,7 +37,7 @@ LAST_PYTHON = (3, 12)
 @METHODS.register("graph_kernel")
 @dataclass(frozen=True)
 class GraphKernel:
-    """Graph kernels: Weisfeiler–Lehman, shortest paths, graphlets, walks (needs GraKeL).
+    """Graph kernels: Weisfeiler–Lehman, shortest paths, graphlets, walks (some need GraKeL).
 
     The kernel matrix K is normalised to a diagonal of ones and checked to be positive
     semi-definite. The embedding is Z with ZZᵀ = K, from its eigenvectors, so a linear support
@@ -44,10 +45,10 @@ class GraphKernel:
     graphs take part in K, with their node labels and without their classes.
 
     Attributes:
-        kernel: `wl` (Weisfeiler–Lehman subtrees), `shortest_path`, `graphlet` (sampled),
-            `random_walk` (geometric, labels not read; without GraKeL), `multiscale_laplacian`
-            (minutes for a hundred graphs), `vertex_edge` (histogram of node labels and of the
-            labels at the ends of edges; without GraKeL).
+        kernel: `wl` (Weisfeiler–Lehman subtrees), `shortest_path` (without GraKeL), `graphlet`
+            (sampled), `random_walk` (geometric, labels not read; without GraKeL),
+            `multiscale_laplacian` (minutes for a hundred graphs), `vertex_edge` (histogram of node
+            labels and of the labels at the ends of edges; without GraKeL).
         iterations: of `wl`. graphlet_nodes, samples: of `graphlet`; samples per graph.
         decay: of `random_walk`: the weight of a step as a share of the one at which the sum over
             walks of the densest pair of graphs would diverge.
@@ -92,6 +93,8 @@ class GraphKernel:
             return _normalised(_vertex_edge(graph))
         if self.kernel == "random_walk":
             return _normalised(common_walks(graph, self.decay))
+        if self.kernel == "shortest_path":
+            return _normalised(common_paths(graph))
         return _normalised(self._by_grakel(graph, rng))
 
     def _by_grakel(self, graph: Data, rng: Streams) -> np.ndarray:
@@ -102,7 +105,6 @@ class GraphKernel:
                 n_iter=self.iterations,
                 base_graph_kernel=kernels.VertexHistogram,
             ),
-            "shortest_path": lambda: kernels.ShortestPath(),
             "graphlet": lambda: kernels.GraphletSampling(
                 k=self.graphlet_nodes,
                 sampling={"n_samples": self.samples},
@@ -157,8 +159,8 @@ def _grakel() -> Any:
             else f"it has no release for Python {here}; use one up to {last}"
         )
         raise Unsupported(
-            f"this kernel needs GraKeL, which is not installed: {advice}. method.kernel=vertex_edge"
-            " does without"
+            f"this kernel needs GraKeL, which is not installed: {advice}."
+            " method.kernel=vertex_edge, shortest_path and random_walk do without"
         ) from error
     return grakel.kernels
 

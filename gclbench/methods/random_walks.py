@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse
 
 from gclbench.graph.carrier import Data
 
@@ -45,16 +47,48 @@ def common_walks(graph: Data, decay: float) -> np.ndarray:
 
 
 def _spectra(graph: Data) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The eigenvalues of each graph's adjacency, and the squared sum of each one's eigenvector."""
-    member, edges = graph.graph_of.cpu().numpy(), graph.edge_index.cpu().numpy()
-    nodes = np.searchsorted(member, np.arange(graph.items + 1))
-    entries = np.searchsorted(edges[0], nodes)
-    for number in range(graph.items):
-        size = nodes[number + 1] - nodes[number]
-        adjacency = np.zeros((size, size))
-        own = edges[:, entries[number] : entries[number + 1]] - nodes[number]
-        adjacency[own[0], own[1]] = 1
-        values, vectors = np.linalg.eigh(adjacency)
-        weights = vectors.sum(axis=0) ** 2
-        kept = weights > WEIGHTLESS * size  # the largest eigenvalue's weight always is
+    """Eigenvalues of each graph's adjacency, and the squared sum of each one's eigenvector; those
+    without a share in the walks are left out.
+
+    Nodes of a class (`_classes`) have equally many walks of every length. So a graph's walks are
+    those of the small matrix B of its C classes, Bcd = Ecd / √(sc·sd) with the numbers s of nodes
+    and E of edge entries, from and to the vector √s: 1ᵀ Aᵏ 1 = √sᵀ Bᵏ √s.
+    """
+    classes, owner = _classes(graph)
+    sizes = np.bincount(classes)
+    entries = scipy.sparse.coo_matrix(
+        (np.ones(graph.edge_index.shape[1]), tuple(classes[graph.edge_index.cpu().numpy()])),
+        shape=(len(sizes), len(sizes)),
+    ).tocsr()
+    borders = np.searchsorted(owner, np.arange(graph.items + 1))
+    for first, last in pairwise(borders):
+        roots = np.sqrt(sizes[first:last])
+        small = entries[first:last, first:last].toarray() / np.outer(roots, roots)
+        values, vectors = np.linalg.eigh(small)
+        weights = (roots @ vectors) ** 2
+        kept = weights > WEIGHTLESS * roots @ roots  # the largest eigenvalue's weight always is
         yield values[kept], weights[kept]
+
+
+def _classes(graph: Data) -> tuple[np.ndarray, np.ndarray]:
+    """The coarsest classes of nodes of one graph such that two nodes of a class have equally many
+    neighbours in every class: (the class of each node, the graph of each class, ascending).
+
+    Nodes of a class are told apart by the classes of their neighbours until none are. The
+    neighbours' classes are compared by the sum of a random number of each, modulo 2⁶⁴.
+    """
+    rows, columns = graph.edge_index.cpu().numpy()
+    member = graph.graph_of.cpu().numpy()
+    adjacency = scipy.sparse.csr_matrix(
+        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(len(member), len(member))
+    )
+    draw = np.random.default_rng(0)
+    classes, count = member, 0
+    while (now := int(classes.max()) + 1) > count:
+        count = now
+        own, of_neighbour = draw.integers(-(2**63), 2**63, size=(2, count))
+        told = own[classes] + adjacency @ of_neighbour[classes]
+        _, classes = np.unique(told, return_inverse=True)
+    _, one, classes = np.unique(classes, return_index=True, return_inverse=True)
+    order = np.argsort(member[one], kind="stable")
+    return np.argsort(order)[classes], member[one][order]

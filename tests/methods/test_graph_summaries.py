@@ -13,7 +13,7 @@ from methods.small_collection import FEATURES, small_collection
 
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
-from gclbench.methods import random_walks
+from gclbench.methods import random_walks, shortest_paths
 from gclbench.methods.graph2vec import Graph2Vec, refined_labels
 from gclbench.methods.graph_kernel import GraphKernel, factor
 from gclbench.methods.graph_statistics import NAMES, statistics
@@ -92,17 +92,14 @@ def test_labels_of_features_that_are_none_are_all_the_same() -> None:
     assert sorted(labels) == list(range(len(one)))
 
 
-@pytest.mark.parametrize("kernel", ["wl", "shortest_path", "graphlet"])
+@pytest.mark.parametrize("kernel", ["wl", "graphlet"])
 def test_a_kernel_of_grakel_is_normalised_and_the_same_again(kernel: str) -> None:
     pytest.importorskip("grakel")
     graph, method = small_collection(), GraphKernel(kernel=kernel, samples=20)
     found = fitted(method, graph)
     assert found.geometry == "cosine"
     product = found.z @ found.z.T
-    # The last graph is a single node.
-    counted = 1.0 if kernel in ("wl", "graphlet") else 0.0
-    expected = torch.tensor([1.0] * (graph.items - 1) + [counted])
-    assert torch.allclose(product.diagonal(), expected, atol=1e-5)
+    assert torch.allclose(product.diagonal(), torch.ones(graph.items), atol=1e-5)
     assert torch.allclose(
         product, torch.from_numpy(method.matrix(graph, Streams(0))).float(), atol=1e-5
     )
@@ -143,6 +140,54 @@ def test_the_kernel_of_random_walks_is_grakels() -> None:
     expected = walks.fit_transform([[one] for one in one_by_one[:-1]])
     found = GraphKernel(kernel="random_walk", decay=decay).matrix(graph, Streams(0))
     assert np.allclose(found[:-1, :-1], expected, rtol=1e-9, atol=0)
+
+
+def test_nodes_are_one_class_until_their_neighbours_tell_them_apart() -> None:
+    star, path, twin = [(0, 1), (0, 2), (0, 3)], [(4, 5), (5, 6), (6, 7)], [(8, 9), (8, 10)]
+    one_way = torch.tensor([*star, *path, *twin, (8, 11)]).T
+    graph_of = torch.tensor([0] * 4 + [1] * 4 + [2] * 4 + [3])
+    collection = make_graph(
+        name="small",
+        x=torch.ones(13, 1),
+        edge_index=torch.cat([one_way, one_way.flip(0)], dim=1),
+        y=torch.tensor([0, 0, 1, 1]),
+        graph_of=graph_of,
+    )
+    classes, owner = random_walks._classes(collection)
+    alike: dict[int, list[int]] = {}
+    for node, number in enumerate(classes.tolist()):
+        alike.setdefault(number, []).append(node)
+    assert sorted(alike.values()) == [[0], [1, 2, 3], [4, 7], [5, 6], [8], [9, 10, 11], [12]]
+    assert owner.tolist() == [0, 0, 1, 1, 2, 2, 3]
+    assert all(graph_of[nodes[0]] == owner[number] for number, nodes in alike.items())
+
+
+def test_the_kernel_of_shortest_paths_is_the_double_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shortest_paths, "ENTRIES", 9)  # several blocks a graph
+    graph = small_collection(8)
+    label = node_labels(graph)
+    counts = [
+        Counter(
+            (label[u], label[v], length)
+            for u, reached in nx.all_pairs_shortest_path_length(one)
+            for v, length in reached.items()
+            if u != v
+        )
+        for one in members(graph)
+    ]
+    raw = np.array([[sum(a[w] * b[w] for w in a) for b in counts] for a in counts], dtype=float)
+    assert np.array_equal(shortest_paths.common_paths(graph), raw)
+    found = fitted(GraphKernel(kernel="shortest_path"), graph)
+    # The last graph is a single node, which has no path.
+    lengths = found.z.square().sum(dim=1)
+    assert torch.allclose(lengths, torch.tensor([1.0] * 7 + [0.0]), atol=1e-5)
+
+
+def test_the_kernel_of_shortest_paths_is_grakels() -> None:
+    kernels = pytest.importorskip("grakel.kernels")
+    graph = small_collection(8)
+    expected = kernels.ShortestPath().fit_transform(labelled_graphs(graph))
+    assert np.array_equal(shortest_paths.common_paths(graph), expected)
 
 
 def test_the_kernel_of_subtrees_is_the_double_loop() -> None:
