@@ -26,3 +26,7 @@ __all__ = ["RunFailed", "embed", "fit", "load", "run", "runs", "table"]
 # several times slower as soon as anything else runs on the machine, and gain little on an idle one
 # (docs/sweeps.md has figures).
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# Read by torch when it first makes a tensor: arrays of 2 MiB and more ask Linux for pages of that
+# size, which it hands out and clears several times as fast as pages of 4 KiB.
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")

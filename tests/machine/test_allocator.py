@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from gclbench.contrast.heap import glibc as c_library
-from gclbench.machine.allocator import reusing_memory
+from gclbench.machine.allocator import USUAL, reusing_memory
 
 SIZE = 8 << 20
-PAGES = SIZE // os.sysconf("SC_PAGESIZE")
+LARGE = 320 << 20
+VARIABLE = "THP_MEM_ALLOC_ENABLE"
 
 glibc = pytest.mark.skipif(c_library() is None, reason="the C library is not glibc")
 
@@ -29,15 +30,45 @@ def resident() -> int:
 
 
 @glibc
-def test_an_array_takes_the_memory_of_the_one_before():
+@pytest.mark.parametrize("size", [SIZE, LARGE])
+def test_an_array_takes_the_memory_of_the_one_before(size: int):
+    """Also one that is larger than what is kept beyond the last array in use, and than all that
+    glibc can be told to take from the heap by its threshold."""
     with reusing_memory():
-        first = b"x" * SIZE
+        first = b"x" * size
+        behind = b"x" * USUAL
         del first
         before = faults()
         for _ in range(20):
-            again = b"x" * SIZE
+            again = b"x" * size
             del again
-        assert faults() - before < PAGES, "not even one array's pages in twenty arrays"
+        pages = size // os.sysconf("SC_PAGESIZE")
+        assert faults() - before < pages, "not even one array's pages in twenty arrays"
+        del behind
+
+
+@glibc
+def test_large_arrays_are_mapped_by_themselves_afterwards():
+    with reusing_memory():
+        pass
+    array = b"x" * LARGE
+    held = resident()
+    del array
+    assert held - resident() > LARGE // 2
+
+
+def test_large_pages_are_asked_for_unless_something_else_is_said():
+    asked = "import gclbench, os; print(os.environ['THP_MEM_ALLOC_ENABLE'])"
+    for said, expected in ((None, "1"), ("0", "0")):
+        variables = {key: value for key, value in os.environ.items() if key != VARIABLE}
+        done = subprocess.run(
+            [sys.executable, "-c", asked],
+            env=variables if said is None else {**variables, VARIABLE: said},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == expected
 
 
 HANDED_BACK = """
