@@ -197,7 +197,7 @@ def test_shares_in_mixtures(own: float | None) -> None:
     """A neighbour by k edges has k shares; rows and sums say the same."""
     near = Neighbourhoods(EDGES, NODES)
     score = torch.linspace(-1, 1, NODES * NODES, dtype=torch.float64).reshape(NODES, NODES)
-    shares = AmongNeighbours(near, lambda c: score[near.anchor[c], near.other[c]], own)
+    shares = AmongNeighbours(near, lambda _, anchor, other: score[anchor, other], own)
     weight = score.exp() * (LOOPED if own is None else A)
     rows = weight / weight.sum(dim=1, keepdim=True).clamp(min=1e-300)
     if own is not None:

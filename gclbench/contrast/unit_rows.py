@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 NO_DIRECTION = 1e-6
 """Share of the longest row's length up to which a row counts as zero."""
@@ -21,14 +24,34 @@ def unit_rows(z: Tensor) -> Tensor:
     """
     if z.layout == torch.sparse_csr:
         return _unit_compressed(z)
-    length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
     if not len(z):
         return z
-    known = length.detach()
-    longest = known.masked_fill(known == torch.inf, 0.0).amax()
-    nowhere = known <= NO_DIRECTION * longest
-    divisor = length.masked_fill(nowhere, 1.0).masked_fill(length == torch.inf, torch.nan)
-    return (z / divisor).masked_fill(nowhere, 0.0)
+    unit: Tensor = _UnitRows.apply(z)
+    return unit
+
+
+class _UnitRows(torch.autograd.Function):
+    """z over its length, in half the passes over N×d arrays that torch's own formulas take, and to
+    the same bits."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor) -> Tensor:
+        length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
+        longest = length.masked_fill(length == torch.inf, 0.0).amax()
+        nowhere = length <= NO_DIRECTION * longest
+        divisor = length.masked_fill(nowhere, 1.0).masked_fill_(length == torch.inf, torch.nan)
+        unit = (z / divisor).contiguous().masked_fill_(nowhere, 0.0)
+        ctx.save_for_backward(unit, divisor, nowhere)
+        return unit
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, pull: Tensor) -> Tensor:
+        unit, divisor, nowhere = ctx.saved_tensors
+        pull = pull.contiguous()
+        along = -(pull * (unit / divisor)).sum(dim=1, keepdim=True)
+        found: Tensor = (unit * along).add_(pull / divisor)
+        return found.masked_fill_(nowhere, 0.0)
 
 
 def _unit_compressed(z: Tensor) -> Tensor:

@@ -144,8 +144,13 @@ class MmixNegatives(Negatives):
         """
         z = unit_rows(u)
         q, k = self._projections(z)
-        mixed = unit_rows(self.head(self._shares(z, q, k, edge_index).mixture(z, block)))
         learns = self.settings.variant == "mp" and self.settings.diversity
+        shares = self._shares(z, q, k, edge_index)
+        if learns and self.settings.gradient and isinstance(shares, AmongNeighbours):
+            mixture, (q, k) = shares.mixture_and_compared(z, block)
+        else:
+            mixture = shares.mixture(z, block)
+        mixed = unit_rows(self.head(mixture))
         return mixed, diversity_loss(q, k) if learns else None
 
     def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
@@ -200,16 +205,18 @@ class MmixNegatives(Negatives):
             near = self._neighbourhoods(edge_index, len(z))
             noise = self._noise(len(near), z) if variant == "random" else None
 
-            def entry_scores(chosen: slice) -> Tensor:
+            def entry_scores(chosen: slice, anchor: Tensor, other: Tensor, *rows: Tensor) -> Tensor:
                 if variant == "adjacency":
-                    return z.new_zeros(chosen.stop - chosen.start)
+                    return z.new_zeros(len(anchor))
                 if noise is not None:
                     return noise[chosen]
-                return (
-                    q.index_select(0, near.anchor[chosen]) * k.index_select(0, near.other[chosen])
-                ).sum(dim=1)
+                one, another = rows
+                return (one.index_select(0, anchor) * another.index_select(0, other)).sum(dim=1)
 
-            return AmongNeighbours(near, entry_scores, own, best_only=variant == "binary")
+            compared = () if variant in ("adjacency", "random") else (q, k)
+            return AmongNeighbours(
+                near, entry_scores, own, best_only=variant == "binary", compared=compared
+            )
         seeds = self._seeds(len(z)) if variant == "random" else None
 
         def scores(start: int, stop: int) -> Tensor:

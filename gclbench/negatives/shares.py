@@ -8,20 +8,21 @@ anchors are computed again in the backward pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gclbench.contrast.blocks import block_rows, by_blocks
+from gclbench.contrast.blocks import Window, block_rows, by_blocks, by_windows
 
 ScoreRows = Callable[[int, int], Tensor]
 """(start, stop) → (stop−start)×N scores of the candidates of those anchors: cosines or normal
 deviates, so e^score is finite."""
 
-ScoreEntries = Callable[[slice], Tensor]
-"""Slice of a neighbourhood's entries → their scores."""
+ScoreEntries = Callable[..., Tensor]
+"""(slice of a neighbourhood's entries, anchor, other, *compared) → the entries' scores. Anchors and
+others are rows of the tensors that are compared."""
 
 
 @dataclass(frozen=True)
@@ -92,26 +93,53 @@ class Neighbourhoods:
     def __len__(self) -> int:
         return len(self.anchor)
 
+    def windows(self, size: int) -> list[Window]:
+        """Blocks of so many anchors, each with the nodes from the lowest to the highest that it
+        has entries with."""
+        if size >= self.nodes:
+            return [Window(0, self.nodes, 0, self.nodes)]
+        starts = range(0, self.nodes, size)
+        block = self.anchor.div(size, rounding_mode="floor")
+        bounds = [
+            self.other.new_zeros(len(starts))
+            .scatter_reduce(0, block, self.other, extreme, include_self=False)
+            .tolist()
+            for extreme in ("amin", "amax")
+        ]
+        return [
+            Window(start, min(start + size, self.nodes), low, high + 1)
+            for start, low, high in zip(starts, *bounds, strict=True)
+        ]
+
 
 @dataclass(frozen=True)
 class AmongNeighbours:
     """Shares over each node's neighbours and itself; the attributes are those of `AmongAll`, entry
-    for row."""
+    for row, and `compared`: what the scores compare, N rows each. Gradients of a mixture reach
+    these and what is mixed; whatever else the scores read is a constant."""
 
     near: Neighbourhoods
     scores: ScoreEntries
     own: float | None = None
     best_only: bool = False
+    compared: tuple[Tensor, ...] = ()
 
-    def entries(self, start: int, stop: int) -> tuple[Tensor, Tensor, Tensor]:
-        """(anchor − start, other, λ) of the entries of the anchors start…stop."""
+    def entries(
+        self, start: int, stop: int, low: int = 0, compared: Sequence[Tensor] | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """(anchor − start, other − low, λ) of the entries of the anchors start…stop.
+
+        Args:
+            compared: the rows of `self.compared` from low on, all of them where none are given.
+        """
+        compared = self.compared if compared is None else compared
         chosen = slice(self.near.pointers[start], self.near.pointers[stop])
         anchor, other, itself = (
             self.near.anchor[chosen] - start,
-            self.near.other[chosen],
+            self.near.other[chosen] - low,
             self.near.itself[chosen],
         )
-        scores = self.scores(chosen)
+        scores = self.scores(chosen, anchor + (start - low), other, *compared)
         weight = scores.exp()
         if self.own is not None:
             weight = weight * ~itself
@@ -137,17 +165,28 @@ class AmongNeighbours:
 
     def mixture(self, z: Tensor, block: int | None = None) -> Tensor:
         """z̃ (N×d) from z (N×d)."""
+        return self.mixture_and_compared(z, block)[0]
+
+    def mixture_and_compared(
+        self, z: Tensor, block: int | None = None
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """z̃ (N×d), and what the scores compare once more, to be read by what comes after
+        (`by_windows`)."""
         nodes = self.near.nodes
         per_node = max(1, round(len(self.near) / nodes))
         size = block_rows(nodes, z.shape[1], per_entry=2 * per_node) if block is None else block
 
-        def mixed(start: int, stop: int) -> Tensor:
-            anchor, other, share = self.entries(start, stop)
-            return z.new_zeros(stop - start, z.shape[1]).index_add(
+        def mixed(window: Window, *rows: Tensor) -> Tensor:
+            *compared, z = rows
+            anchor, other, share = self.entries(
+                window.start, window.stop, window.low, tuple(compared)
+            )
+            return z.new_zeros(window.stop - window.start, z.shape[1]).index_add(
                 0, anchor, share[:, None] * z.index_select(0, other)
             )
 
-        return by_blocks(mixed, nodes, size)
+        found, again = by_windows(mixed, self.near.windows(size), *self.compared, z)
+        return found, again[:-1]
 
     def _best(self, anchor: Tensor, scores: Tensor, itself: Tensor, count: int) -> Tensor:
         """Which entry is its anchor's highest-scored neighbour, bool; the first among equals."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast import blocks
-from gclbench.contrast.blocks import block_rows, by_blocks, sums_by_blocks
+from gclbench.contrast.blocks import Window, block_rows, by_blocks, by_windows, sums_by_blocks
 from gclbench.contrast.heap import glibc
 
 
@@ -179,3 +179,50 @@ def test_resident_memory_does_not_grow_with_the_pairs() -> None:
     )
     # A float32 for each pair would be 244 MiB. As many as three stayed where holes did not fit.
     assert int(done.stdout) < 450
+
+
+WINDOWS = [Window(0, 2, 0, 4), Window(2, 5, 1, 7), Window(5, 7, 4, 7)]
+
+
+@pytest.mark.parametrize("windows", [WINDOWS, [Window(0, 7, 0, 7)]])
+def test_windows_give_the_values_and_gradients_of_the_whole(windows: list[Window]) -> None:
+    u, v, fixed = (
+        matrix(7, 3, 0).requires_grad_(),
+        matrix(7, 3, 1).requires_grad_(),
+        matrix(7, 3, 2),
+    )
+
+    def function(window: Window, u: Tensor, v: Tensor, fixed: Tensor) -> Tensor:
+        own = slice(window.start - window.low, window.stop - window.low)
+        return torch.tanh(u[own] * v[own]) + (u * fixed).sum() * 0 + fixed[own]
+
+    found, (u_again, v_again, _) = by_windows(function, windows, u, v, fixed)
+    wanted = torch.tanh(u * v) + fixed
+    torch.testing.assert_close(found, wanted)
+    pull = matrix(7, 3, 3)
+    torch.testing.assert_close(
+        torch.autograd.grad((found * pull).sum() + (u_again * v_again).sum(), (u, v)),
+        torch.autograd.grad((wanted * pull).sum() + (u * v).sum(), (u, v)),
+    )
+
+
+def test_inputs_of_windows_have_their_gradient_where_the_rows_are_not_used() -> None:
+    u = matrix(7, 3, 0).requires_grad_()
+    _, (again,) = by_windows(lambda window, u: u[: window.stop - window.start], WINDOWS, u)
+    assert torch.equal(torch.autograd.grad(again.sum(), u)[0], torch.ones(7, 3).double())
+
+
+def test_a_window_is_made_again_in_the_backward_pass_and_keeps_nothing() -> None:
+    calls: list[Window] = []
+    u = matrix(7, 3, 0).requires_grad_()
+
+    def function(window: Window, u: Tensor) -> Tensor:
+        calls.append(window)
+        return u[window.start - window.low : window.stop - window.low].exp()
+
+    rows, _ = by_windows(function, WINDOWS, u)
+    assert calls == WINDOWS
+    rows.sum().backward()
+    assert calls[3:] == WINDOWS[::-1]
+    assert u.grad is not None
+    torch.testing.assert_close(u.grad, u.detach().exp())

@@ -46,3 +46,40 @@ def test_a_row_too_long_for_its_type_is_not_a_row_of_zeros() -> None:
     assert bool(unit[0].isnan().all())
     torch.testing.assert_close(unit[1], torch.tensor([0.6, 0.8]))
     assert bool(unit_rows(torch.tensor([[torch.nan, 1.0]])).isnan().all())
+
+
+def of_torch(z: torch.Tensor) -> torch.Tensor:
+    """The same in torch's own formulas."""
+    length = torch.linalg.vector_norm(z, dim=1, keepdim=True)
+    known = length.detach()
+    longest = known.masked_fill(known == torch.inf, 0.0).amax()
+    nowhere = known <= NO_DIRECTION * longest
+    divisor = length.masked_fill(nowhere, 1.0).masked_fill(length == torch.inf, torch.nan)
+    return (z / divisor).masked_fill(nowhere, 0.0)
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("width", [1, 3, 16, 65, 256])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rows_and_gradients_are_those_of_torch_to_the_last_bit(
+    dtype: torch.dtype, width: int, by_columns: bool
+) -> None:
+    rng = torch.Generator().manual_seed(width)
+    z = torch.randn(300, width, generator=rng, dtype=dtype)
+    z *= torch.logspace(-3, 3, 300, dtype=dtype)[:, None]
+    z[7], z[8], z[9] = 0, 1e-9, 1e-3
+    pull = torch.randn(300, width, generator=rng, dtype=dtype)
+    if by_columns:
+        z, pull = z.T.contiguous().T, pull.T.contiguous().T
+    z.requires_grad_()
+    found, expected = unit_rows(z), of_torch(z)
+    assert torch.equal(found, expected) and found.stride() == expected.stride()
+    assert torch.equal(
+        torch.autograd.grad(found, z, pull)[0], torch.autograd.grad(expected, z, pull)[0]
+    )
+
+
+def test_gradient_of_a_row_that_is_too_long_is_not_a_number() -> None:
+    z = torch.tensor([[3e30, 4e30], [3.0, 4.0]], requires_grad=True)
+    (found,) = torch.autograd.grad(unit_rows(z)[:, 0].sum(), z)
+    assert bool(found[0].isnan().all()) and bool(found[1].isfinite().all())

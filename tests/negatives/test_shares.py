@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from gclbench.contrast.blocks import by_blocks
 from gclbench.negatives.shares import AmongAll, AmongNeighbours, Neighbourhoods
 
 NODES = 7
@@ -51,7 +52,7 @@ def test_shares_among_neighbours(own: float | None, best_only: bool) -> None:
     scores = unit(0) @ unit(1).T
     near = Neighbourhoods(EDGE_INDEX, NODES)
     shares = AmongNeighbours(
-        near, lambda chosen: scores[near.anchor[chosen], near.other[chosen]], own, best_only
+        near, lambda chosen, *_: scores[near.anchor[chosen], near.other[chosen]], own, best_only
     )
     expected = plain_shares(scores, NEIGHBOURS, own, best_only)
     assert torch.allclose(shares.rows(0, NODES), expected, rtol=0, atol=1e-12)
@@ -86,7 +87,7 @@ def test_equal_scores_mix_the_lowest_number_alone() -> None:
     same = torch.zeros(NODES, NODES, dtype=torch.float64)
     near = Neighbourhoods(EDGE_INDEX, NODES)
     sparse = AmongNeighbours(
-        near, lambda chosen: same[0, 0].expand(len(near))[chosen], 0.5, best_only=True
+        near, lambda chosen, *_: same[0, 0].expand(len(near))[chosen], 0.5, best_only=True
     ).rows(0, NODES)
     dense = AmongAll(NODES, lambda start, stop: same[start:stop], 0.5, best_only=True).rows(
         0, NODES
@@ -99,10 +100,11 @@ def test_equal_scores_mix_the_lowest_number_alone() -> None:
 def test_gradients_reach_the_embeddings_and_the_scores(block: int | None) -> None:
     near = Neighbourhoods(EDGE_INDEX, NODES)
 
+    def products(_: slice, anchor: Tensor, other: Tensor, q: Tensor, z: Tensor) -> Tensor:
+        return (q[anchor] * z[other]).sum(dim=1)
+
     def sparse(z: Tensor, q: Tensor) -> Tensor:
-        return AmongNeighbours(
-            near, lambda chosen: (q[near.anchor[chosen]] * z[near.other[chosen]]).sum(dim=1), 0.2
-        ).mixture(z, block)
+        return AmongNeighbours(near, products, 0.2, compared=(q, z)).mixture(z, block)
 
     def dense(z: Tensor, q: Tensor) -> Tensor:
         return AmongAll(NODES, lambda start, stop: q[start:stop] @ z.T, 0.2).mixture(z, block)
@@ -110,3 +112,53 @@ def test_gradients_reach_the_embeddings_and_the_scores(block: int | None) -> Non
     z, q = unit(3).requires_grad_(), unit(4).requires_grad_()
     assert torch.autograd.gradcheck(sparse, (z, q))
     assert torch.autograd.gradcheck(dense, (z, q))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, NODES, NODES + 1])
+def test_windows_cover_what_their_anchors_read(size: int) -> None:
+    windows = Neighbourhoods(EDGE_INDEX, NODES).windows(size)
+    assert [row for window in windows for row in range(window.start, window.stop)] == list(
+        range(NODES)
+    )
+    for start, stop, low, high in windows:
+        read = {j for i in range(start, stop) for j in [i, *NEIGHBOURS[i]]}
+        exact = size < NODES
+        assert (low, high) == ((min(read), max(read) + 1) if exact else (0, NODES))
+
+
+def test_gradients_in_windows_are_those_in_blocks_to_the_last_bit() -> None:
+    """Also that of what the scores compare, where a term behind the mixture reads it too."""
+    rng = torch.Generator().manual_seed(5)
+    nodes = 400
+    ends = torch.randint(nodes, (2, 1500), generator=rng)
+    ends = torch.stack([ends[0], (ends[0] + ends[1] % 40).clamp(max=nodes - 1)])
+    ends = ends[:, ends[0] != ends[1]]
+    near = Neighbourhoods(torch.cat([ends, ends.flip(0)], dim=1), nodes)
+    rows = [torch.randn(nodes, 8, generator=rng).requires_grad_() for _ in range(3)]
+    pull = torch.randn(nodes, 8, generator=rng)
+
+    def products(_: slice, anchor: Tensor, other: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return (q.index_select(0, anchor) * k.index_select(0, other)).sum(dim=1)
+
+    def in_windows(z: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        shares = AmongNeighbours(near, products, None, compared=(q, k))
+        mixed, (q, k) = shares.mixture_and_compared(z, 37)
+        return (mixed * pull).sum() + (q * k).square().sum()
+
+    def in_blocks(z: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        shares = AmongNeighbours(near, products, None, compared=(q, k))
+
+        def mixed(start: int, stop: int) -> Tensor:
+            anchor, other, share = shares.entries(start, stop)
+            return z.new_zeros(stop - start, z.shape[1]).index_add(
+                0, anchor, share[:, None] * z.index_select(0, other)
+            )
+
+        return (by_blocks(mixed, nodes, 37) * pull).sum() + (q * k).square().sum()
+
+    for given in (rows, [rows[0]] * 3, [rows[0], rows[1].detach(), rows[2]]):
+        asked = list({id(one): one for one in given if one.requires_grad}.values())
+        found, expected = (
+            torch.autograd.grad(function(*given), asked) for function in (in_windows, in_blocks)
+        )
+        assert all(map(torch.equal, found, expected))
