@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
+from gclbench.component.declared import among
 from gclbench.component.registry import DATASETS, METHODS
 
 if TYPE_CHECKING:
@@ -183,8 +184,10 @@ def _cells(
     Raises:
         ValueError: when a method, dataset or column is asked for that the table does not hold.
     """
+    names = [column.method_name for column in definition.columns]
+    methods = [among(METHODS, name, names) for name in methods]
     for kind, asked, known in (
-        ("method", methods, [column.method_name for column in definition.columns]),
+        ("method", methods, names),
         ("dataset", datasets, list(definition.datasets)),
         ("column", headings, [column.label for column in definition.columns]),
     ):

@@ -22,7 +22,7 @@ import ast
 import dataclasses
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,16 @@ def declared(registry: Registry, name: str) -> Declared:
         except Unreadable:
             pass
     return of_class(registry.load(name))
+
+
+def among(registry: Registry, name: str, known: Collection[str]) -> str:
+    """The name under which a method stands among these: `gcn_graphs` of gcn where only that is
+    there; as it was given where neither is."""
+    if name in known or name not in registry.entries:
+        return name
+    said = declared(registry, name)
+    others = [other for other in (said.for_graphs, said.for_nodes) if other and other in known]
+    return others[0] if others else name
 
 
 def of_class(cls: type) -> Declared:

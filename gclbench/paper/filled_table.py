@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gclbench.component.declared import among
+from gclbench.component.registry import METHODS
 from gclbench.paper.aggregate import Cell, Fact
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import Gain
@@ -208,6 +210,7 @@ class Comparison:
             for name in (column.method_name, column.label)
             if name
         )
+        methods = [among(METHODS, name, names) for name in methods]
         asked = (
             ("dataset", datasets, definition.datasets),
             ("metric", metrics, definition.metrics),

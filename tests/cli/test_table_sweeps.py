@@ -206,3 +206,12 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
 def test_a_wrong_table_sweep(command: list[str], told: str, capsys: Printed) -> None:
     assert main(["sweep", *command]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_method_goes_by_the_name_that_both_kinds_of_items_share(
+    launched: list[list[str]],
+) -> None:
+    assert main(["sweep", "table=mmix/3", "method=gcn", "dataset=mutag"]) == 0
+    assert [word for command in launched for word in command if word.startswith("method=")] == [
+        "method=gcn_graphs"
+    ]

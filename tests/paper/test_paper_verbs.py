@@ -149,6 +149,12 @@ def test_commands_of_cells(here, capsys) -> None:
     assert capsys.readouterr().out == "  # cora, branch_a_only: not built here\n"
 
 
+def test_a_method_goes_by_the_name_that_both_kinds_of_items_share(here, capsys) -> None:
+    assert table.main(["mmix/3", "--dataset", "mutag", "--method", "gcn"]) == 0
+    shown = capsys.readouterr().out
+    assert "gcn_graphs" in shown and "gat_graphs" not in shown
+
+
 def test_missing_runs(here, capsys) -> None:
     question = ["dmat/1", "--dataset", "cora", "--method", "dmat_i", "kmeans"]
     assert table.main([*question, "--missing", "--seeds", "3"]) == 0
