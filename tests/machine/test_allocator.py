@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gclbench.contrast.heap import glibc as c_library
-from gclbench.machine.allocator import USUAL, reusing_memory
+from gclbench.machine.allocator import reusing_memory
 
 SIZE = 8 << 20
 LARGE = 320 << 20
@@ -29,22 +29,49 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
+def in_a_process(program: str, *arguments: str) -> str:
+    """What the program prints, in a process of its own: in this one, the holes that other tests
+    left in the heap count towards what is kept, and take the small arrays."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+AGAIN = """
+import os, sys
+from test_allocator import faults
+from gclbench.machine.allocator import USUAL, reusing_memory
+size = int(sys.argv[1])
+with reusing_memory():
+    first = b"x" * size
+    behind = b"x" * USUAL
+    del first
+    before = faults()
+    for _ in range(20):
+        again = b"x" * size
+        del again
+    print((faults() - before) / (size // os.sysconf("SC_PAGESIZE")))
+"""
+
+
 @glibc
 @pytest.mark.parametrize("size", [SIZE, LARGE])
 def test_an_array_takes_the_memory_of_the_one_before(size: int):
     """Also one that is larger than what is kept beyond the last array in use, and than all that
     glibc can be told to take from the heap by its threshold."""
-    with reusing_memory():
-        first = b"x" * size
-        behind = b"x" * USUAL
-        del first
-        before = faults()
-        for _ in range(20):
-            again = b"x" * size
-            del again
-        pages = size // os.sysconf("SC_PAGESIZE")
-        assert faults() - before < pages, "not even one array's pages in twenty arrays"
-        del behind
+    assert float(in_a_process(AGAIN, str(size))) < 1, "one array's pages in twenty arrays"
+
+
+@glibc
+def test_memory_that_is_not_kept_is_taken_anew_each_time():
+    """The control of the test above: the same arrays without `reusing_memory`."""
+    usual = AGAIN.replace("with reusing_memory():", "if True:")
+    assert float(in_a_process(usual, str(LARGE))) > 10
 
 
 @glibc
@@ -80,16 +107,11 @@ with reusing_memory():
     kept = resident()
 print((kept - resident()) / SIZE)
 """
-"""In a process of its own: what another one has freed before counts towards what is kept."""
 
 
 @glibc
 def test_the_memory_is_handed_back_at_the_end():
-    folder = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", HANDED_BACK], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert float(done.stdout) > 8
+    assert float(in_a_process(HANDED_BACK)) > 8
 
 
 def test_another_c_library_is_left_alone(monkeypatch):
@@ -112,8 +134,4 @@ print((resident() - before) >> 20)
 
 @glibc
 def test_memory_that_is_freed_afterwards_is_not_kept():
-    folder = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", AFTERWARDS], cwd=folder, capture_output=True, text=True, check=True
-    )
-    assert int(done.stdout) < 20, "MiB of 100"
+    assert int(in_a_process(AFTERWARDS)) < 20, "MiB of 100"
