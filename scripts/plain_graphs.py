@@ -1,9 +1,14 @@
 """InfoGraph and GraphCL as plain torch_geometric scripts: a loader of single graphs, augmentations
-graph by graph, dense losses. What `bench_graphs.py` compares with."""
+graph by graph, dense losses. What `bench_graphs.py` compares with.
+
+The batches of all epochs come from a function of their own, so that a training can also be timed on
+batches that lie ready.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -123,41 +128,52 @@ def discrimination(nodes: Tensor, graphs: Tensor, graph_of: Tensor) -> Tensor:
     return negative - positive
 
 
-def train_graphcl(graph: Graph, method: Graphcl, seed: int) -> Tensor:
-    """Trains GraphCL and embeds every graph."""
+def graphcl_batches(graph: Graph, method: Graphcl, seed: int) -> Iterator[tuple[Data, Data]]:
+    """The batches of all epochs, each with its augmented view."""
+    pairs = Pairs(single_graphs(graph), method, random.Random(seed))
+    for _ in range(method.epochs):
+        yield from DataLoader(pairs, method.batch_size, shuffle=True)
+
+
+def train_graphcl(
+    graph: Graph, method: Graphcl, seed: int, batches: Iterable[tuple[Data, Data]]
+) -> Tensor:
+    """Trains GraphCL on these batches and embeds every graph."""
     torch.manual_seed(seed)
-    graphs = single_graphs(graph)
     encoder = PlainGin(graph.x.shape[1], method.hidden, method.layers)
     width = method.hidden * method.layers
     projector = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
     parameters = [*encoder.parameters(), *projector.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=method.lr)
-    pairs = Pairs(graphs, method, random.Random(seed))
-    for _ in range(method.epochs):
-        for batch, view in DataLoader(pairs, method.batch_size, shuffle=True):
-            loss = contrast(projector(encoder(batch)[1]), projector(encoder(view)[1]), method.tau)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    return embedded(encoder, graphs, method.batch_size)
+    for batch, view in batches:
+        loss = contrast(projector(encoder(batch)[1]), projector(encoder(view)[1]), method.tau)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return embedded(encoder, single_graphs(graph), method.batch_size)
 
 
-def train_infograph(graph: Graph, method: Infograph, seed: int) -> Tensor:
-    """Trains InfoGraph and embeds every graph."""
-    torch.manual_seed(seed)
+def infograph_batches(graph: Graph, method: Infograph, seed: int) -> Iterator[Data]:
+    """The batches of all epochs; their order alone is random, which torch's seed says."""
     graphs = single_graphs(graph)
+    for _ in range(method.epochs):
+        yield from DataLoader(graphs, method.batch_size, shuffle=True)
+
+
+def train_infograph(graph: Graph, method: Infograph, seed: int, batches: Iterable[Data]) -> Tensor:
+    """Trains InfoGraph on these batches and embeds every graph."""
+    torch.manual_seed(seed)
     encoder = PlainGin(graph.x.shape[1], method.hidden, method.layers)
     heads = [PlainHead(method.hidden * method.layers) for _ in range(2)]
     parameters = [p for module in (encoder, *heads) for p in module.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=method.lr)
-    for _ in range(method.epochs):
-        for batch in DataLoader(graphs, method.batch_size, shuffle=True):
-            nodes, wholes = encoder(batch)
-            loss = discrimination(heads[0](nodes), heads[1](wholes), batch.batch)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-    return embedded(encoder, graphs, method.batch_size)
+    for batch in batches:
+        nodes, wholes = encoder(batch)
+        loss = discrimination(heads[0](nodes), heads[1](wholes), batch.batch)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return embedded(encoder, single_graphs(graph), method.batch_size)
 
 
 def embedded(encoder: PlainGin, graphs: list[Data], batch_size: int) -> Tensor:

@@ -1,7 +1,7 @@
 """The precision of a training's products: `precision=auto`, `float32` or `fast`.
 
 `fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
-with AMX or AVX512-BF16, TF32 on a GPU) and sums in float32. Exponentials, sums, parameters and the
+with AMX, TF32 on a GPU) and sums in float32. Exponentials, sums, parameters and the
 optimiser stay float32. Only the steps of a training are computed so: filters, k-means, probes,
 metrics and the embedding itself never are. Hardware without such products computes float32.
 """
@@ -9,6 +9,7 @@ metrics and the embedding itself never are. Hardware without such products compu
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -24,10 +25,14 @@ SHOWN = "fast_methods.json"
 what showed it. `scripts/equivalence.py --adopt` fills it."""
 
 PROCESSOR_FLAGS = ("amx_bf16", "avx512_bf16")
-"""Either means products of bfloat16 factors with float32 sums."""
+"""What may compute products of bfloat16 factors with float32 sums. Whether torch lets it is tried:
+its oneDNN keeps float32 factors where there is AVX512-BF16 alone (torch 2.13, an AMD EPYC)."""
 
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""
+
+SHORT_ON_CPU = "medium"
+"""torch's name for bfloat16 factors; "high", TF32, is a GPU's."""
 
 LEAST_TEMPERATURE = 0.1
 """Below it contrasts stay float32, whatever is asked: a loss's gradient is then a small difference
@@ -49,8 +54,10 @@ def hardware(device: str) -> str:
         return "TF32" if torch.cuda.get_device_capability(device) >= TF32_FROM else ""
     if device != "cpu":
         return ""
+    if not _rounds_factors():
+        return ""
     flags = _processor_flags()
-    return next((flag for flag in PROCESSOR_FLAGS if flag in flags), "")
+    return next((flag for flag in PROCESSOR_FLAGS if flag in flags), "bfloat16")
 
 
 def resolved(asked: str, method: str, device: str, tau: float | None = None) -> str:
@@ -86,25 +93,25 @@ def products() -> Iterator[None]:
     if device is None:
         yield
         return
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    # "high" is TF32 on a GPU; "medium" is bfloat16 on a processor that has it.
-    torch.set_float32_matmul_precision("high" if device.startswith("cuda") else "medium")
-    try:
+    with _matmul_precision("high" if device.startswith("cuda") else SHORT_ON_CPU):
         yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @contextlib.contextmanager
 def exact_products() -> Iterator[None]:
     """Within the block of a step products are of float32 factors: for what decides and is no
     loss."""
+    with _matmul_precision("highest"):
+        yield
+
+
+@contextlib.contextmanager
+def _matmul_precision(name: str) -> Iterator[None]:
+    """Within the block torch's products of float32 matrices have that precision."""
     import torch
 
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
+    torch.set_float32_matmul_precision(name)
     try:
         yield
     finally:
@@ -115,9 +122,23 @@ def described(device: str) -> str:
     """One line of `gclbench doctor`."""
     found = hardware(device)
     if not found:
-        return f"float32 on {device}: it has no bfloat16 or TF32 products, so fast is the same"
+        return f"float32 on {device}: torch makes no bfloat16 or TF32 products, so fast is the same"
     methods = ", ".join(sorted(shown_equivalent())) or "none yet"
     return f"fast on {device} is {found}; auto takes it for methods shown equivalent: {methods}"
+
+
+@functools.cache
+def _rounds_factors() -> bool:
+    """Whether torch's products on this processor have bfloat16 factors where they may.
+
+    1 + 2⁻¹² needs more bits than bfloat16 has.
+    """
+    import torch
+
+    factor, side = 1 + 2.0**-12, 64  # smaller products never leave torch's own library
+    with _matmul_precision(SHORT_ON_CPU):
+        product = torch.full((side, side), factor) @ torch.eye(side)
+    return bool((product != factor).any())
 
 
 def _processor_flags() -> set[str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.significance import LEVEL
+from gclbench.paper.significance import LEVEL, MOST_SEEDS
 from gclbench.paper.table_definition import Definition
-from gclbench.paper.verdict import AS_PRINTED, EQUIVALENT, VERDICTS
+from gclbench.paper.verdict import AS_PRINTED, EQUIVALENT, UNDETERMINED, VERDICTS
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Tally:
     Attributes:
         equivalent_after_holm: of the equivalent ones, how many stay so with Holm's correction of
             the equivalence tests too.
+        beyond_seeds: of the undetermined ones, how many no number of seeds would decide, if the
+            difference and the spread so far are the true ones.
     """
 
     equivalent: int = 0
@@ -29,6 +31,7 @@ class Tally:
     not_comparable: int = 0
     not_run: int = 0
     equivalent_after_holm: int = 0
+    beyond_seeds: int = 0
 
     @property
     def cells(self) -> int:
@@ -85,6 +88,9 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
         one = Tally(
             **{entry.verdict.replace(" ", "_"): 1},
             equivalent_after_holm=int(entry.verdict == EQUIVALENT and strict),
+            beyond_seeds=int(
+                entry.verdict == UNDETERMINED and entry.outcome is not None and entry.needed is None
+            ),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -135,6 +141,10 @@ def markdown(found: Summary) -> str:
             " first three."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."
+            f" beyond seeds: of the undetermined ones, those that no number of seeds up to"
+            f" {MOST_SEEDS:,} would decide, if the difference and the spread so far are the true"
+            " ones: the printed mean is itself too uncertain, or the difference is as large as the"
+            " margin."
         ),
         "",
         *_grid("paper", found.papers, found.total),
@@ -159,10 +169,11 @@ def markdown(found: Summary) -> str:
 
 
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
-    names = [heading, "cells", "decided", *VERDICTS, "after Holm"]
+    names = [heading, "cells", "decided", *VERDICTS, "after Holm", "beyond seeds"]
     lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
         share = f"{counts.decided} ({counts.decided / max(counts.cells, 1):.0%})"
-        numbers = (counts.cells, share, *counts, counts.equivalent_after_holm)
+        notes = (counts.equivalent_after_holm, counts.beyond_seeds)
+        numbers = (counts.cells, share, *counts, *notes)
         lines.append(f"| {name} | {' | '.join(map(str, numbers))} |")
     return lines

@@ -22,18 +22,42 @@ from gclbench.training.watch import Watch
 @pytest.fixture
 def with_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "amx_bf16"})
+    monkeypatch.setattr(precision, "_rounds_factors", lambda: True)
 
 
 @pytest.fixture
 def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "avx512f"})
+    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "avx512_bf16"})
+    monkeypatch.setattr(precision, "_rounds_factors", lambda: False)
 
 
 def test_without_the_hardware_everything_is_float32(without_hardware: None) -> None:
     assert {resolved(asked, "grace", "cpu") for asked in precision.PRECISIONS} == {FLOAT32}
     assert precision.described("cpu") == (
-        "float32 on cpu: it has no bfloat16 or TF32 products, so fast is the same"
+        "float32 on cpu: torch makes no bfloat16 or TF32 products, so fast is the same"
     )
+
+
+def test_fast_means_what_torch_does_and_not_what_the_processor_could(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A processor's flag is no proof: torch may keep float32 factors all the same."""
+    rounds = precision._rounds_factors()
+    a, b = torch.randn(2, 96, 96, generator=torch.Generator().manual_seed(0))
+    torch.set_float32_matmul_precision("medium")
+    found = a @ b
+    torch.set_float32_matmul_precision("highest")
+    error = float((found.double() - a.double() @ b.double()).norm() / found.norm())
+    assert (error > 1e-4) == rounds, "2⁻⁹ for bfloat16, 2⁻²⁴ for float32"
+    assert bool(precision.hardware("cpu")) == rounds
+
+    monkeypatch.setattr(torch, "full", lambda size, value: torch.ones(size))
+    precision._rounds_factors.cache_clear()
+    try:
+        assert precision._rounds_factors(), "factors that lose their last bits are rounded ones"
+        assert torch.get_float32_matmul_precision() == "highest"
+    finally:
+        precision._rounds_factors.cache_clear()
 
 
 def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(

@@ -72,9 +72,9 @@ def test_facts_are_counted_for_themselves() -> None:
 def test_page() -> None:
     text = markdown(of([], *TABLES))
     head = "| paper | cells | decided | equivalent | above | below | undetermined | failed seeds"
-    assert f"{head} | not comparable | not run | after Holm |" in text
-    assert "| dmat | 601 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 |" in text
-    assert "| **total** | 1071 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 1071 | 0 |" in text
+    assert f"{head} | not comparable | not run | after Holm | beyond seeds |" in text
+    assert "| dmat | 601 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 |" in text
+    assert "| **total** | 1071 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 1071 | 0 | 0 |" in text
     assert text.count("\n| --- |") == 2 and "135 as printed, 12 not" in text
 
 
@@ -102,3 +102,24 @@ def test_equivalence_is_counted_with_the_correction_and_without(record) -> None:
     assert (found.total.equivalent, found.total.equivalent_after_holm) == (1, 0)
     assert found.total.below == 2 and found.total.decided == 3
     assert f"| nml | {found.total.cells} | 3 (4%) | 1 | 0 | 2 |" in markdown(found)
+
+
+def test_what_no_number_of_seeds_decides_is_counted(record) -> None:
+    """A gap halfway to the margin, while the printed mean's own error is a third of that; one that
+    more seeds decide; and a single run, which tells neither."""
+    acc, nmi = 0.7057 + 0.007, 0.5359 + 0.001  # printed: 70.57 ± 1.28, 53.59 ± 1.22 (10 runs)
+    runs = [
+        record(seed=seed, metrics={"acc": acc + step, "nmi": nmi + 3 * step})
+        for seed, step in enumerate((-0.005, 0.0, 0.005))
+    ] + [record(method="kmeans", metrics={"acc": 0.6})]
+    filled = compare(find_table("dmat/1"), Collection(tuple(runs)))
+    needed = {
+        (entry.method, entry.metric): entry.needed
+        for entry in filled.entries
+        if entry.verdict == "undetermined"
+    }
+    assert needed == {("dmat_i", "acc"): None, ("dmat_i", "nmi"): 28, ("kmeans", "acc"): None}
+    found = summary([filled])
+    assert found.methods["dmat_i"].undetermined == 2 and found.methods["dmat_i"].beyond_seeds == 1
+    assert found.methods["kmeans"].undetermined == 1 and found.methods["kmeans"].beyond_seeds == 0
+    assert found.total.beyond_seeds == 1 and found.total.cells == 438, "no cell of its own"
