@@ -41,7 +41,9 @@ def threads_for(nodes: int, asked: int | None = None) -> int:
 
 @contextlib.contextmanager
 def computing_with(threads: int) -> Iterator[None]:
-    """Within the block torch and the libraries that NumPy computes with use so many threads."""
+    """Within the block torch and the libraries that NumPy and SciPy compute with use so many
+    threads."""
+    import scipy.linalg  # noqa: F401  # brings a BLAS of its own; limits reach what is loaded
     import torch
     from threadpoolctl import threadpool_limits
 

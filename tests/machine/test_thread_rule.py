@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
 import torch
 from threadpoolctl import threadpool_info
 
@@ -46,7 +47,7 @@ def test_the_rule(
 
 
 def test_every_library_computes_with_them_and_is_left_as_it_was() -> None:
-    np.ones((2, 2)) @ np.ones((2, 2))
+    np.ones((2, 2)) @ scipy.linalg.cholesky(np.eye(2))
     before = {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
     with pytest.raises(ZeroDivisionError), computing_with(2):
         assert torch.get_num_threads() == 2
@@ -54,6 +55,30 @@ def test_every_library_computes_with_them_and_is_left_as_it_was() -> None:
         raise ZeroDivisionError
     assert torch.get_num_threads() == 1
     assert {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()} == before
+
+
+def test_a_library_that_is_first_used_within_keeps_to_them_too() -> None:
+    """SciPy brings a BLAS of its own, loaded with its first import. Its threads, beside other runs,
+    wait for each other most of the time."""
+    code = """
+from gclbench.machine.threads import computing_with
+with computing_with(1):
+    from scipy.linalg import cho_factor
+    from threadpoolctl import threadpool_info
+    print({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+print(max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "2"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    if os.cpu_count() == 1:  # OpenBLAS takes no more threads than there are cores
+        assert found.stdout.split() == ["{1}", "1"]
+    else:
+        assert found.stdout.split() == ["{1}", "2"]
 
 
 @pytest.mark.slow
