@@ -52,8 +52,13 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
     prose."""
     files: dict[Path, str | bytes] = {}
     comparisons = [compare(definition, records) for definition in TABLES.values()]
-    for comparison in (*comparisons, compare(matrix.table(), records)):
-        stem = MADE[0] / comparison.definition.id.replace("/", "-")
+    tables = {comparison.definition.id.replace("/", "-"): comparison for comparison in comparisons}
+    tables |= {
+        "matrix": compare(matrix.table(), records),
+        "matrix-graphs": compare(matrix.table(matrix.COLLECTIONS_SHOWN), records),
+    }
+    for name, comparison in tables.items():
+        stem = MADE[0] / name
         for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
             files[stem.with_suffix(suffix)] = write(comparison)
     files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))

@@ -155,11 +155,18 @@ def entries_of_weight_one(graph: Graph, triplets: Triplets) -> np.ndarray:
     """
     links = _adjacency(graph)
     counts = np.zeros((len(triplets.graph), 3))
-    for row, padded in zip(counts, triplets.nodes, strict=True):
+    everyone = zip(counts, triplets.nodes, triplets.near, triplets.far, strict=True)
+    for row, padded, *edits in everyone:
         nodes = padded[padded >= 0]
-        touched = np.unique(_edges(links, nodes))
-        row += len(nodes) - len(touched)
-        row += [0, 2 * NEAR, 2 * FAR]
+        looped = links[nodes][:, nodes].toarray() + np.eye(len(nodes))
+        scale = 1 / np.sqrt(looped.sum(axis=1))
+        piece = looped * scale[:, None] * scale
+        for place, edit in enumerate((None, *edits)):
+            matrix = piece.copy()
+            for value, pairs in () if edit is None else ((0, edit[0]), (1, edit[1])):
+                u, v = np.searchsorted(nodes, pairs).T
+                matrix[u, v] = matrix[v, u] = value
+            row[place] = np.isclose(matrix, 1).sum()
     return counts
 
 

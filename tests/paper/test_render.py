@@ -48,6 +48,38 @@ def test_a_table_whose_tested_cells_have_all_failed_has_no_test(record) -> None:
     assert "Test against the paper: none;" in text
 
 
+def test_a_table_of_another_quantity_than_ours_says_so(record) -> None:
+    text = markdown(compare(find_table("mmix/10"), collection([])))
+    assert "- Test against the paper: none; its numbers are of another quantity than ours." in text
+
+
+def test_every_table_of_mixtures_of_whole_graphs_has_their_controls(record) -> None:
+    for name in ("mmix/3", "mmix/4", "mmix/9-graphs", "mmix_iclr/2", "mmix_iclr/9"):
+        labels = {column.label for column in find_table(name).columns}
+        assert labels >= {"mmix_mp", "no mixing", "fixed mixing", "random mixing"}, name
+
+
+def test_machines_are_never_mixed_in_a_column(record) -> None:
+    """GraphCL's code has an RBF machine, M-Mix's paper a linear one."""
+
+    def run(svm: str, accuracy: float):
+        return record(
+            method="graphcl",
+            dataset="mutag",
+            task="graph_classification",
+            metrics={"accuracy": accuracy},
+            task_settings={"svm": svm, "folds": 10},
+        )
+
+    compared = compare(find_table("mmix/3"), collection([run("linear", 0.8), run("rbf", 0.9)]))
+    shown = {
+        entry.column: (entry.ours.mean, entry.printed is not None)
+        for entry in compared.entries
+        if entry.ours.n
+    }
+    assert shown == {"graphcl": (0.8, True), "graphcl (RBF machine)": (0.9, False)}
+
+
 def test_footer_names_the_records_and_the_tests(record) -> None:
     text = markdown(compare(find_table("dmat/1"), collection(apart(record))))
     assert text.endswith("- Records: 10 (10 of results). Commits: abc123, def456.\n")

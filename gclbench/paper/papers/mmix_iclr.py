@@ -23,7 +23,7 @@ NUMBERS = {
 
 ADDED_LATER = {
     "2": ("i-mix", "cca_ssg", "InfoGCL"),
-    "3": ("joao", "joaov2", "InfoGCL"),
+    "3": ("joao", "joaov2", "joao (RBF machine)", "joaov2 (RBF machine)", "InfoGCL"),
     "8": ("grace + i-mix",),
 }
 """Columns and rows that are not built of the KDD version that the submission does not print, by
