@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     from gclbench.component.registry import KINDS
     from gclbench.data import mirror
     from gclbench.machine import precision, threads
-    from gclbench.machine.environment import device_name, versions
+    from gclbench.machine.environment import device_name, instructions, versions
 
     for name, value in versions().items():
         print(f"{name:<16}{value}")
@@ -32,6 +32,7 @@ def main(argv: list[str]) -> int:
         print(f"{'GPU':<16}none visible to torch; runs use {device_name('cpu')}")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     print(f"{'precision':<16}{precision.described(device)}")
+    print(f"{'instructions':<16}{instructions()}, which torch computes with on the processor")
     print(f"{'cores':<16}{threads.cores()}; runs use {threads.allowed()} of them at most")
     healthy = True
     configs = (

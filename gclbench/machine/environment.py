@@ -1,4 +1,4 @@
-"""What a run ran on: library versions, commit, device, memory, cache folder.
+"""What a run ran on: library versions, commit, device, instructions, memory, cache folder.
 
 Imports torch only where it must ask it.
 """
@@ -79,6 +79,17 @@ def threads() -> int:
     import torch
 
     return torch.get_num_threads()
+
+
+def instructions() -> str:
+    """The vector instructions of torch's own loops on the processor: `AVX2`, `AVX512`, or
+    `DEFAULT` without.
+
+    They are the widest that torch finds, unless `ATEN_CPU_CAPABILITY` names narrower ones.
+    """
+    import torch
+
+    return torch.backends.cpu.get_cpu_capability()
 
 
 def version() -> str:

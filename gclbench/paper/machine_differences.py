@@ -1,4 +1,5 @@
-"""Where the runs of one cell were not computed alike: threads, precision or device."""
+"""Where the runs of one cell were not computed alike: threads, precision, instructions or
+device."""
 
 from __future__ import annotations
 
@@ -13,19 +14,29 @@ FACTS: dict[str, Callable[[Record], str]] = {
     "threads": lambda record: record.environment.get("threads", UNRECORDED),
     # Records from before there was a choice are of float32 products.
     "precision": lambda record: record.environment.get("precision", "float32"),
+    "instructions": lambda record: record.environment.get("instructions", UNRECORDED),
     "device": lambda record: record.device or UNRECORDED,
 }
 """What a run's number may depend on in its last digits, and what is no part of its identity."""
+
+MAY_BE_UNKNOWN = ("instructions",)
+"""Facts that most records are older than: runs that lack one are not held to differ from others."""
 
 
 def differing(records: Iterable[Record]) -> dict[str, Counter[str]]:
     """Of the facts that differ between runs, how many runs have each value.
 
-    Runs that ended without a result say nothing.
+    Runs that ended without a result say nothing. Those that lack a fact of `MAY_BE_UNKNOWN` are
+    counted where the others differ.
     """
     done = [record for record in records if record.ok]
     counts = {name: Counter(fact(record) for record in done) for name, fact in FACTS.items()}
-    return {name: count for name, count in counts.items() if len(count) > 1}
+    return {name: count for name, count in counts.items() if _values(name, count) > 1}
+
+
+def _values(name: str, count: Counter[str]) -> int:
+    """How many values of a fact are held against each other."""
+    return len(count) - (name in MAY_BE_UNKNOWN and UNRECORDED in count)
 
 
 def listed(counts: Counter[str]) -> str:

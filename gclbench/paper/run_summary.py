@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gclbench.config.composition import TASKS_ON_GRAPHS
 from gclbench.paper.aggregate import Group, differences, group_records
 from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.filled_table import DEGENERATE, Entry
@@ -32,7 +33,7 @@ UNWRAPPED = 100_000
 """Characters of a line that is not wrapped."""
 
 ONE_WAY = 0.99
-"""Mean cosine of different nodes from which a training is said to have spread nothing: an encoder
+"""Mean cosine of different items from which a training is said to have spread nothing: an encoder
 starts there, and may collapse to it."""
 
 
@@ -45,7 +46,7 @@ class RunSummary:
             ended without a value.
         notes: one line per setting that departs from what the paper prints, or has no printed
             number beside it while others have, or was chosen after the dataset's own labels had
-            been seen and has one; and per setting after whose training all nodes point one way.
+            been seen; and per setting after whose training all items point one way.
     """
 
     entries: tuple[Entry, ...]
@@ -156,7 +157,7 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
             whose = "paper's" if any("(paper:" in text for text in departures) else "shipped"
             notes.append(f"{label} · {dataset}: not the {whose} settings: {', '.join(departures)}")
         names = fitted_by(group.flat)
-        if names and any(value is not None and value.mean is not None for value in values):
+        if names and values:
             notes.append(
                 f"{label} · {dataset} · {task}: {FITTED} settings chosen after these labels had"
                 f" been seen (docs/choices.md): {'; '.join(names)}"
@@ -252,7 +253,7 @@ def _elsewhere(name: str, group: Group) -> list[str]:
 
 
 def _one_way(group: Group) -> tuple[tuple[int, float], ...]:
-    """(seed, mean cosine) of the trainings that ended with all nodes pointing one way; no label is
+    """(seed, mean cosine) of the trainings that ended with all items pointing one way; no label is
     read for it."""
     cosines = {
         record.seed: float(record.fit.get("mean_cosine", 0.0))
@@ -279,9 +280,10 @@ def _remarks(group: Group) -> Iterator[tuple[str, int]]:
 
 
 def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:
-    """One line on trainings after which all nodes point one way in what the loss compares."""
+    """One line on trainings after which all items point one way in what the loss compares."""
+    items = "graphs" if {*tasks} & {*TASKS_ON_GRAPHS} else "nodes"
     return (
         f"{name} · {', '.join(tasks)} · seed{'s' * (len(cosines) > 1)}"
-        f" {', '.join(map(str, cosines))}: after training all nodes point one way"
+        f" {', '.join(map(str, cosines))}: after training all {items} point one way"
         f" (mean cosine {min(cosines.values()):.4f}): too few steps, or collapsed"
     )

@@ -108,6 +108,7 @@ class Recorder:
                 **environment.versions(),
                 "threads": str(environment.threads()),
                 "precision": pipeline.precision,
+                "instructions": environment.instructions(),
             },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},

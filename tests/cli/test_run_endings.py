@@ -27,6 +27,9 @@ def ending(register_method: Callable[[str, type], None], monkeypatch: pytest.Mon
 def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    # Libraries that a first evaluation loads would take some of the second that a run is allowed.
+    assert main([*SMALL, "method=ending", "method.how=ok", "task=clustering", "seeds=[7]"]) == 0
+    capsys.readouterr()
     how = "diverge,memory,raise,slow,unsupported,ok"
     assert (
         main(
@@ -41,7 +44,9 @@ def test_a_sweep_goes_on_whatever_happens_and_the_exit_code_tells(
         )
         == 1
     )
-    statuses = {record.spec["method"]["how"]: record.status for record in records()}
+    statuses = {
+        record.spec["method"]["how"]: record.status for record in records() if record.seed == 0
+    }
     assert statuses == {
         "diverge": "diverged",
         "memory": "oom",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from gclbench.cli import main
@@ -172,6 +174,19 @@ def test_show_a_run_of_another_store(capsys: Output) -> None:
     assert json.loads(capsys.readouterr().out)["spec"]["seed"] == 7
 
 
+def test_show_says_that_another_seed_ran_with_other_instructions(capsys: Output) -> None:
+    for seed, found in ((1, {"instructions": "AVX2"}), (2, {"instructions": "AVX512"}), (3, {})):
+        run = stored(seed)
+        Store("runs").write(replace(run, environment={**run.environment, **found}))
+    assert main(["show", "01"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["environment"]["instructions"] == "AVX2"
+    assert err == (
+        "not computed alike: instructions: this run AVX2; its cell AVX2 (1 run), AVX512 (1 run),"
+        " not recorded (1 run)\n"
+    )
+
+
 def test_show_takes_one_run(capsys: Output) -> None:
     assert main(["show", "01", "02"]) == 2
     assert capsys.readouterr().err == "gclbench show: give one run id, or KEY=VALUE overrides\n"
@@ -322,6 +337,7 @@ def test_doctor_says_what_is_there(capsys: Output, tmp_path: Path) -> None:
         assert word in out
     assert f"{len(DATASETS.entries)} dataset, " in out and f"{len(METHODS.entries)} method, " in out
     assert f"{tmp_path / 'cache'} (writable)" in out
+    assert f"\ninstructions    {torch.backends.cpu.get_cpu_capability()}, which torch" in out
 
 
 def test_doctor_finds_what_is_missing(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import platform
 import subprocess
 import sys
@@ -14,7 +15,14 @@ import pytest
 import torch
 
 from gclbench.machine import environment
-from gclbench.machine.environment import LIBRARIES, PeakMemory, device_name, version, versions
+from gclbench.machine.environment import (
+    LIBRARIES,
+    PeakMemory,
+    device_name,
+    instructions,
+    version,
+    versions,
+)
 
 
 @pytest.fixture
@@ -133,6 +141,18 @@ def test_device_name_of_a_processor(fresh):
     assert name.endswith(" cores")
     assert int(name.split()[-2]) >= 1
     assert len(name) > len(", 1 cores")
+
+
+def test_the_instructions_are_those_that_torch_computes_with():
+    assert instructions() == torch.backends.cpu.get_cpu_capability() != ""
+    code = "from gclbench.machine.environment import instructions; print(instructions())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "ATEN_CPU_CAPABILITY": "default"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "DEFAULT\n", "what is chosen, not what the processor has"
 
 
 def test_peak_memory_sees_what_was_used_in_between():

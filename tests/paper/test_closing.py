@@ -206,6 +206,20 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
         )
 
 
+def test_a_collection_has_graphs_that_point_one_way(record) -> None:
+    made = record(
+        method="graphcl",
+        dataset="mutag",
+        task="graph_clustering",
+        metrics={"acc": 0.6},
+    )
+    notes = closing_table([replace(made, fit={"iterations": 9, "mean_cosine": 0.999})]).notes
+    assert notes[-1] == (
+        "graphcl · mutag · graph_clustering · seed 0: after training all graphs point one way (mean"
+        " cosine 0.9990): too few steps, or collapsed"
+    )
+
+
 def test_what_a_strategy_remarks_on_its_trainings_is_told_once_with_all_its_seeds(record) -> None:
     def ended(task: str, seed: int, remarks: object):
         metrics = {"acc": 0.6, "accuracy": 0.6, "auc": 0.6}
@@ -250,9 +264,12 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
             " method.output=filtered"
         ),
     )
-    assert links("dmat_i", filter=None)[0] == (
-        "dmat_i · cora · link_prediction: the number printed in dmat Table 3 is for"
-        " method.epochs=2000 method.epoch_by=validation"
+    assert links("dmat_i", filter=None) == (
+        f"dmat_i · cora · link_prediction: {SEEN}",
+        (
+            "dmat_i · cora · link_prediction: the number printed in dmat Table 3 is for"
+            " method.epochs=2000 method.epoch_by=validation"
+        ),
     )
     clustering = {"order": 8, "upper_start": 0.011, "lower_start": 0.1, "lower_end": 0.5}
     assert links("age", **clustering) == (
@@ -276,7 +293,9 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
 def test_a_setting_that_no_override_names_is_not_told(record) -> None:
     # The untrained encoder is a control of ours: the table asks for any number of epochs but its
     # own.
-    assert not closing_table([record(epochs=0, metrics={"acc": 0.6})]).notes
+    assert closing_table([record(epochs=0, metrics={"acc": 0.6})]).notes == (
+        f"dmat_i · cora · clustering: {SEEN}",
+    )
     assert not closing_table(
         [record(dataset="digits", method="ssgc", output="projected", metrics={"acc": 0.6})]
     ).notes

@@ -135,11 +135,20 @@ def test_a_command_ends_with_a_line_per_fitted_setting(record) -> None:
     runs = [record(dataset="acm", seed=seed) for seed in range(2)]
     assert notes(*runs) == [told]
     assert f"\n{told}\n" in closing_table(runs).plain()
-    # Where no printed number stands beside it there is nothing to be taken for a prediction.
-    assert notes(record(dataset="acm", epochs=0)) == []
-    assert notes(record(dataset="acm", metrics={"fmi": 0.5})) == []
+    # With a printed number beside it or without.
+    assert notes(record(dataset="acm", epochs=0)) == [told]
+    assert notes(record(dataset="acm", metrics={"fmi": 0.5})) == [told]
+    # Where there is no number there is nothing to mark.
     assert notes(record(dataset="acm", status="oom")) == []
     assert notes(record(dataset="pubmed")) == [] and notes(record("kmeans", "acm")) == []
+    graphs = {"task": "graph_classification", "metrics": {"accuracy": 0.5}}
+    machine = {**graphs, "task_settings": {"svm": "linear"}}
+    for method, dataset in (("histogram", "ptc_mr"), ("graph_kernel", "mutag")):
+        (line,) = notes(record(method, dataset, **machine))
+        assert line.startswith(f"{method} · {dataset} · graph_classification: {FITTED} ")
+        assert line.endswith("Graph classification: the machine at its minimum")
+    assert notes(record("histogram", "imdb_multi", **machine)) == []
+    assert notes(record("histogram", "ptc_mr", **graphs, task_settings={"svm": "rbf"})) == []
     # A line per setting and task.
     links = record(
         dataset="acm",

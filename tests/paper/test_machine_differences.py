@@ -1,4 +1,5 @@
-"""Where the runs of one cell were computed with other threads, precision or device."""
+"""Where the runs of one cell were computed with other threads, precision, instructions or
+device."""
 
 from __future__ import annotations
 
@@ -25,6 +26,24 @@ def test_what_differs_is_counted() -> None:
         "device": Counter({"a": 2, "b": 1}),
     }
     assert differing([made(0, threads="1"), made(1, "failed", threads="2")]) == {}
+
+
+def test_other_instructions_are_a_difference_and_unknown_ones_are_none() -> None:
+    old, wide = [made(0), made(1)], [made(2, instructions="AVX512")]
+    assert differing([*old, *wide]) == {}, "nothing is guessed for runs from before"
+    narrow = made(3, instructions="AVX2")
+    assert differing([*old, *wide, narrow]) == {
+        "instructions": Counter({"not recorded": 2, "AVX512": 1, "AVX2": 1})
+    }
+    assert differing([*wide, narrow]) == {"instructions": Counter({"AVX512": 1, "AVX2": 1})}
+    assert beside(old[0], [*old, *wide]) == [] == beside(wide[0], [*old, *wide])
+    assert beside(narrow, [*old, *wide, narrow]) == [
+        "instructions: this run AVX2; its cell AVX2 (1 run), AVX512 (1 run), not recorded (2 runs)"
+    ]
+    assert sentence([("gat on cora", [*old, *wide])]) == ""
+    assert sentence([("gat on cora", [*wide, narrow])]) == (
+        "Runs of one cell differ in instructions: gat on cora (gclbench show ID)."
+    )
 
 
 def test_a_tables_note_names_its_cells() -> None:

@@ -46,7 +46,7 @@ def test_an_unknown_metric_is_a_plain_number_without_a_direction() -> None:
 def test_a_run_command_shows_another_packages_metric_as_it_is(record) -> None:
     table = closing_table([record(task="compression", metrics={"bits_per_edge": 3.25})])
     assert " 3.25 (1)" in table.plain() and "325" not in table.plain()
-    assert table.plain().endswith("; bits_per_edge: no percentages\n")
+    assert "; bits_per_edge: no percentages\n" in table.plain()
 
 
 def test_a_table_of_another_packages_metric(record) -> None:

@@ -14,6 +14,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.embedding import Contrast
 from gclbench.launch.execution import execute
 from gclbench.launch.specification import specification
+from gclbench.machine import environment
 from gclbench.records import Record, Store
 
 
@@ -79,10 +80,25 @@ def test_a_record_says_with_how_many_threads_it_ran(threads: int) -> None:
     assert stored is not None and stored.environment == record.environment
 
 
-def test_a_record_from_before_threads_were_recorded_is_read() -> None:
+def test_a_record_says_with_which_instructions_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which are no part of what it is: another processor's run has the same id."""
+    command = ("method=kmeans", "task=clustering", "rerun=all")
+    record = run(*command)["clustering"]
+    assert record.environment["instructions"] == torch.backends.cpu.get_cpu_capability()
+    monkeypatch.setattr(environment, "instructions", lambda: "SVE256")
+    other = run(*command)["clustering"]
+    assert other.environment["instructions"] == "SVE256"
+    assert (other.id, other.spec) == (record.id, record.spec)
+    stored = Store("runs").read(record.id)
+    assert stored is not None and stored.environment == other.environment
+
+
+@pytest.mark.parametrize("fact", ["threads", "precision", "instructions"])
+def test_a_record_from_before_a_fact_was_recorded_is_read(fact: str) -> None:
     record = run("method=kmeans", "task=clustering")["clustering"]
-    environment = {key: value for key, value in record.environment.items() if key != "threads"}
-    older = replace(record, environment=environment)
+    rest = {key: value for key, value in record.environment.items() if key != fact}
+    assert len(rest) == len(record.environment) - 1
+    older = replace(record, environment=rest)
     assert Record.from_json(older.to_json()) == older
 
 
