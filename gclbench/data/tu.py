@@ -147,7 +147,7 @@ def _in_archive(name: str) -> Mapping[str, IO[bytes]]:
 
     Raises:
         DataUnavailable: it cannot be had.
-        GraphError: it is no archive.
+        GraphError: it is no archive, or a damaged one.
     """
     file = RawFile(f"TUDataset/{name}/{name}.zip", (), (f"{ADDRESS}/{name}.zip",))
     page = catalog.info("tu")
@@ -162,5 +162,12 @@ def _in_archive(name: str) -> Mapping[str, IO[bytes]]:
                 for part in (*REQUIRED, *OPTIONAL)
                 if f"{name}_{part}.txt" in inside
             }
-    except zipfile.BadZipFile as error:
-        raise GraphError(f"{located.path} is no zip archive ({error}); remove it") from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        # A damaged archive raises whatever its decompressor happens to raise.
+        reason = str(error) or type(error).__name__
+        raise GraphError(
+            f"{located.path} cannot be read as a zip archive ({reason}); remove it, or replace it"
+            " with a whole copy"
+        ) from error

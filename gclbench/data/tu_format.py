@@ -21,7 +21,12 @@ from typing import IO
 
 import numpy as np
 
+from gclbench.data.capacity import check_capacity
+from gclbench.data.tu_table import empty_line, line_of, read_table
 from gclbench.graph import Graph, GraphError, make_graph
+
+Files = Mapping[str, Path | IO[bytes]]
+"""The files of a set by part, `A` and the like."""
 
 REQUIRED = ("A", "graph_indicator", "graph_labels")
 OPTIONAL = ("node_labels", "node_attributes")
@@ -31,9 +36,7 @@ MOST_DEGREE = 64
 REDDIT-BINARY, whose largest degree is 3062."""
 
 
-def read_tu(
-    name: str, files: Mapping[str, Path | IO[bytes]], known_as: str, repairs: tuple[str, ...] = ()
-) -> Graph:
+def read_tu(name: str, files: Files, known_as: str, repairs: tuple[str, ...] = ()) -> Graph:
     """The collection of a set's text files; repeated pairs are merged.
 
     Args:
@@ -51,13 +54,14 @@ def read_tu(
             f"'{name}' has no {' and no '.join(absent)}; a set of TUDataset has at least"
             f" {', '.join(_file(name, part) for part in REQUIRED)}"
         )
-    graph_of = _graph_of(name, _column(name, "graph_indicator", files))
+    graph_of = _graph_of(name, files)
     nodes, graphs = len(graph_of), int(graph_of[-1]) + 1
     labels = _column(name, "graph_labels", files)
     if len(labels) < graphs:
         raise GraphError(
-            f"{_file(name, 'graph_labels')} has {len(labels)} lines, and there are {graphs} graphs"
-            f" in {_file(name, 'graph_indicator')}; each graph needs a label"
+            f"{_file(name, 'graph_labels')} has {len(labels)} lines{_gap(files['graph_labels'])},"
+            f" and there are {graphs} graphs in {_file(name, 'graph_indicator')}; each graph needs"
+            " a label"
         )
     if len(labels) > graphs:
         raise GraphError(
@@ -71,6 +75,8 @@ def read_tu(
         ends = f"{classes[0]}…{classes[-1]}"
         notes.append(f"{len(classes)} classes {ends} renumbered 0…{len(classes) - 1} in order.")
     pairs = _pairs(name, files, graph_of)
+    if not pairs.size:
+        notes.append(f"{_file(name, 'A')} is empty: no graph has an edge.")
     graph = make_graph(
         np.ones((nodes, 1), dtype=np.float32),
         pairs,
@@ -98,32 +104,26 @@ def _file(name: str, part: str) -> str:
     return f"{name}_{part}.txt"
 
 
-def _table(name: str, part: str, files: Mapping[str, Path | IO[bytes]], dtype: type) -> np.ndarray:
-    """The numbers of a file, a row for each line.
-
-    Raises:
-        GraphError: it is empty, or holds something else than as many numbers in each line.
-    """
-    import pandas as pd
-
-    kind = "whole numbers" if dtype is np.int64 else "numbers"
-    try:
-        table = pd.read_csv(
-            files[part],
-            sep=",",
-            header=None,
-            skipinitialspace=True,
-            dtype=dtype,
-            engine="c",
-        ).to_numpy()
-    except (ValueError, OSError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise GraphError(f"{_file(name, part)} is not a table of {kind}: {reason}") from error
-    return table
+def _table(name: str, part: str, files: Files, dtype: type = np.int64) -> np.ndarray:
+    return read_table(files[part], _file(name, part), dtype)
 
 
-def _column(name: str, part: str, files: Mapping[str, Path | IO[bytes]]) -> np.ndarray:
-    table = _table(name, part, files, np.int64)
+def _at(name: str, part: str, files: Files, row: int) -> str:
+    """Where a row of a table is, for errors."""
+    return f"{_file(name, part)}, line {line_of(files[part], row)}"
+
+
+def _gap(source: Path | IO[bytes]) -> str:
+    """What is said of a file with too few lines, one of which has nothing in it."""
+    line = empty_line(source)
+    return "" if line is None else f" with numbers (line {line} is empty)"
+
+
+def _column(name: str, part: str, files: Files) -> np.ndarray:
+    table = _table(name, part, files)
+    if not len(table):
+        item = "node" if part == "graph_indicator" else "graph"
+        raise GraphError(f"{_file(name, part)} is empty; it should have a line for each {item}")
     if table.shape[1] != 1:
         raise GraphError(
             f"{_file(name, part)} has {table.shape[1]} numbers in a line, and should have one"
@@ -131,35 +131,37 @@ def _column(name: str, part: str, files: Mapping[str, Path | IO[bytes]]) -> np.n
     return table[:, 0]
 
 
-def _graph_of(name: str, indicator: np.ndarray) -> np.ndarray:
+def _graph_of(name: str, files: Files) -> np.ndarray:
     """The graph of each node, from 0.
 
     Raises:
         GraphError: not ascending from 1 in steps of one.
     """
+    indicator = _column(name, "graph_indicator", files)
     steps = np.diff(indicator, prepend=1)
     wrong = (steps != 0) & (steps != 1)
     wrong[0] = indicator[0] != 1
     if wrong.any():
-        line = int(wrong.argmax())
-        before = f"after {indicator[line - 1]}" if line else "in the first line"
-        gap = line > 0 and steps[line] > 1
-        why = f"graph {indicator[line - 1] + 1} has no nodes" if gap else "it should ascend from 1"
+        row = int(wrong.argmax())
+        before = f"after {indicator[row - 1]}" if row else "in the first line"
+        gap = row > 0 and indicator[row] > indicator[row - 1]
+        why = f"graph {indicator[row - 1] + 1} has no nodes" if gap else "it should ascend from 1"
         raise GraphError(
-            f"{_file(name, 'graph_indicator')}, line {line + 1}: graph {indicator[line]} stands"
-            f" {before}; {why}. Number the graphs that have nodes 1, 2, 3, … and sort the nodes by"
-            " graph"
+            f"{_at(name, 'graph_indicator', files, row)}: graph {indicator[row]} stands {before};"
+            f" {why}. Number the graphs that have nodes 1, 2, 3, … and sort the nodes by graph"
         )
     return indicator - 1
 
 
-def _pairs(name: str, files: Mapping[str, Path | IO[bytes]], graph_of: np.ndarray) -> np.ndarray:
+def _pairs(name: str, files: Files, graph_of: np.ndarray) -> np.ndarray:
     """The entries of edges (2×E), nodes from 0.
 
     Raises:
         GraphError: nodes that do not exist, or an edge between two graphs.
     """
-    pairs = _table(name, "A", files, np.int64)
+    pairs = _table(name, "A", files)
+    if not len(pairs):
+        return np.empty((2, 0), dtype=np.int64)
     if pairs.shape[1] != 2:
         raise GraphError(
             f"{_file(name, 'A')} has {pairs.shape[1]} number(s) in a line, and should have two:"
@@ -167,37 +169,39 @@ def _pairs(name: str, files: Mapping[str, Path | IO[bytes]], graph_of: np.ndarra
         )
     outside = ((pairs < 1) | (pairs > len(graph_of))).any(axis=1)
     if outside.any():
-        line = int(outside.argmax())
+        row = int(outside.argmax())
         raise GraphError(
-            f"{_file(name, 'A')}, line {line + 1}: the edge {pairs[line, 0]}, {pairs[line, 1]}"
-            f" names a node that does not exist ({int(outside.sum())} such lines); nodes are"
+            f"{_at(name, 'A', files, row)}: the edge {pairs[row, 0]}, {pairs[row, 1]} names a node"
+            f" that does not exist ({int(outside.sum())} such lines); nodes are"
             f" 1…{len(graph_of)}, as many as {_file(name, 'graph_indicator')} has lines"
         )
     pairs = pairs.T - 1
     across = graph_of[pairs[0]] != graph_of[pairs[1]]
     if across.any():
-        line = int(across.argmax())
-        u, v = pairs[:, line]
+        row = int(across.argmax())
+        u, v = pairs[:, row]
         raise GraphError(
-            f"{_file(name, 'A')}, line {line + 1}: the edge {u + 1}, {v + 1} joins graph"
-            f" {graph_of[u] + 1} and graph {graph_of[v] + 1} ({int(across.sum())} such lines); an"
-            " edge is inside one graph"
+            f"{_at(name, 'A', files, row)}: the edge {u + 1}, {v + 1} joins graph {graph_of[u] + 1}"
+            f" and graph {graph_of[v] + 1} ({int(across.sum())} such lines); an edge is inside one"
+            " graph"
         )
     return pairs
 
 
-def _features(name: str, files: Mapping[str, Path | IO[bytes]], degrees: np.ndarray) -> np.ndarray:
+def _features(name: str, files: Files, degrees: np.ndarray) -> np.ndarray:
     for part, dtype in (("node_labels", np.int64), ("node_attributes", np.float64)):
         if part not in files:
             continue
         table = _table(name, part, files, dtype)
         if len(table) != len(degrees):
             raise GraphError(
-                f"{_file(name, part)} has {len(table)} lines, and there are {len(degrees)} nodes"
-                f" in {_file(name, 'graph_indicator')}; each node needs one"
+                f"{_file(name, part)} has {len(table)} lines{_gap(files[part])}, and there are"
+                f" {len(degrees)} nodes in {_file(name, 'graph_indicator')}; each node needs one"
             )
         if part == "node_attributes":
             return table
+        kinds = sum(np.unique(column).size for column in table.T)
+        check_capacity(len(table), kinds, name, copies=2)
         return np.concatenate([_one_hot(column) for column in table.T], axis=1)
     return _one_hot(np.minimum(degrees, MOST_DEGREE), count=min(degrees.max(), MOST_DEGREE) + 1)
 

@@ -120,7 +120,8 @@ class GraphKernel:
 
 
 def factor(matrix: np.ndarray, name: str) -> Tensor:
-    """Z (G×rank), float64, with ZZᵀ the matrix (G×G).
+    """Z (G×rank), float64, with ZZᵀ the matrix (G×G); one column of zeros where no graph has
+    anything that the kernel counts.
 
     Raises:
         Unsupported: the matrix has entries that are not finite, or is not positive semi-definite.
@@ -137,6 +138,7 @@ def factor(matrix: np.ndarray, name: str) -> Tensor:
             f" from {values[0]:.3g} to {values[-1]:.3g}; choose another one with method.kernel=wl"
         )
     kept = values > NEGLIGIBLE * values[-1]
+    kept[-1] = True  # not even that one, of a matrix of zeros
     return torch.from_numpy((vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1].copy())
 
 

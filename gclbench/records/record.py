@@ -82,7 +82,7 @@ class Record:
         filter_report: what the filter's solver did. split: protocol and hash.
         fit: the iterations run, the final loss and the loss curve. Some runs have more:
 
-            - `mean_cosine`: of different nodes in what the loss compares (1: all point one way);
+            - `mean_cosine`: of different items in what the loss compares (1: all point one way);
               where `task=contrast` makes sense.
             - `augcl_unimodal`, `progcl_degenerate`, `mmix_mixed`: what a strategy for negatives
               found.

@@ -159,6 +159,7 @@ class Pipeline:
         Raises:
             TypeError: when the method returns something else, or changed the graph.
             Diverged: when the embedding is not finite.
+            Unsupported: when it has no columns.
         """
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}

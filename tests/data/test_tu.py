@@ -12,7 +12,7 @@ import torch
 
 from gclbench.component.registry import DATASETS
 from gclbench.config.composition import all_names
-from gclbench.data import zip_member
+from gclbench.data import capacity, zip_member
 from gclbench.data.mirror import DataUnavailable
 from gclbench.data.tu import AnyTu
 from gclbench.data.tu_format import MOST_DEGREE, read_tu
@@ -87,28 +87,93 @@ def test_repeated_pairs_loops_and_single_directions_are_mended_and_counted(tmp_p
     ("changed", "text"),
     [
         ({"graph_labels": None}, "'TOY' has no TOY_graph_labels.txt; a set of TUDataset has at"),
-        ({"A": "1, 2\nx, 1\n"}, "TOY_A.txt is not a table of whole numbers"),
+        ({"A": "1, 2\nx, 1\n"}, "TOY_A.txt, line 2: 'x' is no whole number. Every line should"),
+        ({"A": f"1, 2\n{9**20}, 1\n"}, "TOY_A.txt, line 2: '12157665459056928801' is beyond a"),
         ({"A": "1, 2, 3\n"}, r"TOY_A.txt has 3 number\(s\) in a line, and should have two"),
-        ({"A": ""}, "TOY_A.txt is not a table of whole numbers: No columns"),
         ({"A": "1, 2\n2, 8\n0, 1\n"}, r"line 2: the edge 2, 8 names a node that.*\(2 such lines"),
         ({"A": "1, 2\n4, 5\n"}, r"TOY_A.txt, line 2: the edge 4, 5 joins graph 1 and graph 2 \(1"),
+        ({"A": "1, 2\n\n\n4, 5\n"}, "TOY_A.txt, line 4: the edge 4, 5 joins graph 1 and graph 2"),
+        ({"A": "\n1, 2\n2, 8\n"}, "TOY_A.txt, line 3: the edge 2, 8 names a node"),
+        ({"graph_indicator": ""}, "graph_indicator.txt is empty; it should have a line for each n"),
         ({"graph_indicator": "1\n1\n1\n1\n3\n3\n4\n"}, "line 5: graph 3 stands after 1; graph 2"),
         ({"graph_indicator": "1\n1\n1\n1\n2\n1\n3\n"}, "line 6: graph 1 stands after 2; it should"),
         ({"graph_indicator": "0\n0\n0\n0\n1\n1\n2\n"}, "line 1: graph 0 stands in the first line"),
+        (
+            {"graph_indicator": f"1\n1\n1\n1\n{-(2**63)}\n2\n3\n"},
+            f"line 5: graph {-(2**63)} stands after 1; it should ascend",
+        ),
+        ({"graph_indicator": f"1\n{2**63}\n"}, "graph_indicator.txt, line 2: '9223.*' is beyond"),
+        ({"graph_labels": f"1\n1\n{-(2**64)}\n"}, "graph_labels.txt, line 3: '-1844.*' is beyond"),
+        (
+            {"graph_labels": " \n"},
+            "TOY_graph_labels.txt is empty; it should have a line for each g",
+        ),
+        (
+            {"graph_labels": "1\n\n1\n"},
+            r"2 lines with numbers \(line 2 is empty\), and there are 3",
+        ),
         ({"graph_labels": "1\n-1\n"}, "has 2 lines, and there are 3 graphs"),
         ({"graph_labels": "1\n-1\n1\n1\n"}, "4 lines, and only 3 graphs have nodes"),
         ({"graph_labels": "1, 2\n1, 2\n1, 2\n"}, "graph_labels.txt has 2 numbers in a line"),
         ({"node_labels": "1\n2\n"}, "TOY_node_labels.txt has 2 lines, and there are 7 nodes"),
         (
             {"node_labels": None, "node_attributes": "1\n2\nnan\n4\n5\n6\n7\n"},
-            "1 feature value.* not finite .*the first in row 2, column 0",
+            "TOY_node_attributes.txt, line 3: 'nan' is not finite, or beyond float32",
         ),
-        ({"node_labels": None, "node_attributes": "a\n" * 7}, "is not a table of numbers"),
+        (
+            {"node_labels": None, "node_attributes": "1, 2\n3, \n" + "1, 2\n" * 5},
+            "TOY_node_attributes.txt, line 2: number 2 of 2 is missing",
+        ),
+        (
+            {"node_labels": None, "node_attributes": "1, 2\n3\n" + "1, 2\n" * 5},
+            "TOY_node_attributes.txt, line 2: it has 1 number, and line 1 has 2",
+        ),
+        (
+            {"node_labels": None, "node_attributes": "1\n\n" + "1\n" * 5},
+            r"TOY_node_attributes.txt has 6 lines with numbers \(line 2 is empty\), and there are",
+        ),
+        (
+            {"node_labels": None, "node_attributes": "a\n" * 7},
+            "TOY_node_attributes.txt, line 1: 'a' is no number",
+        ),
     ],
 )
 def test_every_damage_is_named(tmp_path: Path, changed: dict[str, str | None], text: str) -> None:
     with pytest.raises(GraphError, match=text):
         read(tmp_path, **changed)
+
+
+@pytest.mark.parametrize("edges", ["", "\n \n"])
+def test_a_set_without_edges_is_a_collection_of_isolated_nodes(tmp_path: Path, edges: str) -> None:
+    graph = read(tmp_path, A=edges)
+    assert graph.edge_index.shape == (2, 0) and graph.items == 3
+    assert graph.repairs[1:] == (
+        "TOY_A.txt is empty: no graph has an edge.",
+        "7 isolated node(s) kept.",
+    )
+    assert read(tmp_path / "degrees", A=edges, node_labels=None).x.tolist() == [[1.0]] * 7
+
+
+def test_node_labels_that_make_too_many_columns_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "available_memory", lambda: 4 * 2 * 7 * 3)
+    assert read(tmp_path).x.shape == (7, 3)
+    with pytest.raises(GraphError, match="'TOY': 7 × 7 features as float32 need"):
+        read(tmp_path, node_labels="1\n2\n3\n4\n5\n6\n7\n")
+
+
+def test_a_compressed_file_that_was_cut_off_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "TUDataset" / "TOY" / "raw"
+    edges = write(folder)["A"]
+    short = Path(f"{edges}.gz")
+    short.write_bytes(gzip.compress(edges.read_bytes())[:-9])
+    edges.unlink()
+    monkeypatch.setenv("GCLBENCH_MIRROR", str(tmp_path))
+    with pytest.raises(GraphError, match=r"TOY_A.txt.gz is a damaged .gz file \(Compressed file"):
+        AnyTu("TOY").load()
 
 
 def test_any_set_is_read_from_a_mirror_with_compressed_files(
@@ -128,15 +193,27 @@ def test_any_set_is_read_from_a_mirror_with_compressed_files(
 def test_any_set_is_read_from_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "cache" / "TUDataset" / "TOY" / "TOY.zip"
     place.parent.mkdir(parents=True)
-    with zipfile.ZipFile(place, "w") as archive:
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("TOY/README.txt", "about")
         for part, text in TOY.items():
             archive.writestr(f"TOY/TOY_{part}.txt", text)
-        archive.writestr("TOY/README.txt", "about")
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
     assert torch.equal(AnyTu("TOY").load().x, read(tmp_path / "plain").x)
-    place.write_bytes(b"no archive")
-    with pytest.raises(GraphError, match="TOY.zip is no zip archive"):
-        AnyTu("TOY").load()
+    whole = place.read_bytes()
+    stream = whole.index(b"TOY_A.txt") + len("TOY_A.txt")
+    method = whole.rindex(b"PK\x01\x02") + 10
+    for content, reason in (
+        (b"no archive", "File is not a zip file"),
+        (whole[:-9], "File is not a zip file"),
+        (whole[:stream] + b"\x07" + whole[stream + 1 :], "Error -3 while decompressing"),
+        (whole[:method] + b"\x63" + whole[method + 1 :], "compression method is not supported"),
+    ):
+        place.write_bytes(content)
+        found = (
+            rf"TOY.zip cannot be read as a zip archive \(.*({reason}).*\); remove it, or replace"
+        )
+        with pytest.raises(GraphError, match=found):
+            AnyTu("TOY").load()
 
 
 def test_a_set_that_is_nowhere_says_where_it_was_looked_for() -> None:

@@ -243,6 +243,22 @@ def test_a_matrix_that_is_no_kernel_is_refused() -> None:
     assert factor(rounding, "x").shape == (2, 1)
 
 
+def test_a_kernel_of_graphs_without_anything_it_counts_is_zeros() -> None:
+    z = factor(np.zeros((3, 3)), "x")
+    assert z.shape == (3, 1) and not z.any()
+    assert factor(np.diag([1.0, 0.0, 0.0]), "x").shape == (3, 1), "one graph has something"
+    single = make_graph(
+        name="single",
+        x=torch.ones(4, 1),
+        edge_index=torch.empty(2, 0, dtype=torch.int64),
+        y=None,
+        graph_of=torch.arange(4),
+    )
+    found = fitted(GraphKernel(kernel="shortest_path"), single)
+    assert found.z.shape == (4, 1) and not found.z.any()
+    assert found.encode is not None and found.encode(single).shape == (4, 1)
+
+
 def test_without_grakel_the_reason_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "grakel", None)
     monkeypatch.setitem(sys.modules, "grakel.kernels", None)
