@@ -128,19 +128,20 @@ def discrimination(nodes: Tensor, graphs: Tensor, graph_of: Tensor) -> Tensor:
     return negative - positive
 
 
-def graphcl_batches(graph: Graph, method: Graphcl, seed: int) -> Iterator[tuple[Data, Data]]:
+def graphcl_batches(graphs: list[Data], method: Graphcl, seed: int) -> Iterator[tuple[Data, Data]]:
     """The batches of all epochs, each with its augmented view."""
-    pairs = Pairs(single_graphs(graph), method, random.Random(seed))
+    torch.manual_seed(seed)
+    pairs = Pairs(graphs, method, random.Random(seed))
     for _ in range(method.epochs):
         yield from DataLoader(pairs, method.batch_size, shuffle=True)
 
 
 def train_graphcl(
-    graph: Graph, method: Graphcl, seed: int, batches: Iterable[tuple[Data, Data]]
-) -> Tensor:
-    """Trains GraphCL on these batches and embeds every graph."""
+    inputs: int, method: Graphcl, seed: int, batches: Iterable[tuple[Data, Data]]
+) -> PlainGin:
+    """GraphCL's encoder, trained on these batches of graphs with so many features."""
     torch.manual_seed(seed)
-    encoder = PlainGin(graph.x.shape[1], method.hidden, method.layers)
+    encoder = PlainGin(inputs, method.hidden, method.layers)
     width = method.hidden * method.layers
     projector = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
     parameters = [*encoder.parameters(), *projector.parameters()]
@@ -150,20 +151,20 @@ def train_graphcl(
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return embedded(encoder, single_graphs(graph), method.batch_size)
+    return encoder
 
 
-def infograph_batches(graph: Graph, method: Infograph, seed: int) -> Iterator[Data]:
-    """The batches of all epochs; their order alone is random, which torch's seed says."""
-    graphs = single_graphs(graph)
+def infograph_batches(graphs: list[Data], method: Infograph, seed: int) -> Iterator[Data]:
+    """The batches of all epochs."""
+    torch.manual_seed(seed)
     for _ in range(method.epochs):
         yield from DataLoader(graphs, method.batch_size, shuffle=True)
 
 
-def train_infograph(graph: Graph, method: Infograph, seed: int, batches: Iterable[Data]) -> Tensor:
-    """Trains InfoGraph on these batches and embeds every graph."""
+def train_infograph(inputs: int, method: Infograph, seed: int, batches: Iterable[Data]) -> PlainGin:
+    """InfoGraph's encoder, trained on these batches of graphs with so many features."""
     torch.manual_seed(seed)
-    encoder = PlainGin(graph.x.shape[1], method.hidden, method.layers)
+    encoder = PlainGin(inputs, method.hidden, method.layers)
     heads = [PlainHead(method.hidden * method.layers) for _ in range(2)]
     parameters = [p for module in (encoder, *heads) for p in module.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=method.lr)
@@ -173,7 +174,7 @@ def train_infograph(graph: Graph, method: Infograph, seed: int, batches: Iterabl
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return embedded(encoder, single_graphs(graph), method.batch_size)
+    return encoder
 
 
 def embedded(encoder: PlainGin, graphs: list[Data], batch_size: int) -> Tensor:

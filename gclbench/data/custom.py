@@ -25,7 +25,6 @@ Weights that are all 1 are none.
 from __future__ import annotations
 
 import re
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -35,6 +34,7 @@ import numpy as np
 from gclbench.component.registry import DATASETS, nearest
 from gclbench.component.settings import Machine, OneOf, SameIdAtDefault
 from gclbench.data.capacity import check_capacity
+from gclbench.data.damage import DAMAGED_ZIP
 from gclbench.data.file_format import DIRECTIONS, WEIGHTS, WITHOUT, unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
@@ -227,7 +227,7 @@ def _members(path: Path) -> dict[str, np.ndarray]:
             )
         with archive:
             return {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, *DAMAGED_ZIP) as error:
         if isinstance(error, GraphError):
             raise
         advice = (

@@ -25,6 +25,7 @@ from typing import IO
 
 from gclbench.data import zip_member
 from gclbench.data.catalog import info
+from gclbench.data.damage import DAMAGED_GZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
 
@@ -369,7 +370,7 @@ def _content(place: Path) -> Iterator[bytes]:
         with gzip.open(place) if place.suffix == ".gz" else open(place, "rb") as stream:
             while block := stream.read(_BLOCK):
                 yield block
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED_GZIP as error:
         raise _Rejected(f"damaged gzip file ({error})") from error
 
 

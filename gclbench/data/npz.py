@@ -6,7 +6,6 @@ Bojchevski and Günnemann, Deep Gaussian Embedding of Graphs, ICLR 2018 (Citatio
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from gclbench.component.registry import DATASETS
 from gclbench.component.settings import OneOf, SameIdAtDefault
 from gclbench.data import catalog, mirror
 from gclbench.data.capacity import check_capacity
+from gclbench.data.damage import DAMAGED_ZIP
 from gclbench.graph import Graph, GraphError, make_graph
 
 AS_STORED = (
@@ -52,7 +52,7 @@ def read_npz(
             check_capacity(features.shape[0], features.shape[1], name)
             adjacency = csr_of(members, "adj", name).tocoo()
             labels = members["labels"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, *DAMAGED_ZIP) as error:
         if isinstance(error, GraphError):
             raise
         raise GraphError(f"{path} cannot be read as the graph '{name}': {error}") from error

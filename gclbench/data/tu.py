@@ -12,6 +12,7 @@ from typing import IO, ClassVar
 
 from gclbench.component.registry import DATASETS
 from gclbench.data import catalog, mirror
+from gclbench.data.damage import DAMAGED_ZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.data.pages.tu import ADDRESS
 from gclbench.data.tu_format import OPTIONAL, REQUIRED, read_tu
@@ -162,10 +163,9 @@ def _in_archive(name: str) -> Mapping[str, IO[bytes]]:
                 for part in (*REQUIRED, *OPTIONAL)
                 if f"{name}_{part}.txt" in inside
             }
-    except MemoryError:
-        raise
-    except Exception as error:
-        # A damaged archive raises whatever its decompressor happens to raise.
+    except OSError as error:
+        raise GraphError(f"{located.path} cannot be read: {error}") from error
+    except DAMAGED_ZIP as error:
         reason = str(error) or type(error).__name__
         raise GraphError(
             f"{located.path} cannot be read as a zip archive ({reason}); remove it, or replace it"

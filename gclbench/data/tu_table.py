@@ -6,17 +6,14 @@ import gzip
 import io
 import itertools
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TypeGuard
 
 import numpy as np
 
+from gclbench.data.damage import DAMAGED_GZIP
 from gclbench.graph import GraphError
-
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What a `.gz` raises that was cut off or changed."""
 
 SHOWN = 30
 """Characters of a cell that an error shows."""
@@ -38,7 +35,7 @@ def read_table(source: Path | IO[bytes], file: str, dtype: type) -> np.ndarray:
         if _is_compressed(source) and not source.stat().st_size:
             raise EOFError("it has no bytes")
         return _parsed(source, file, dtype)
-    except DAMAGED as error:
+    except DAMAGED_GZIP as error:
         raise GraphError(
             f"{source} is a damaged .gz file ({error}); replace it with a whole copy, or with"
             f" {file} as it is"

@@ -8,6 +8,8 @@ import urllib.request
 import zipfile
 from typing import IO
 
+from gclbench.data.damage import DAMAGED_ZIP
+
 SEPARATOR = ".zip#"
 """Between an archive's address and the name of a file in it."""
 
@@ -32,7 +34,7 @@ def opened(address: str, timeout: float) -> IO[bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(_downloaded(archive, timeout))) as files:
             return io.BytesIO(files.read(member))
-    except (zipfile.BadZipFile, KeyError, NotImplementedError) as error:
+    except DAMAGED_ZIP as error:
         raise OSError(f"{archive} gives no '{member}': {error}") from error
 
 

@@ -14,7 +14,6 @@ import json
 from collections.abc import Iterator
 from contextvars import ContextVar
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 AUTO, FLOAT32, FAST = "auto", "float32", "fast"
@@ -23,10 +22,6 @@ PRECISIONS = (AUTO, FLOAT32, FAST)
 SHOWN = "fast_methods.json"
 """Beside this file: the methods whose results with `fast` were shown to be equivalent, each with
 what showed it. `scripts/equivalence.py --adopt` fills it."""
-
-PROCESSOR_FLAGS = ("amx_bf16", "avx512_bf16")
-"""What may compute products of bfloat16 factors with float32 sums. Whether torch lets it is tried:
-its oneDNN keeps float32 factors where there is AVX512-BF16 alone (torch 2.13, an AMD EPYC)."""
 
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""
@@ -54,10 +49,7 @@ def hardware(device: str) -> str:
         return "TF32" if torch.cuda.get_device_capability(device) >= TF32_FROM else ""
     if device != "cpu":
         return ""
-    if not _rounds_factors():
-        return ""
-    flags = _processor_flags()
-    return next((flag for flag in PROCESSOR_FLAGS if flag in flags), "bfloat16")
+    return "bfloat16" if _rounds_factors() else ""
 
 
 def resolved(asked: str, method: str, device: str, tau: float | None = None) -> str:
@@ -131,19 +123,12 @@ def described(device: str) -> str:
 def _rounds_factors() -> bool:
     """Whether torch's products on this processor have bfloat16 factors where they may.
 
-    1 + 2⁻¹² needs more bits than bfloat16 has.
+    A processor's flags do not say: torch 2.13 keeps float32 factors on an AMD EPYC that has
+    AVX512-BF16 and no AMX. So one product is made: 1 + 2⁻¹² needs more bits than bfloat16 has.
     """
     import torch
 
-    factor, side = 1 + 2.0**-12, 64  # smaller products never leave torch's own library
+    factor, side = 1 + 2.0**-12, 64  # smaller products stay float32 anyway
     with _matmul_precision(SHORT_ON_CPU):
         product = torch.full((side, side), factor) @ torch.eye(side)
     return bool((product != factor).any())
-
-
-def _processor_flags() -> set[str]:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("flags"):
-                return set(line.partition(":")[2].split())
-    return set()

@@ -138,7 +138,7 @@ def factor(matrix: np.ndarray, name: str) -> Tensor:
             f" from {values[0]:.3g} to {values[-1]:.3g}; choose another one with method.kernel=wl"
         )
     kept = values > NEGLIGIBLE * values[-1]
-    kept[-1] = True  # not even that one, of a matrix of zeros
+    kept[-1] = True  # a matrix of zeros would keep none
     return torch.from_numpy((vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1].copy())
 
 

@@ -17,7 +17,7 @@ FACTS: dict[str, Callable[[Record], str]] = {
     "instructions": lambda record: record.environment.get("instructions", UNRECORDED),
     "device": lambda record: record.device or UNRECORDED,
 }
-"""What a run's number may depend on in its last digits, and what is no part of its identity."""
+"""What the last bits of a run depend on, and what is no part of its identity."""
 
 MAY_BE_UNKNOWN = ("instructions",)
 """Facts that most records are older than: runs that lack one are not held to differ from others."""

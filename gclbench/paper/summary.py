@@ -19,8 +19,9 @@ class Tally:
     Attributes:
         equivalent_after_holm: of the equivalent ones, how many stay so with Holm's correction of
             the equivalence tests too.
-        beyond_seeds: of the undetermined ones, how many no number of seeds would decide, if the
-            difference and the spread so far are the true ones.
+        beyond_seeds: of the undetermined ones, how many no number of seeds up to
+            `significance.MOST_SEEDS` would decide, if the difference and the spread so far are the
+            true ones.
     """
 
     equivalent: int = 0
@@ -135,7 +136,7 @@ def markdown(found: Summary) -> str:
             "Cells of the papers' tables that have a printed mean, by verdict (docs/tables.md)."
             " equivalent: two one-sided tests reject a difference of one point or of the printed"
             " standard deviation, whichever is larger; above, below: better or worse, significantly"
-            " after Holm's correction over the table; undetermined: more seeds would decide; failed"
+            " after Holm's correction over the table; undetermined: neither, so far; failed"
             " seeds: a run of the cell has no value; not comparable: not at the paper's"
             " settings, or times and quantiles, which carry over to no other machine. decided: the"
             " first three."
@@ -143,8 +144,7 @@ def markdown(found: Summary) -> str:
             " a table are corrected as well."
             f" beyond seeds: of the undetermined ones, those that no number of seeds up to"
             f" {MOST_SEEDS:,} would decide, if the difference and the spread so far are the true"
-            " ones: the printed mean is itself too uncertain, or the difference is as large as the"
-            " margin."
+            " ones."
         ),
         "",
         *_grid("paper", found.papers, found.total),

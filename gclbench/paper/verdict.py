@@ -2,7 +2,7 @@
 
 equivalent: TOST rejects a difference of the margin, one point or the printed std, the larger.
 above, below: not equivalent; the difference is significant after Holm's correction over the table.
-undetermined: neither; more seeds would decide.
+undetermined: neither, so far.
 failed seeds: a run ended without a value, and the others say nothing alone.
 not comparable: other settings than the paper's, or a number that carries over to no other machine.
 not run: there is no run.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
 
 ALIKE = 1e-5
 """Rows count as alike where no entry of two of them differs by more than this share of the largest
@@ -16,9 +15,6 @@ def collapse_of(embedding: Embedding) -> tuple[str, ...]:
     """Why an embedding tells its items not apart, as one sentence; empty where it does.
 
     Rows of cosine geometry are compared by their directions. A single row is no collapse.
-
-    Raises:
-        Unsupported: the rows have no entries.
     """
     import torch
 
@@ -26,11 +22,6 @@ def collapse_of(embedding: Embedding) -> tuple[str, ...]:
     from gclbench.graph.features import matrix_of
 
     z = embedding.z.detach()
-    if not z.shape[1]:
-        raise Unsupported(
-            f"the method's embedding has {len(z)} rows and no columns: it found nothing to tell"
-            " them apart by; choose another method, or other settings of it"
-        )
     if len(z) < 2:
         return ()
     if is_sparse(z):

@@ -180,6 +180,11 @@ class Pipeline:
                 f"{type(method).__qualname__}.fit must return Embedding(z),"
                 f" and returned {type(found).__name__}"
             )
+        if not found.z.shape[1]:
+            raise Unsupported(
+                f"the method's embedding has {len(found.z)} rows and no columns, and tells nothing"
+                " apart; choose another method, or other settings of it"
+            )
         entries = found.z.values() if is_sparse(found.z) else found.z
         if not bool(torch.isfinite(entries).all()):
             raise Diverged("the embedding holds NaN or infinite values")

@@ -161,13 +161,19 @@ def entries_of_weight_one(graph: Graph, triplets: Triplets) -> np.ndarray:
         looped = links[nodes][:, nodes].toarray() + np.eye(len(nodes))
         scale = 1 / np.sqrt(looped.sum(axis=1))
         piece = looped * scale[:, None] * scale
-        for place, edit in enumerate((None, *edits)):
-            matrix = piece.copy()
-            for value, pairs in () if edit is None else ((0, edit[0]), (1, edit[1])):
-                u, v = np.searchsorted(nodes, pairs).T
-                matrix[u, v] = matrix[v, u] = value
-            row[place] = np.isclose(matrix, 1).sum()
+        copies = [piece, *(_substituted(piece, nodes, edit) for edit in edits)]
+        row[:] = [np.isclose(matrix, 1).sum() for matrix in copies]
     return counts
+
+
+def _substituted(matrix: np.ndarray, nodes: np.ndarray, edit: np.ndarray) -> np.ndarray:
+    """A copy of a symmetric matrix (n×n, of these nodes) with 0 at the pairs taken away and 1 at
+    the pairs joined."""
+    found = matrix.copy()
+    for value, pairs in enumerate(edit):
+        u, v = np.searchsorted(nodes, pairs).T
+        found[u, v] = found[v, u] = value
+    return found
 
 
 def _adjacency(graph: Graph) -> scipy.sparse.csr_matrix:

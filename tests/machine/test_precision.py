@@ -21,13 +21,11 @@ from gclbench.training.watch import Watch
 
 @pytest.fixture
 def with_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "amx_bf16"})
     monkeypatch.setattr(precision, "_rounds_factors", lambda: True)
 
 
 @pytest.fixture
 def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_processor_flags", lambda: {"avx2", "avx512_bf16"})
     monkeypatch.setattr(precision, "_rounds_factors", lambda: False)
 
 

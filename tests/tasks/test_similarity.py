@@ -166,6 +166,19 @@ def test_counting_entries_of_weight_one_solves_the_official_task() -> None:
     assert entries_of_weight_one(graph, triplets)[0].tolist() == [ones, ones + 2, ones + 4]
 
 
+def test_entries_of_weight_one_with_an_isolated_node() -> None:
+    """Its self-loop is an entry of 1 before any edit, and stays one when it is joined."""
+    edges = np.array([[0, 1], [1, 2], [2, 3]]).T
+    graph_of = np.zeros(5, dtype=np.int64)
+    path = make_graph(np.ones((5, 1)), edges, None, "path", graph_of=graph_of, undirected=True)
+    near = [[[0, 1]], [[0, 4]]]
+    far = [[[0, 1], [1, 2]], [[0, 4], [3, 4]]]
+    triplets = Triplets(
+        np.zeros(1, dtype=int), np.arange(5)[None], np.array([near]), np.array([far])
+    )
+    assert entries_of_weight_one(path, triplets).tolist() == [[1, 3, 5]]
+
+
 @pytest.mark.parametrize(
     ("task", "text"),
     [

@@ -108,7 +108,8 @@ def _legend(comparison: Comparison) -> Iterator[str]:
 def _test(comparison: Comparison) -> str:
     """How ours was held against the printed numbers."""
     if not comparison.tests:
-        if any(entry.printed is not None and not entry.comparable for entry in comparison.entries):
+        beside = [entry for entry in comparison.entries if entry.printed is not None]
+        if beside and not any(entry.comparable for entry in beside):
             return "Test against the paper: none; its numbers are of another quantity than ours."
         return "Test against the paper: none; a test takes two runs or more of ours."
     spread = comparison.definition.spread

@@ -72,7 +72,7 @@ def _with_linear(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 
 
 def _with_rbf(name: str) -> Column:
-    """A method scored by the machine that its own code has; a control of ours."""
+    """A method scored by an RBF machine, as GraphCL's code has it; a control of ours."""
     return Column(f"{name} (RBF machine)", (*runs_of(name), RBF))
 
 
@@ -145,8 +145,8 @@ TABLES = (
                 f" {RELEASED}. MVGRL as published is left out."
             ),
             (
-                "A linear machine, as the paper has, but where an RBF machine is named: that is"
-                " what the codes of GraphCL, JOAO and JOAOv2 have, whose rows may be quoted."
+                "Rows have a linear machine, as the paper has; those with an RBF machine, which"
+                " GraphCL's code has, are controls of ours."
             ),
         ),
         not_built=NOT_BUILT,
