@@ -126,7 +126,10 @@ def against_plain(name: str, rounds: int) -> dict[str, Any]:
             for side, train in sides.items():
                 found[side].append(processes[side].submit(train, name, seed).result())
     used = {side: [processor for processor, _ in found[side][1:]] for side in sides}
-    ratios = [us / plain for us, plain in zip(used["ours"], used["plain"], strict=True)]
+    ratios, steps = (
+        [one / plain for one, plain in zip(used[side], used["plain"], strict=True)]
+        for side in ("ours", "steps_alone")
+    )
     return {
         "method": name,
         "epochs": SIDES[name][0]().epochs,
@@ -135,6 +138,7 @@ def against_plain(name: str, rounds: int) -> dict[str, Any]:
         "processor_seconds": statistics.median(used["ours"]),
         "plain_seconds": statistics.median(wall for _, wall in found["plain"][1:]),
         "seconds": statistics.median(wall for _, wall in found["ours"][1:]),
+        "steps_alone_share": statistics.median(steps),
         "ratio_median": statistics.median(ratios),
         "ratio_min": min(ratios),
         "ratio_max": max(ratios),
