@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.registry import UnknownName, nearest
+from gclbench.paper import matrix
 from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import typed
 from gclbench.paper.comparison import compare
@@ -98,23 +99,27 @@ class Places:
         """Whether a cell's neighbour in its row is meant."""
         return kind_of(names[0]) == "table" and heading in self._block(names).columns
 
-    def _table(self, name: str) -> Comparison:
-        if name not in self._filled:
+    def _table(self, name: str, dataset: str) -> Comparison:
+        """A table that shows a dataset; the matrix has a half for collections of graphs."""
+        graphs = name == matrix.ID and matrix.half_of(dataset) is matrix.OF_GRAPHS
+        key = f"{name} of {dataset}" if graphs else name
+        if key not in self._filled:
             try:
-                self._filled[name] = compare(find_table(name), self.collection)
+                table = matrix.table([dataset]) if graphs else find_table(name)
+                self._filled[key] = compare(table, self.collection)
             except UnknownTable as error:
                 others = ", ".join(form for kind, form in FORMS.items() if kind != "table")
                 raise BadReference(f"{error}. Other references: {others}") from error
-        return self._filled[name]
+        return self._filled[key]
 
     def _block(self, names: Sequence[str]) -> Block:
-        blocks = {block.dataset: block for block in self._table(names[0]).blocks}
+        blocks = {block.dataset: block for block in self._table(*names[:2]).blocks}
         _known(f"table {names[0]}", "dataset", names[1], list(blocks))
         return blocks[names[1]]
 
     def _cell(self, names: Sequence[str]) -> Place:
         table, dataset, column, metric = names
-        block, metrics = self._block(names), self._table(table).metrics
+        block, metrics = self._block(names), self._table(table, dataset).metrics
         _known(f"table {table}", f"column of {dataset}", column, block.columns)
         if "." not in metric:
             _known(f"table {table}", "metric", metric, metrics)
@@ -189,7 +194,7 @@ class Places:
         )
 
     def _summary(self) -> object:
-        return summary(self._table(name) for name in TABLES)
+        return summary(self._table(name, "") for name in TABLES)
 
     def _bench(self, name: str) -> object:
         files = sorted(path.name for path in (self.folder / "bench").glob("*.json"))

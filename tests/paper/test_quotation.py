@@ -125,6 +125,29 @@ def test_a_quoted_comparison_names_its_task_and_graph(record, tmp_path: Path) ->
     assert quoted(f"{where}; sbm [nodes=60] clustering; acc", places) == "20.0"
 
 
+def test_the_matrix_of_a_collection_is_quoted_as_that_of_nodes(record, tmp_path: Path) -> None:
+    def run(strategy: str, seed: int, accuracy: float):
+        return record(
+            "graphcl",
+            "mutag",
+            "graph_classification",
+            seed,
+            {"accuracy": accuracy},
+            negatives=strategy,
+            objective="all",
+            task_settings={"svm": "linear", "folds": 10},
+        )
+
+    runs = [run("uniform", seed, 0.8 + seed / 100) for seed in range(3)]
+    runs += [run("augcl", seed, 0.85 + seed / 50) for seed in range(3)]
+    places = Places(Collection(tuple(runs)), tmp_path)
+    cell = "matrix; mutag; augcl; accuracy/graphcl (InfoNCE)"
+    assert quoted(f"{cell}; ±", places) == "87.0 ± 2.0"
+    assert quoted(f"{cell} minus uniform; ±", places) == "6.0 ± 1.0"
+    with pytest.raises(BadReference):
+        quoted("matrix; cora; augcl; accuracy/graphcl (InfoNCE)", places)
+
+
 def test_several_settings_in_one_cell_are_named(record, tmp_path: Path) -> None:
     runs = [
         record("grace", task="clustering", negatives={"name": "mmix", "diversity": diversity})
