@@ -207,7 +207,7 @@ def _embedding(
     from gclbench.launch.plan import chosen_tasks
     from gclbench.launch.specification import specification
     from gclbench.machine.allocator import reusing_memory
-    from gclbench.machine.threads import computing_with, threads_for
+    from gclbench.machine.threads import computing_with, threads_of
     from gclbench.run import datasets
     from gclbench.run.ending import Ending
     from gclbench.run.pipeline import Pipeline
@@ -232,7 +232,7 @@ def _embedding(
         warnings.filterwarnings("ignore", message=IN_BETA)
         watch = Watch(report, experiment.time_limit)
         pipeline = Pipeline(components, spec, loaded, watch, device, experiment.precision)
-        threads = threads_for(loaded.graph.num_nodes, experiment.threads)
+        threads = threads_of(loaded.graph, experiment.threads)
         try:
             with (
                 limited(experiment.time_limit, experiment.memory_limit),

@@ -109,7 +109,7 @@ def _run(
     from gclbench.graph import GraphError
     from gclbench.launch.running import announced
     from gclbench.machine.allocator import reusing_memory
-    from gclbench.machine.threads import computing_with, threads_for
+    from gclbench.machine.threads import computing_with, threads_of
     from gclbench.run import runner
     from gclbench.tracking import Tracking
     from gclbench.training.watch import Preempted
@@ -125,7 +125,7 @@ def _run(
         ending = Ending("failed", "; ".join(wrong))
         return [_ended(unit, spec, ending, store) for spec in specs.values()]
     left = replace(unit.only(specs), device=device)
-    threads = threads_for(loaded.graph.num_nodes, unit.threads)
+    threads = threads_of(loaded.graph, unit.threads)
     tracking = Tracking(unit.tracking, store.root, names.values())
     records: list[Record] = []
     otherwise = "interrupted"

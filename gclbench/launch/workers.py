@@ -46,7 +46,7 @@ def _needs(graph: Graph, unit: Unit) -> tuple[int, int]:
     from gclbench.graph import bytes_of
 
     size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1]
-    return threads.threads_for(graph.num_nodes, unit.threads), size
+    return threads.threads_of(graph, unit.threads), size
 
 
 def _graphs(units: Sequence[Unit]) -> list[tuple[Graph, Unit]]:

@@ -9,10 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gclbench.graph import Graph
 
 NODES_OF_ONE_THREAD = 16_384
 """Graphs up to this many nodes are computed on one thread: several runs side by side then use
 several cores better than one run does."""
+
+
+GRAPHS_AT_ONCE = 256
+"""A collection counts as so many of its graphs: no method ships with larger batches."""
 
 
 def cores() -> int:
@@ -37,6 +45,14 @@ def threads_for(nodes: int, asked: int | None = None) -> int:
     if asked is not None:
         return asked
     return 1 if nodes <= NODES_OF_ONE_THREAD else allowed()
+
+
+def threads_of(graph: Graph, asked: int | None = None) -> int:
+    """`threads_for` the nodes that are computed with at once: all of a graph, or those of
+    `GRAPHS_AT_ONCE` graphs of a collection's mean size."""
+    if graph.item_kind != "graphs":
+        return threads_for(graph.num_nodes, asked)
+    return threads_for(graph.num_nodes * GRAPHS_AT_ONCE // max(graph.items, GRAPHS_AT_ONCE), asked)
 
 
 @contextlib.contextmanager

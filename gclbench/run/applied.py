@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gclbench.component.components import Components
 from gclbench.graph import Graph, Unsupported
-from gclbench.machine.threads import computing_with, threads_for
+from gclbench.machine.threads import computing_with, threads_of
 from gclbench.records import RunSpec
 from gclbench.run.abilities import names_of, weights_refusal
 from gclbench.run.datasets import Loaded
@@ -71,7 +71,7 @@ def embedded(
         raise Unsupported(reason)
     pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), device)
     task = next(iter(components.tasks.values()))
-    with computing_with(threads_for(graph.num_nodes)):
+    with computing_with(threads_of(graph)):
         visible = task.hide(graph, pipeline.split(task)) if own else graph
         seen = pipeline.filter(task, visible)
         takes = getattr(method, "takes_negatives", False)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,6 +45,28 @@ def test_the_rule(
     if variable is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", variable)
     assert threads_for(nodes, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("graphs", "nodes", "expected"),
+    [
+        (1, NODES_OF_ONE_THREAD + 1, 4),
+        (2, NODES_OF_ONE_THREAD + 1, 4),  # a batch may hold both
+        (1000, 20 * 1000, 1),  # as IMDB-BINARY
+        (2000, 430 * 2000, 4),  # as REDDIT-BINARY
+        (512, 64 * 512, 1),  # 256 of them have just as many nodes as one thread takes
+        (512, 66 * 512, 4),
+    ],
+)
+def test_a_collection_counts_as_a_batch_of_it(
+    graphs: int, nodes: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    kind = "nodes" if graphs == 1 else "graphs"
+    graph = SimpleNamespace(num_nodes=nodes, items=graphs, item_kind=kind)
+    assert threads.threads_of(graph) == expected
+    assert threads.threads_of(graph, asked=3) == 3
 
 
 def test_every_library_computes_with_them_and_is_left_as_it_was() -> None:
