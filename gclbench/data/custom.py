@@ -219,13 +219,13 @@ def _check_kind(members: dict[str, np.ndarray], of_graphs: bool, path: Path) -> 
 
 def _members(path: Path) -> dict[str, np.ndarray]:
     try:
-        archive: Any = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise GraphError(
-                f"{path} is a single array;"
-                " save the graph with numpy.savez(path, x=…, edge_index=…)"
-            )
-        with archive:
+        with path.open("rb") as stream:  # NumPy leaves a damaged file open
+            archive: Any = np.load(stream, allow_pickle=False)
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise GraphError(
+                    f"{path} is a single array;"
+                    " save the graph with numpy.savez(path, x=…, edge_index=…)"
+                )
             return {key: archive[key] for key in archive.files}
     except (OSError, *DAMAGED_ZIP) as error:
         if isinstance(error, GraphError):

@@ -149,6 +149,20 @@ def test_bad_files(tmp_path: Path) -> None:
         Custom(path=str(path)).load()
 
 
+def test_a_file_that_was_damaged_on_the_way(tmp_path: Path) -> None:
+    """Every byte of a compressed file, changed: it loads all the same, or an error says why."""
+    path = tmp_path / "mine.npz"
+    np.savez_compressed(path, **GOOD)
+    whole, refused = path.read_bytes(), 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            Custom(path=str(path)).load()
+        except GraphError:
+            refused += 1
+    assert refused > len(whole) // 2
+
+
 def test_a_collection_has_a_class_for_each_graph(tmp_path: Path) -> None:
     file = save(tmp_path, graph_of=[0, 0, 0, 1, 1], y=[1, 0])
     graph = CustomGraphs(path=file.path).load()
