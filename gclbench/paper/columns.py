@@ -73,6 +73,7 @@ def is_not(key: str, *values: Any, default: Any = None) -> Condition:
 RAW = is_("filter.name", "none", default="none")
 GNNBP = is_("filter.name", "gnnbp")
 TRAINED = is_not("method.epochs", 0)
+TEN_FOLDS, LINEAR, RBF = is_("task.folds", 10), is_("task.svm", "linear"), is_("task.svm", "rbf")
 PLAIN = is_("negatives.name", "uniform", "none", default="uniform")
 """Without a strategy for negatives of its own: what base methods are run with outside the
 matrix."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import DATASETS, NEGATIVES
-from gclbench.paper.columns import GNNBP, RAW, TRAINED, Column, is_
+from gclbench.paper.columns import GNNBP, LINEAR, RAW, TEN_FOLDS, TRAINED, Column, is_
 from gclbench.paper.contrastive_columns import PHASES_READING
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
@@ -105,7 +105,7 @@ GRAPH_BASES = (
     Column("infograph", (is_("method.name", "infograph"), RAW, TRAINED)),
 )
 
-LINEAR_MACHINE = (is_("task.svm", "linear"), is_("task.folds", 10))
+LINEAR_MACHINE = (LINEAR, TEN_FOLDS)
 
 GRAPH_MEASURES = (
     Measure(

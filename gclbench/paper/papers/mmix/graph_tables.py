@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gclbench.paper.columns import RAW, Column, is_
+from gclbench.paper.columns import LINEAR, RAW, RBF, TEN_FOLDS, Column, is_
 from gclbench.paper.contrastive_columns import MVGRL, NODES, runs_of
 from gclbench.paper.measure import Measure
 from gclbench.paper.papers.mmix.tables import (
@@ -62,7 +62,6 @@ FIXED, RANDOM = (_levels(column, "both") for column in (FIXED_MIX, RANDOM_MIX))
 # Without them no gain can be put down to mixing.
 MIXING_CONTROLS = (NO_MIX, FIXED, RANDOM)
 
-TEN_FOLDS, LINEAR, RBF = is_("task.folds", 10), is_("task.svm", "linear"), is_("task.svm", "rbf")
 CROSS_VALIDATION = (LINEAR, TEN_FOLDS)
 
 
