@@ -67,6 +67,10 @@ class CollectionModel(Model):
         """
         raise TypeError(f"{type(self).__name__} defines no loss")
 
+    def cut(self) -> list[Tensor]:
+        """The numbers of the graphs of each batch of an epoch."""
+        return shuffled(len(self.collection), self.size, self.state["batches"])
+
     def rows(self, batch: GraphBatch) -> Tensor:
         """What is evaluated of a batch of graphs, B×d."""
         raise TypeError(f"{type(self).__name__} defines no embedding")
@@ -92,9 +96,7 @@ class CollectionModel(Model):
             )
         total = torch.zeros((), device=self.device)
         graphs = len(self.collection)
-        parts = [
-            part.to(self.device) for part in shuffled(graphs, self.size, self.state["batches"])
-        ]
+        parts = [part.to(self.device) for part in self.cut()]
         batches = self.collection.batches(parts)
         for place, (chosen, batch) in enumerate(zip(parts, batches, strict=True)):
             loss = self.part(step, chosen, batch)

@@ -112,6 +112,8 @@ class Pipeline:
             self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
+            if judging.trains_apart(method, task):
+                visible = judging.set_apart(visible, task, split)
             if method.needs_labels:
                 reveal = task.fold_labels if judging.per_fold(method, task) else task.labels
                 return visible, reveal(self.graph, split)

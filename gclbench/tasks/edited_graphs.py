@@ -5,7 +5,7 @@ A copy differs by k substituted edges: k edges are taken away, and k pairs witho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,9 @@ from gclbench.graph import Graph, Unsupported, make_graph
 
 NEAR, FAR = 1, 2
 """Substituted edges of the nearer and of the farther copy."""
+
+COPIES = 3
+"""Graphs of a triplet: the piece, the nearer copy, the farther copy."""
 
 SMALLEST = FAR + 2
 """Nodes of the smallest piece."""
@@ -50,7 +53,14 @@ class Triplets:
 
 
 def draw_triplets(
-    graph: Graph, size: int, count: int, connected: bool, rng: np.random.Generator
+    graph: Graph,
+    size: int,
+    count: int,
+    connected: bool,
+    rng: np.random.Generator,
+    *,
+    among: np.ndarray | None = None,
+    asked: tuple[str, str] = ("similarity", "task.similarity.nodes"),
 ) -> Triplets:
     """Draws triplets from a collection.
 
@@ -61,6 +71,8 @@ def draw_triplets(
         connected: a piece is a random connected part of n nodes, grown from a random node by
             random neighbours, of a graph that has one. Else it is the first n nodes of any graph,
             or all of a smaller one.
+        among: numbers of the graphs that may be drawn; None: all.
+        asked: who draws and the setting with its sizes, for messages.
 
     Raises:
         Unsupported: no graph has such a part, or none that can be edited.
@@ -72,14 +84,19 @@ def draw_triplets(
     usable = np.flatnonzero(
         np.add.reduceat(large, starts[:-1]) > 0 if connected else np.diff(starts) > 0
     )
+    who, option = asked
+    if among is not None:
+        usable = np.intersect1d(usable, among)
     if not usable.size:
-        largest = int(np.bincount(parts).max())
-        advice = f"Give sizes up to that with task.similarity.nodes=[{largest}]"
+        counted = parts if among is None else parts[np.isin(graph.graph_of.numpy(), among)]
+        largest = int(np.bincount(counted).max())
+        advice = f"Give sizes up to that with {option}=[{largest}]"
         if largest < SMALLEST:
             advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
         raise Unsupported(
-            f"similarity takes connected pieces of {size} nodes, and no graph of '{graph.name}' has"
-            f" one; the largest has {largest}. {advice}"
+            f"{who} takes connected pieces of {size} nodes, and no graph of '{graph.name}'"
+            f"{'' if among is None else ' that it may draw from'} has one; the largest has"
+            f" {largest}. {advice}"
         )
     found: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
     fruitless: set[int] = set()
@@ -101,9 +118,9 @@ def draw_triplets(
             fruitless.add(int(number))
     if len(found) < count:
         raise Unsupported(
-            f"similarity substitutes {FAR} edges in pieces of {size} nodes, and the graphs of"
+            f"{who} substitutes {FAR} edges in pieces of {size} nodes, and the graphs of"
             f" '{graph.name}' have too few edges, or too few pairs without one, for that; try other"
-            " sizes with task.similarity.nodes=[10]"
+            f" sizes with {option}=[10]"
         )
     pieces = np.full((count, size), -1, dtype=np.int64)
     for row, (_, nodes, _, _) in zip(pieces, found, strict=True):
@@ -114,6 +131,19 @@ def draw_triplets(
         np.stack([near for _, _, near, _ in found]),
         np.stack([far for _, _, _, far in found]),
     )
+
+
+def joined(parts: Sequence[Triplets]) -> Triplets:
+    """The triplets of all parts, one part after the other; their pieces may differ in size."""
+    size = max(part.nodes.shape[1] for part in parts)
+    padded = [
+        np.pad(part.nodes, ((0, 0), (0, size - part.nodes.shape[1])), constant_values=-1)
+        for part in parts
+    ]
+    graph, near, far = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("graph", "near", "far")
+    )
+    return Triplets(graph, np.concatenate(padded), near, far)
 
 
 def collection(graph: Graph, triplets: Triplets) -> Graph:
@@ -135,7 +165,7 @@ def collection(graph: Graph, triplets: Triplets) -> Graph:
                 pairs |= {tuple(sorted(pair)) for pair in edit[1].tolist()}
             edges += [(place[u] + offset, place[v] + offset) for u, v in sorted(pairs)]
             rows.append(nodes)
-            graph_of.append(np.full(len(nodes), 3 * number + copy))
+            graph_of.append(np.full(len(nodes), COPIES * number + copy))
             offset += len(nodes)
     return make_graph(
         graph.x[np.concatenate(rows)],

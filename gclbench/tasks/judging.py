@@ -4,6 +4,10 @@ reveals labels, and whether it has one training for all that it evaluates.
 A task that can judge has `validation(graph, split)`: from the graph that a training may see to the
 score of an embedding on the validation nodes or pairs, larger is better. A method asks for it by a
 true `reads_validation`.
+
+A task that makes what it scores from some of the items has `apart(graph, split)`: the mask of the
+others. A method that learns on things of that kind says so by a true `trains_apart`, and takes its
+own from those others.
 """
 
 from __future__ import annotations
@@ -32,7 +36,14 @@ def reads_validation(method: Any) -> bool:
 
 def of_one_task(method: Any, task: Any) -> bool:
     """Whether a training serves this task only: it depends on the task's split."""
-    return bool(task.hides or method.needs_labels or reads_validation(method))
+    return bool(
+        task.hides or method.needs_labels or reads_validation(method) or trains_apart(method, task)
+    )
+
+
+def trains_apart(method: Any, task: Any) -> bool:
+    """Whether a method keeps away from the items that a task made its own from."""
+    return bool(getattr(method, "trains_apart", False) and hasattr(task, "apart"))
 
 
 def per_fold(method: Any, task: Any) -> bool:
@@ -74,4 +85,12 @@ def judged(visible: Graph, task: Any, split: Split | None) -> Graph:
     """A shallow copy of what a training may see, with the task's score as its `validation`."""
     changed = copy.copy(visible)
     changed.validation = task.validation(visible, split)
+    return changed
+
+
+def set_apart(visible: Graph, task: Any, split: Split | None) -> Graph:
+    """A shallow copy of what a training may see, with the items that it may train on as its
+    `apart` (n, bool)."""
+    changed = copy.copy(visible)
+    changed.apart = task.apart(visible, split)
     return changed

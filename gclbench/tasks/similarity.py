@@ -40,8 +40,9 @@ class Similarity(WholeGraph):
 
     A triplet is a piece of n nodes of a graph, a copy of it with one edge substituted, and one with
     two. The method, trained on the whole collection, embeds all three; similarity is the cosine.
-    Nothing is trained on triplets, and no label is read. The lists of triplets depend on the seed
-    alone; `scripts/similarity_lists.py` writes them.
+    No label is read, and nothing is trained on these triplets: a method that learns from triplets
+    of its own (`siamese`) takes them from the graphs that `apart` leaves it. The lists of triplets
+    depend on the seed alone; `scripts/similarity_lists.py` writes them.
 
     Attributes:
         nodes: sizes n of the pieces, each with triplets of its own.
@@ -76,6 +77,13 @@ class Similarity(WholeGraph):
             )
             parts |= drawn.parts(f"n{size}")
         return Split(f"edited_{self.protocol}", parts)
+
+    def apart(self, graph: Graph, split: Split) -> torch.Tensor:
+        """Which graphs no triplet is of (G, bool)."""
+        free = torch.ones(graph.items, dtype=torch.bool)
+        for size in self.nodes:
+            free[torch.as_tensor(Triplets.of_parts(split.parts, f"n{size}").graph)] = False
+        return free
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split, rng: Streams

@@ -17,9 +17,11 @@ from gclbench.graph import MASKS, Graph
 from gclbench.launch.execution import execute
 from gclbench.launch.plan import expand
 from gclbench.launch.specification import specification
+from gclbench.methods import siamese
 from gclbench.records import Store
 from gclbench.run import datasets
 from gclbench.run.runner import _checkpoint
+from gclbench.tasks.similarity import Similarity
 from gclbench.training.streams import Streams
 
 
@@ -215,3 +217,30 @@ def test_its_checkpoint_is_of_one_task(here: Path) -> None:
         return found
 
     assert len(keys("last")) == 1 and len(keys("validation")) == 2
+
+
+def test_triplets_of_its_own_are_of_graphs_that_similarity_left(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rings = [np.arange(8) + 8 * number for number in range(12)]
+    edges = [np.stack([ring, np.roll(ring, -1)]) for ring in rings]
+    graph_of = np.repeat(np.arange(12), 8)
+    np.savez("rings.npz", x=np.ones((96, 2)), edge_index=np.hstack(edges), graph_of=graph_of)
+    given, drawn = [], siamese.draw_triplets
+    monkeypatch.setattr(
+        siamese,
+        "draw_triplets",
+        lambda *words, **named: given.append(named["among"]) or drawn(*words, **named),
+    )
+    own = ("method.sizes=[6]", "method.triplets=5", "method.epochs=1")
+    collection = ("dataset=custom_graphs", "dataset.path=rings.npz")
+    asked = ("task.similarity.nodes=[6]", "task.similarity.triplets=5")
+    tasks = ("task=[similarity,graph_clustering]", "task.graph_clustering.clusters=2")
+    words = ["method=siamese", "device=cpu", *own, *collection, *tasks, *asked]
+    records = execute(experiment_of(words))
+    assert len(records) == 2 and all(record.ok for record in records), records
+    graph = datasets.load(experiment_of(["method=siamese", *collection]).components.dataset).graph
+    scored = Similarity(nodes=(6,), triplets=5).split(graph, Streams(0)).parts["n6_graph"]
+    apart, everything = sorted(given, key=lambda among: among is None)
+    assert everything is None, "another task leaves it all graphs"
+    assert sorted(apart) == sorted(set(range(12)) - set(scored))
