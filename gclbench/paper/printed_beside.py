@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from gclbench.paper.reference import PrintedValue, preference, printed
 from gclbench.paper.tables import TABLES, column_of
 from gclbench.records import flatten
 
 
-def printed_beside(
-    settings: Mapping[str, Any], metric: str
-) -> tuple[PrintedValue | None, list[str]]:
+class Beside(NamedTuple):
+    """What stands beside a run's metric.
+
+    Attributes:
+        value: the printed number; None where no table has one.
+        departures: how the run's settings differ from the paper's.
+        comparable: the table compares the two; if not, they are different quantities.
+    """
+
+    value: PrintedValue | None
+    departures: list[str]
+    comparable: bool = True
+
+
+def printed_beside(settings: Mapping[str, Any], metric: str) -> Beside:
     """The printed value to compare a run's metric with, and how the run's settings differ.
 
     The method's own paper comes first. A value applies only to the settings of its table column,
@@ -31,9 +43,13 @@ def printed_beside(
         and value.mean is not None
     ]
     if not found:
-        return None, []
+        return Beside(None, [])
     value, definition, column = min(found, key=lambda each: preference(each[0], method))
-    return value, definition.departures(column, flatten(settings))
+    return Beside(
+        value,
+        definition.departures(column, flatten(settings)),
+        definition.measure(metric).comparable,
+    )
 
 
 def printed_elsewhere(

@@ -127,6 +127,7 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
     one_way: dict[tuple[str, tuple[tuple[int, float], ...]], list[str]] = {}
     remarked: dict[tuple[str, str], set[int]] = {}
     collapsed: dict[tuple[str, str], list[int]] = {}
+    other: dict[str, PrintedValue] = {}
     floors = Floors()
     notes: list[str] = []
     for label, group in _labelled(_as_given(records)):
@@ -135,12 +136,22 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
         departures: list[str] = []
         values: list[PrintedValue | None] = []
         for metric in shown_of(task, recorded):
-            value, departs = printed_beside(group.settings, metric)
+            value, departs, comparable = printed_beside(group.settings, metric)
             departures = departs or departures
             values.append(value)
-            cell = group.cell(metric)
+            if value is not None and not comparable:
+                other[f"{label} · {dataset} · {task}"] = value
             entries.append(
-                Entry(dataset, metric, label, cell, value, task=task, records=group.records)
+                Entry(
+                    dataset,
+                    metric,
+                    label,
+                    group.cell(metric),
+                    value,
+                    comparable=comparable,
+                    task=task,
+                    records=group.records,
+                )
             )
         if values:
             floors.add(label, group)
@@ -168,6 +179,11 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
         notes.append(
             f"{name} · seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}: {text}"
         )
+    notes += [
+        f"{name}: no difference is shown, because the paper's numbers are of another quantity;"
+        f" `gclbench table {value.paper}/{value.table}` says what they are"
+        for name, value in other.items()
+    ]
     notes += [_warning(name, tasks, dict(cosines)) for (name, cosines), tasks in one_way.items()]
     troubles += [
         f"degenerate ×{len(seeds)} {DEGENERATE}: {name} · seed{'s' * (len(seeds) > 1)}"

@@ -51,6 +51,25 @@ def test_what_is_no_percentage_is_named(record) -> None:
     )
 
 
+def test_numbers_of_another_quantity_have_no_difference(record) -> None:
+    table = closing_table(
+        [
+            record(
+                method="siamese",
+                dataset="coil_del",
+                task="similarity",
+                task_settings={"protocol": "honest", "triplets": 1000},
+                metrics={"pair_auc_n10": 0.67},
+            )
+        ]
+    )
+    assert row(table.entries[0])[-4:] == ("67.00 (1)", "83.2 ± 1.1", "", "mmix Table 10")
+    assert table.notes == (
+        "siamese · coil_del · similarity: no difference is shown, because the paper's numbers are"
+        " of another quantity; `gclbench table mmix/10` says what they are",
+    )
+
+
 def test_a_failed_run_tells_where_its_traceback_is(record) -> None:
     run = replace(record(status="failed", reason="TypeError: no"), traceback="Traceback …")
     assert closing_table([run]).troubles == (

@@ -128,7 +128,7 @@ def test_a_table_may_ask_for_another_form_of_a_dataset_than_the_shipped(record) 
 
     def printed_for(**dataset: str) -> str | None:
         given = {"name": "amazon_photo", **dataset}
-        value, departs = printed_beside(record(method="kmeans", dataset=given).spec, "acc")
+        value, departs, _ = printed_beside(record(method="kmeans", dataset=given).spec, "acc")
         assert not departs
         return value.source if value else None
 

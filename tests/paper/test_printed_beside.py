@@ -107,5 +107,5 @@ PUBLIC = {"task_settings": {"protocol": "public"}}
     ],
 )
 def test_which_printed_value_stands_beside_a_run(record, settings, metric, source) -> None:
-    value, _ = printed_beside(record(**settings).spec, metric)
+    value = printed_beside(record(**settings).spec, metric).value
     assert (value.source if value else None) == source
