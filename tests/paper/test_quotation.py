@@ -75,7 +75,7 @@ def places(record, tmp_path: Path) -> Places:
         ("bench/one.json; rows[graph=cora].size; in GiB", "3"),
         ("bench/one.json; rows[graph=cora].share; in percent", "43.0"),
         ("bench/one.json; rows.0.a.b+wall", "1,236"),
-        ("summary; total.cells", "1,071"),
+        ("summary; total.cells", "1,079"),
         ("summary; papers.dmat.cells+methods.kmeans.cells", "649"),
         (f"{CELL} minus kmeans", "24.0"),
         ("dmat/1; cora; kmeans; acc minus dmat_i; 0 decimals", "−24"),
