@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,7 +19,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel, shuffled
-from gclbench.methods.trained import CourseEvery, Trained
+from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gin import GinEncoder
 from gclbench.nn.readout import READOUTS
@@ -26,6 +27,7 @@ from gclbench.nn.residual_mlp import glorot_
 from gclbench.tasks.edited_graphs import (
     COPIES,
     SMALLEST,
+    Asker,
     collection,
     draw_triplets,
     joined,
@@ -33,7 +35,8 @@ from gclbench.tasks.edited_graphs import (
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
 
-SIZES = "method.sizes=[6,8]"
+FEW_GRAPHS = 10
+"""A training on triplets of fewer graphs says so."""
 
 
 @METHODS.register("siamese")
@@ -47,12 +50,11 @@ class Siamese(Trained):
     the task is of, elsewhere on all. It reads no classes.
 
     Attributes:
-        epochs: passes over the triplets. batch_size: triplets a step. lr, weight_decay: of Adam.
+        epochs: passes over the triplets. batch_size: triplets in a step. lr, weight_decay: of Adam.
         sizes: nodes of the pieces. triplets: of each size; they are drawn once.
         margin: of the loss.
         layers, hidden: number and width of the GIN's layers. readout: from nodes to graphs. A
             network of two layers follows, as wide as all layers side by side.
-        course: epochs between two embeddings that the task evaluates besides, for a figure.
     """
 
     version: ClassVar[str] = "1"
@@ -72,11 +74,12 @@ class Siamese(Trained):
     layers: Count = 3
     hidden: Count = 32
     readout: Annotated[str, OneOf(*READOUTS)] = "sum"
-    course: CourseEvery = 0
 
     def __post_init__(self) -> None:
         if not self.sizes:
-            raise ValueError(f"sizes needs at least one number of nodes, for example {SIZES}")
+            raise ValueError("sizes needs a number of nodes, for example method.sizes=[6,8]")
+        if len(set(self.sizes)) < len(self.sizes):
+            raise ValueError("sizes names one twice; write each once, as in method.sizes=[6,8]")
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
@@ -85,12 +88,14 @@ class Siamese(Trained):
 
 
 class SiameseModel(CollectionModel):
-    """The network, and the pieces and copies that it learns from."""
+    """The network, and the pieces and copies that it learns from; `graphs` counts, by size, the
+    graphs that these are of."""
 
     def __init__(self, settings: Siamese, graph: Data, rng: Streams):
         super().__init__("siamese", settings, graph, batches=rng.torch("batches"))
         self.settings, self.everything, self.graph = settings, self.collection, graph
         self.streams = rng
+        self.graphs: dict[int, int] = {}
         with rng.seeded("init"):
             self.encoder = GinEncoder(
                 graph.x.shape[1], settings.hidden, settings.layers, settings.readout
@@ -102,7 +107,7 @@ class SiameseModel(CollectionModel):
             glorot_(self)
 
     def losses(self, step: Step) -> Iterator[Loss]:
-        if self.collection is self.everything and len(self.everything) > 1:
+        if self.collection is self.everything:
             # Not before: weights that are only applied need no triplets.
             self.collection = self._triplets()
         yield from super().losses(step)
@@ -118,7 +123,7 @@ class SiameseModel(CollectionModel):
         # ½‖u − v‖² of unit rows is 1 − cosine, and is exact where it is small.
         nearer, farther = ((piece - other).square().sum(dim=1) / 2 for other in (near, far))
         loss = (self.settings.margin + nearer - farther).clamp(min=0).mean()
-        return Loss(loss, {"margin": loss.detach()})
+        return Loss(loss, {"hinge": loss.detach()})
 
     def rows(self, batch: GraphBatch) -> Tensor:
         return self.head(
@@ -126,30 +131,43 @@ class SiameseModel(CollectionModel):
         )
 
     def evaluated(self, step: Step) -> Embedding:
-        return Embedding(self.all_rows(self.everything), geometry="cosine")
+        few = [(size, count) for size, count in self.graphs.items() if count < FEW_GRAPHS]
+        return Embedding(
+            self.all_rows(self.everything),
+            geometry="cosine",
+            findings={f"graphs_n{size}": count for size, count in self.graphs.items()},
+            remarks=[
+                f"siamese was trained on triplets of {count} graph{'s' * (count > 1)} with a piece"
+                f" of {size} nodes"
+                for size, count in few
+            ],
+        )
 
     def _triplets(self) -> GraphCollection:
         """The pieces and copies of all sizes: piece, nearer copy, farther copy, and so on."""
         graph = copy.copy(self.graph).to("cpu")
         among = None
-        if "apart" in graph:
-            among = graph.apart.nonzero()[:, 0].numpy()
+        if "left_by_task" in graph:
+            among = graph.left_by_task.nonzero()[:, 0].numpy()
             if not len(among):
                 raise Unsupported(
-                    f"siamese trains on graphs that the task's triplets are not of, and there are"
-                    f" triplets of all {graph.items} graphs of '{graph.name}'; try fewer triplets,"
-                    f" such as task.similarity.triplets={max(1, graph.items // 8)}"
+                    "siamese trains on graphs that the task's triplets are not of, and there are"
+                    f" triplets of all {graph.items} graphs of '{graph.name}'; ask the task for"
+                    " fewer triplets or sizes, such as task.similarity.triplets="
+                    f"{max(1, graph.items // 8)} task.similarity.nodes=[{self.settings.sizes[0]}],"
+                    " or take a larger collection"
                 )
-        drawn = [
-            draw_triplets(
+        drawn = {
+            size: draw_triplets(
                 graph,
                 size,
                 self.settings.triplets,
                 True,
                 self.streams.numpy(f"triplets {size}"),
                 among=among,
-                asked=("siamese", "method.sizes"),
+                asker=Asker("siamese", "method.sizes", self.settings.sizes),
             )
             for size in self.settings.sizes
-        ]
-        return self.prepared(collection(graph, joined(drawn)))
+        }
+        self.graphs = {size: len(np.unique(part.graph)) for size, part in drawn.items()}
+        return self.prepared(collection(graph, joined(list(drawn.values()))))

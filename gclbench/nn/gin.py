@@ -1,4 +1,4 @@
-"""The graph isomorphism network of InfoGraph, GraphCL, JOAO and AUGCL."""
+"""The graph isomorphism network of InfoGraph, GraphCL, JOAO, AUGCL and the siamese network."""
 
 from __future__ import annotations
 

@@ -52,6 +52,44 @@ class Triplets:
         return cls(*(parts[f"{name}_{part}"] for part in ("graph", "nodes", "near", "far")))
 
 
+@dataclass(frozen=True)
+class Asker:
+    """Who asks for triplets, for messages.
+
+    Attributes:
+        name: of a task or method. option: its setting with the sizes of pieces. sizes: that
+            setting's value.
+    """
+
+    name: str
+    option: str
+    sizes: tuple[int, ...] = ()
+
+    def no_piece(self, graph: Graph, size: int, largest: int, among: np.ndarray | None) -> str:
+        """That no graph has a piece of `size` nodes, and what to ask for instead.
+
+        Args:
+            largest: nodes of the largest piece. among: as of `draw_triplets`.
+        """
+        left = "" if among is None else " that the task's triplets leave it"
+        fewer = "" if among is None else " Fewer triplets of the task leave it more graphs"
+        fitting = [one for one in self.sizes if SMALLEST <= one <= largest] or [largest]
+        if largest >= SMALLEST:
+            advice = f"Give sizes up to that with {self.option}={fitting}".replace(", ", ",")
+            fewer = fewer.replace(" Fewer", "; fewer")
+        elif among is None:
+            advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
+        else:
+            advice = f"Pieces have at least {SMALLEST} nodes."
+        return (
+            f"{self.name} takes connected pieces of {size} nodes, and no graph of '{graph.name}'"
+            f"{left} has one; the largest has {largest}. {advice}{fewer}"
+        )
+
+
+OF_SIMILARITY = Asker("similarity", "task.similarity.nodes")
+
+
 def draw_triplets(
     graph: Graph,
     size: int,
@@ -60,7 +98,7 @@ def draw_triplets(
     rng: np.random.Generator,
     *,
     among: np.ndarray | None = None,
-    asked: tuple[str, str] = ("similarity", "task.similarity.nodes"),
+    asker: Asker = OF_SIMILARITY,
 ) -> Triplets:
     """Draws triplets from a collection.
 
@@ -72,7 +110,7 @@ def draw_triplets(
             random neighbours, of a graph that has one. Else it is the first n nodes of any graph,
             or all of a smaller one.
         among: numbers of the graphs that may be drawn; None: all.
-        asked: who draws and the setting with its sizes, for messages.
+        asker: who draws, for messages.
 
     Raises:
         Unsupported: no graph has such a part, or none that can be edited.
@@ -84,20 +122,11 @@ def draw_triplets(
     usable = np.flatnonzero(
         np.add.reduceat(large, starts[:-1]) > 0 if connected else np.diff(starts) > 0
     )
-    who, option = asked
     if among is not None:
         usable = np.intersect1d(usable, among)
     if not usable.size:
-        counted = parts if among is None else parts[np.isin(graph.graph_of.numpy(), among)]
-        largest = int(np.bincount(counted).max())
-        advice = f"Give sizes up to that with {option}=[{largest}]"
-        if largest < SMALLEST:
-            advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
-        raise Unsupported(
-            f"{who} takes connected pieces of {size} nodes, and no graph of '{graph.name}'"
-            f"{'' if among is None else ' that it may draw from'} has one; the largest has"
-            f" {largest}. {advice}"
-        )
+        reached = parts if among is None else parts[np.isin(graph.graph_of.numpy(), among)]
+        raise Unsupported(asker.no_piece(graph, size, int(np.bincount(reached).max()), among))
     found: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
     fruitless: set[int] = set()
     for number in _in_turn(usable, rng):
@@ -118,9 +147,9 @@ def draw_triplets(
             fruitless.add(int(number))
     if len(found) < count:
         raise Unsupported(
-            f"{who} substitutes {FAR} edges in pieces of {size} nodes, and the graphs of"
-            f" '{graph.name}' have too few edges, or too few pairs without one, for that; try other"
-            f" sizes with {option}=[10]"
+            f"{asker.name} substitutes {FAR} edges in pieces of {size} nodes, and the graphs of"
+            f" '{graph.name}' have too few edges, or too few pairs without one, for that; try"
+            f" larger pieces with {asker.option}, or a collection of other graphs"
         )
     pieces = np.full((count, size), -1, dtype=np.int64)
     for row, (_, nodes, _, _) in zip(pieces, found, strict=True):

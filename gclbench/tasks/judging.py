@@ -90,7 +90,7 @@ def judged(visible: Graph, task: Any, split: Split | None) -> Graph:
 
 def set_apart(visible: Graph, task: Any, split: Split | None) -> Graph:
     """A shallow copy of what a training may see, with the items that it may train on as its
-    `apart` (n, bool)."""
+    `left_by_task` (n, bool)."""
     changed = copy.copy(visible)
-    changed.apart = task.apart(visible, split)
+    changed.left_by_task = task.apart(visible, split)
     return changed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
 from gclbench.tasks.edited_graphs import (
     FAR,
+    OF_SIMILARITY,
     SMALLEST,
     Triplets,
     collection,
@@ -39,10 +40,10 @@ class Similarity(WholeGraph):
     """Similarity of graphs under edits of edges: triplet accuracy, AUC over pairs.
 
     A triplet is a piece of n nodes of a graph, a copy of it with one edge substituted, and one with
-    two. The method, trained on the whole collection, embeds all three; similarity is the cosine.
-    No label is read, and nothing is trained on these triplets: a method that learns from triplets
-    of its own (`siamese`) takes them from the graphs that `apart` leaves it. The lists of triplets
-    depend on the seed alone; `scripts/similarity_lists.py` writes them.
+    two. The method embeds all three; similarity is the cosine. It was trained on the whole
+    collection, but for one that learns from triplets of its own (`siamese`): that takes them from
+    the graphs that `apart` leaves it. No label is read, and nothing is trained on these triplets.
+    The lists of triplets depend on the seed alone; `scripts/similarity_lists.py` writes them.
 
     Attributes:
         nodes: sizes n of the pieces, each with triplets of its own.
@@ -59,6 +60,13 @@ class Similarity(WholeGraph):
     triplets: Count = 1000
     protocol: Annotated[str, OneOf("honest", "official")] = "honest"
 
+    def __post_init__(self) -> None:
+        if len(set(self.nodes)) < len(self.nodes):
+            raise ValueError(
+                "nodes names a size twice; write each once, for example"
+                " task.similarity.nodes=[10,15]"
+            )
+
     def split(self, graph: Graph, rng: Streams) -> Split:
         """The triplets of every size, from the streams `split 10` and so on.
 
@@ -73,13 +81,19 @@ class Similarity(WholeGraph):
         parts: dict[str, np.ndarray] = {}
         for size in self.nodes:
             drawn = draw_triplets(
-                graph, size, self.triplets, self.protocol == "honest", rng.numpy(f"split {size}")
+                graph,
+                size,
+                self.triplets,
+                self.protocol == "honest",
+                rng.numpy(f"split {size}"),
+                asker=replace(OF_SIMILARITY, sizes=self.nodes),
             )
             parts |= drawn.parts(f"n{size}")
         return Split(f"edited_{self.protocol}", parts)
 
     def apart(self, graph: Graph, split: Split) -> torch.Tensor:
-        """Which graphs no triplet is of (G, bool)."""
+        """Which graphs no triplet is of (G, bool). Graphs are told apart by their numbers: an equal
+        graph with another number may be left."""
         free = torch.ones(graph.items, dtype=torch.bool)
         for size in self.nodes:
             free[torch.as_tensor(Triplets.of_parts(split.parts, f"n{size}").graph)] = False

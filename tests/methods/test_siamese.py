@@ -91,24 +91,61 @@ def test_triplets_of_all_graphs_leave_it_none() -> None:
     graph = small_collection()
     task = Similarity(nodes=(4,), triplets=200)
     seen = set_apart(graph, task, task.split(graph, Streams(0)))
-    seen.apart[:] = False
+    seen.left_by_task[:] = False
     with pytest.raises(Unsupported) as refused:
         drawn(model_of(seen))
     assert str(refused.value) == (
         "siamese trains on graphs that the task's triplets are not of, and there are triplets of"
-        " all 24 graphs of 'small'; try fewer triplets, such as task.similarity.triplets=3"
+        " all 24 graphs of 'small'; ask the task for fewer triplets or sizes, such as"
+        " task.similarity.triplets=3 task.similarity.nodes=[6], or take a larger collection"
     )
 
 
-def test_pieces_that_no_graph_has_are_refused_with_the_setting() -> None:
+def test_pieces_that_no_graph_has_are_refused_with_the_sizes_that_fit() -> None:
     with pytest.raises(Unsupported) as refused:
-        drawn(model_of(sizes=(40,)))
+        drawn(model_of(sizes=(6, 40)))
     assert str(refused.value) == (
         "siamese takes connected pieces of 40 nodes, and no graph of 'small' has one; the largest"
-        " has 13. Give sizes up to that with method.sizes=[13]"
+        " has 13. Give sizes up to that with method.sizes=[6]"
     )
-    with pytest.raises(ValueError, match=r"sizes needs at least one .* method\.sizes=\[6,8\]"):
-        Siamese(sizes=())
+
+
+def test_pieces_that_no_graph_left_to_it_has_are_refused() -> None:
+    graph = small_collection()
+    graph.left_by_task = torch.zeros(24, dtype=torch.bool)
+    graph.left_by_task[-1] = True  # the graph of one node
+    with pytest.raises(Unsupported) as refused:
+        drawn(model_of(graph))
+    assert str(refused.value) == (
+        "siamese takes connected pieces of 6 nodes, and no graph of 'small' that the task's"
+        " triplets leave it has one; the largest has 1. Pieces have at least 4 nodes. Fewer"
+        " triplets of the task leave it more graphs"
+    )
+    graph.left_by_task[int(torch.bincount(graph.graph_of).argmax())] = True
+    with pytest.raises(Unsupported, match=r"largest has 13\. .* method\.sizes=\[6\]; fewer trip"):
+        drawn(model_of(graph, sizes=(6, 20)))
+
+
+def test_the_graphs_that_it_learnt_from_are_counted_and_few_are_told() -> None:
+    graph = small_collection()
+    settings = Siamese(**{**SMALL, "epochs": 1})
+    labels = torch.full((24,), -1)
+    found = settings.fit(graph, labels, Streams(0), Watch())
+    sizes = torch.bincount(graph.graph_of)
+    assert found.findings["graphs_n6"] >= found.findings["graphs_n8"] > 0
+    assert found.findings["graphs_n6"] <= int((sizes >= 6).sum())
+    few = copy.copy(graph)
+    few.left_by_task = torch.zeros(24, dtype=torch.bool)
+    few.left_by_task[int(sizes.argmax())] = True
+    found = settings.fit(few, labels, Streams(0), Watch())
+    assert found.findings["graphs_n6"] == 1
+    assert "siamese was trained on triplets of 1 graph with a piece of 6 nodes" in found.remarks
+
+
+@pytest.mark.parametrize("sizes", [(), (6, 6)])
+def test_sizes_are_given_and_each_once(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"^sizes (needs|names) .* method\.sizes=\[6,8\]"):
+        Siamese(sizes=sizes)
 
 
 def test_pieces_of_several_sizes_stand_in_one_collection() -> None:

@@ -19,6 +19,7 @@ from gclbench.tasks.edited_graphs import (
     collection,
     draw_triplets,
     entries_of_weight_one,
+    joined,
 )
 from gclbench.tasks.similarity import Similarity, _auc, _scores
 from gclbench.training.streams import Streams
@@ -185,8 +186,9 @@ def test_entries_of_weight_one_with_an_isolated_node() -> None:
         (
             Similarity(nodes=(8, 50)),
             "pieces of 50 nodes, and no graph of 'rings' has one; the largest has 20. Give sizes"
-            r" up to that with task.similarity.nodes=\[20\]",
+            r" up to that with task.similarity.nodes=\[8\]",
         ),
+        (Similarity(nodes=(50,)), r"up to that with task.similarity.nodes=\[20\]"),
         (Similarity(nodes=(3,)), "pieces of at least 4 nodes; give sizes with task.similarity"),
         (Similarity(nodes=()), "pieces of at least 4 nodes; give sizes with task.similarity"),
     ],
@@ -227,3 +229,24 @@ def test_a_method_that_embeds_only_what_it_was_given_is_refused() -> None:
     broken = Embedding(torch.zeros(5, 2), encode=lambda other: torch.zeros(4, 2))
     with pytest.raises(ValueError, match=r"9 edited graphs must come to as many finite rows; .*4"):
         task.evaluate(broken, graph, split, Streams(0))
+
+
+def test_triplets_among_some_graphs_are_of_these() -> None:
+    graph = rings()
+    found = draw_triplets(graph, 8, 10, True, np.random.default_rng(0), among=np.array([0, 2, 4]))
+    assert set(found.graph) == {2, 4}, "the first has five nodes"
+
+
+def test_joined_triplets_are_those_of_the_parts() -> None:
+    graph = rings()
+    parts = [draw_triplets(graph, size, 4, True, np.random.default_rng(size)) for size in (6, 9)]
+    both, separate = collection(graph, joined(parts)), [collection(graph, part) for part in parts]
+    assert torch.equal(both.x, torch.cat([one.x for one in separate]))
+    shifted = separate[1].edge_index + separate[0].num_nodes
+    assert torch.equal(both.edge_index, torch.cat([separate[0].edge_index, shifted], dim=1))
+    assert both.items == 24
+
+
+def test_a_size_is_asked_for_once() -> None:
+    with pytest.raises(ValueError, match=r"^nodes names a size twice; .*nodes=\[10,15\]"):
+        Similarity(nodes=(10, 10))
