@@ -24,6 +24,7 @@ def run(
     negatives: dict[str, Any] | None = None,
     filter: str = "",
     protocol: str = "random_10_10_80",
+    svm: str = "linear",
     status: str = "ok",
     seconds: dict[str, float] | None = None,
     data: dict[str, Any] | None = None,
@@ -38,6 +39,7 @@ def run(
     tasks: dict[str, dict[str, Any]] = {
         "clustering": {"clusters": None},
         "classification": {"protocol": protocol},
+        "graph_classification": {"folds": 10, "svm": svm},
     }
     spec = RunSpec(
         dataset={"name": dataset, **(shape or {})},

@@ -319,6 +319,7 @@ def test_the_course_shows_what_a_choice_by_test_folds_would_gain() -> None:
             seed,
             metrics={"accuracy": accuracies[-1]},
             data={"course": at},
+            svm=more.get("svm", "linear"),
         )
 
     records = [
@@ -346,3 +347,6 @@ def test_the_course_shows_what_a_choice_by_test_folds_would_gain() -> None:
     assert {record.id for record in shown("mmix/course", *records).records} == {
         record.id for record in records[:3]
     }
+    # Runs of other settings than the table's column have no part, however many there are.
+    others = [followed(seed, "mutag", 0.1, 0.2, 0.3, svm="rbf") for seed in range(5)]
+    assert shown("mmix/course", *records, *others).panels == (over, gained)

@@ -10,8 +10,16 @@ from statistics import mean, stdev
 
 from gclbench.paper.aggregate import Group
 from gclbench.paper.drawing.panels import FigureContent, PlotPanel, Series
-from gclbench.paper.drawing.selection import dataset_of, groups_of, most, on, shown_dataset
+from gclbench.paper.drawing.selection import (
+    dataset_of,
+    groups_of,
+    holding,
+    most,
+    on,
+    shown_dataset,
+)
 from gclbench.paper.figure_definition import Figure
+from gclbench.paper.papers.mmix.graph_tables import TABLES
 from gclbench.paper.sources import Collection
 from gclbench.records import Record
 
@@ -22,6 +30,7 @@ APART = 0.12
 EVERY = 5
 METHODS = ("infograph", "graphcl", "joao", "joaov2", "mvgrl", "mmix_mo", "mmix_mp")
 UNTRAINED = 0
+COLUMNS = {column.label: column for column in TABLES[0].columns}
 
 
 def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
@@ -75,8 +84,9 @@ def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
 
 
 def _usual(groups: Sequence[Group], method: str) -> Group | None:
-    """The setting of a method with the most runs."""
-    return most([group for group in groups if group.name("method") == method])
+    """Of the settings of a method's column in Table 3 that with the most runs; other settings have
+    a course, too."""
+    return most(holding(groups, *COLUMNS[method].where))
 
 
 def _followed(group: Group) -> list[Record]:
