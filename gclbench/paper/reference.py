@@ -48,6 +48,7 @@ class PrintedValue:
         runs: number of trainings behind the spread; None where the spread is of something else or
             the number is not said. note: a remark on the cell.
         doubtful: the note doubts the cell. text: the mean as printed.
+        over_folds: the spread is over the folds of one cross-validation.
     """
 
     paper: str
@@ -65,6 +66,7 @@ class PrintedValue:
     note: str
     doubtful: bool
     text: str
+    over_folds: bool = False
 
     @property
     def source(self) -> str:
@@ -220,6 +222,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     scale = _scale(metric, note)
     factor = 0.01 if scale == "percent" else 1.0
     split = paper.protocols.get(dataset, paper.protocol)
+    over_folds = method in paper.over_folds.get(row["table"], ())
     return PrintedValue(
         paper=paper.name,
         table=row["table"],
@@ -232,10 +235,11 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
         mean=_number(row["mean"], factor),
         std=_number(row.get("std", ""), factor),
         scale=scale,
-        runs=paper.runs.get(row["table"]),
+        runs=None if over_folds else paper.runs.get(row["table"]),
         note=note,
         doubtful="doubtful" in note,
         text=row["mean"],
+        over_folds=over_folds,
     )
 
 

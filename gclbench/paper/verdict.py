@@ -48,8 +48,10 @@ MARKS = {EQUIVALENT: "✓", AS_PRINTED: "✓", ABOVE: "▲", BELOW: "▼", UNDET
 
 
 def margin_of(printed: PrintedValue, is_fraction: bool) -> float:
-    """How far ours may be from a printed mean and still be called equivalent."""
-    return max(printed.std or 0.0, POINT if is_fraction else 0.0)
+    """How far ours may be from a printed mean and still be called equivalent: one point or the
+    printed spread, whichever is larger; a spread over folds does not count."""
+    spread = 0.0 if printed.over_folds else printed.std or 0.0
+    return max(spread, POINT if is_fraction else 0.0)
 
 
 def judged(entries: Sequence[Entry]) -> tuple[list[Entry], int]:

@@ -245,3 +245,18 @@ def test_an_open_cell_says_how_many_seeds_would_decide() -> None:
 
 def test_signs() -> None:
     assert [MARKS.get(name, "") for name in VERDICTS] == ["✓", "▲", "▼", "~", "", "", ""]
+
+
+def test_a_spread_over_folds_has_no_part_in_a_verdict() -> None:
+    """Table 3 of `mmix` quotes supervised rows with deviations over folds."""
+    over_folds = replace(printed(0.70, 0.06), over_folds=True)
+    assert margin_of(over_folds, True) == 0.01 and margin_of(printed(0.70, 0.06), True) == 0.06
+    values = around(0.66, 0.002)
+    assert verdict(entry(values, over_folds)) == "below"
+    assert verdict(entry(values, printed(0.70, 0.06))) == "equivalent"
+    shown = compare(find_table("mmix/3"), Collection((), {}, ()))
+    folds = {e.column for e in shown.entries if e.printed is not None and e.printed.over_folds}
+    assert folds == {"graphsage", "gcn_graphs", "gin", "gin_eps", "gat_graphs"}
+    assert all(e.printed.runs is None for e in shown.entries if e.printed and e.printed.over_folds)
+    iclr = compare(find_table("mmix_iclr/2"), Collection((), {}, ()))
+    assert folds == {e.column for e in iclr.entries if e.printed and e.printed.over_folds}

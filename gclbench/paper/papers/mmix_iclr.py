@@ -53,6 +53,7 @@ PAPER = replace(
     key="001",
     repeats="mmix",
     runs={"2": 5},
+    over_folds={"2": KDD.over_folds["3"]},
     spread={NUMBERS[number]: text for number, text in KDD.spread.items()},
     tables=tuple(sorted(_tables(), key=lambda table: int(table.number))),
     figures=(),

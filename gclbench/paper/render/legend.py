@@ -119,10 +119,21 @@ def _test(comparison: Comparison) -> str:
         else "Welch's, from the printed mean, spread and number of runs; against the mean alone"
         " where no spread is printed"
     )
+    folds = [
+        entry.column
+        for entry in comparison.entries
+        if entry.printed is not None and entry.printed.over_folds
+    ]
+    alone = (
+        f" The printed spreads of {', '.join(dict.fromkeys(folds))} are over the folds of one"
+        " cross-validation: these are tested against the mean alone, with a margin of one point."
+        if folds
+        else ""
+    )
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
         f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
-        f" is not (the CSV has both).{' ' * bool(spread)}{spread}"
+        f" is not (the CSV has both).{' ' * bool(spread)}{spread}{alone}"
     )
 
 

@@ -9,6 +9,7 @@ from gclbench.paper.papers.mmix.tables import TABLES
 from gclbench.paper.publication import Paper
 
 SUPERVISED = ("MLP", "Chebyshev", "GCN", "JKNet", "GAT")
+SUPERVISED_ON_GRAPHS = ("graphsage", "gcn", "gin", "gin_eps", "gat_eps")
 
 PAPER = Paper(
     name="mmix",
@@ -33,6 +34,7 @@ PAPER = Paper(
     metrics={"accuracy / micro-F1 (PPI)": {"ppi": "micro_f1", "": "accuracy"}},
     protocols=dict.fromkeys(("cora", "citeseer", "pubmed", "ppi"), "public"),
     runs={"3": 5},
+    over_folds={"3": SUPERVISED_ON_GRAPHS},
     spread={
         **dict.fromkeys(
             ("2", "5", "7", "8", "9"),
