@@ -175,8 +175,10 @@ OF_GRAPHS = Half(
     ("graph_classification", "graph_clustering"),
     (
         SETTINGS_REMARK,
-        "graphcl leaves the positive out of the denominator with plain negatives, as printed;"
-        " graphcl (InfoNCE) has it there, as every other strategy has (docs/choices.md).",
+        "graphcl, joao and joaov2 leave the positive out of the denominator with plain negatives,"
+        " in one direction, as printed; graphcl (InfoNCE) has it there, in both directions,"
+        " as every strategy has. In the rows of joao and joaov2 a strategy differs from uniform by"
+        " that, too (docs/choices.md).",
         "unsupported: the method contrasts no graphs that a strategy could weight, or the strategy"
         " reads edges between them; the record says why.",
         PHASES_READING,
