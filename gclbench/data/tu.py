@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import IO, Annotated, ClassVar
 
 from gclbench.component.registry import DATASETS
+from gclbench.component.settings import OneOf, SameIdAtDefault
 from gclbench.data import catalog, mirror
 from gclbench.data.damage import DAMAGED_ZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
@@ -34,21 +35,46 @@ class Collection:
         name = located[0].file.path.split("/")[1]
         files = {_part(item.file.path, name): item.path for item in located}
         remarks = tuple(item.remark for item in located if item.remark)
-        return read_tu(name, files, self.known_as, remarks)
+        return read_tu(name, files, self.known_as, remarks, self.with_degrees)
+
+    @property
+    def with_degrees(self) -> bool:
+        """Whether degrees stand beside node labels."""
+        return False
+
+
+@dataclass(frozen=True)
+class Labelled(Collection):
+    """A set whose nodes have labels."""
+
+    features: Annotated[str, OneOf("labels", "labels_and_degrees"), SameIdAtDefault()] = "labels"
+
+    @property
+    def with_degrees(self) -> bool:
+        return self.features == "labels_and_degrees"
 
 
 @DATASETS.register("mutag")
 @dataclass(frozen=True)
-class Mutag(Collection):
-    """MUTAG, 188 nitro compounds, 2 classes (a collection of graphs)"""
+class Mutag(Labelled):
+    """MUTAG, 188 nitro compounds, 2 classes (a collection of graphs)
+
+    Attributes:
+        features: of nodes: their `labels`, one-hot; or `labels_and_degrees`, both one-hot, as
+            MVGRL's code has them.
+    """
 
     known_as: ClassVar[str] = "mutag"
 
 
 @DATASETS.register("ptc_mr")
 @dataclass(frozen=True)
-class PtcMr(Collection):
-    """PTC_MR, 344 compounds, 2 classes (a collection of graphs)"""
+class PtcMr(Labelled):
+    """PTC_MR, 344 compounds, 2 classes (a collection of graphs)
+
+    Attributes:
+        features: as of `mutag`.
+    """
 
     known_as: ClassVar[str] = "ptc_mr"
 

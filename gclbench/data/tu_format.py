@@ -10,7 +10,7 @@
 
 Features are the node labels, one-hot; without them the attributes as they are; without either the
 degree, one-hot, where degrees of `MOST_DEGREE` and more share the last column. Every method gets
-the same (docs/choices.md).
+the same (docs/choices.md). Where it is asked for, degrees stand beside labels.
 """
 
 from __future__ import annotations
@@ -36,13 +36,20 @@ MOST_DEGREE = 64
 REDDIT-BINARY, whose largest degree is 3062."""
 
 
-def read_tu(name: str, files: Files, known_as: str, repairs: tuple[str, ...] = ()) -> Graph:
+def read_tu(
+    name: str,
+    files: Files,
+    known_as: str,
+    repairs: tuple[str, ...] = (),
+    with_degrees: bool = False,
+) -> Graph:
     """The collection of a set's text files; repeated pairs are merged.
 
     Args:
         name: of the set, as its files have it: `MUTAG`.
         files: by part, `A` and the like; a path may end in `.gz`.
         known_as: the dataset's name in gclbench.
+        with_degrees: degrees one-hot beside the node labels.
 
     Raises:
         GraphError: a missing or damaged file, or files that do not fit together; it names the file
@@ -86,7 +93,7 @@ def read_tu(name: str, files: Files, known_as: str, repairs: tuple[str, ...] = (
         repairs=notes,
     )
     degrees = np.bincount(graph.edge_index[0].numpy(), minlength=nodes)
-    features = _features(name, files, degrees)
+    features = _features(name, files, degrees, with_degrees)
     isolated = int((degrees == 0).sum())
     if isolated:
         graph.repairs += (f"{isolated} isolated node(s) kept.",)
@@ -188,7 +195,10 @@ def _pairs(name: str, files: Files, graph_of: np.ndarray) -> np.ndarray:
     return pairs
 
 
-def _features(name: str, files: Files, degrees: np.ndarray) -> np.ndarray:
+def _features(
+    name: str, files: Files, degrees: np.ndarray, with_degrees: bool = False
+) -> np.ndarray:
+    capped = np.minimum(degrees, MOST_DEGREE)
     for part, dtype in (("node_labels", np.int64), ("node_attributes", np.float64)):
         if part not in files:
             continue
@@ -202,8 +212,9 @@ def _features(name: str, files: Files, degrees: np.ndarray) -> np.ndarray:
             return table
         kinds = sum(np.unique(column).size for column in table.T)
         check_capacity(len(table), kinds, name, copies=2)
-        return np.concatenate([_one_hot(column) for column in table.T], axis=1)
-    return _one_hot(np.minimum(degrees, MOST_DEGREE), count=min(degrees.max(), MOST_DEGREE) + 1)
+        columns = [_one_hot(column) for column in table.T]
+        return np.concatenate([*columns, *([_one_hot(capped)] if with_degrees else [])], axis=1)
+    return _one_hot(capped, count=capped.max() + 1)
 
 
 def _one_hot(values: np.ndarray, count: int | None = None) -> np.ndarray:

@@ -14,7 +14,7 @@ from gclbench.component.registry import DATASETS
 from gclbench.config.composition import all_names
 from gclbench.data import capacity, zip_member
 from gclbench.data.mirror import DataUnavailable
-from gclbench.data.tu import AnyTu
+from gclbench.data.tu import AnyTu, Mutag
 from gclbench.data.tu_format import MOST_DEGREE, read_tu
 from gclbench.graph import Graph, GraphError
 
@@ -51,6 +51,20 @@ def test_node_labels_become_columns_and_classes_are_renumbered(tmp_path: Path) -
         "2 classes -1…1 renumbered 0…1 in order.",
         "1 isolated node(s) kept.",
     )
+
+
+def test_degrees_stand_beside_labels_where_they_are_asked_for(tmp_path: Path) -> None:
+    labels = read(tmp_path).x
+    both = read_tu("TOY", write(tmp_path), "toy", with_degrees=True)
+    degrees = torch.bincount(both.edge_index[0], minlength=both.num_nodes)
+    assert torch.equal(both.x[:, : labels.shape[1]], labels)
+    found, place = degrees.unique(return_inverse=True)
+    assert torch.equal(both.x[:, labels.shape[1] :], torch.eye(len(found))[place])
+
+
+def test_mutag_has_seven_labels_and_eleven_columns_with_degrees(real_data: Path) -> None:
+    assert Mutag().load().x.shape[1] == 7
+    assert Mutag(features="labels_and_degrees").load().x.shape[1] == 11
 
 
 def test_without_labels_features_are_attributes_or_else_degrees(tmp_path: Path) -> None:
