@@ -54,9 +54,9 @@ def section(collection: Collection, anchors: Anchors) -> Markup:
 def _sentence() -> str:
     return (
         "Every base method with every strategy for negatives; no paper prints these. Mean ±"
-        " standard deviation over runs (number of runs). Seconds and memory are of the machine in"
-        f" the records: compare them within a row or column only. {DAGGER} Not at the shipped"
-        " settings of the base method."
+        " standard deviation over runs (number of runs). Seconds and memory are of the machine and"
+        " the commit in the records: compare them within a row or column only, where the commits"
+        f" are alike. {DAGGER} Not at the shipped settings of the base method."
     )
 
 
