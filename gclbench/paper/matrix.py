@@ -137,8 +137,8 @@ SETTINGS_REMARK = (
     " several settings of a strategy stand side by side."
 )
 MACHINE_REMARK = (
-    "Seconds and memory are of the machine and the commit in the records; compare them within a row"
-    " or column only, and not between plain runs and strategies where these are of other commits."
+    "Seconds and memory are of the machine and the commit in the records;"
+    " compare them within a row or column only, where the commits are alike."
 )
 
 

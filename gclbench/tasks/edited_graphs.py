@@ -71,19 +71,19 @@ class Asker:
         Args:
             largest: nodes of the largest piece. among: as of `draw_triplets`.
         """
-        left = "" if among is None else " that the task's triplets leave it"
-        fewer = "" if among is None else " Fewer triplets of the task leave it more graphs"
-        fitting = [one for one in self.sizes if SMALLEST <= one <= largest] or [largest]
+        left, more = "", "take a collection of larger graphs"
+        if among is not None:
+            left = " that the task's triplets leave it"
+            more = "ask the task for fewer triplets, which leave it more graphs"
+        advice = f"Pieces have at least {SMALLEST} nodes, so {more}"
         if largest >= SMALLEST:
-            advice = f"Give sizes up to that with {self.option}={fitting}".replace(", ", ",")
-            fewer = fewer.replace(" Fewer", "; fewer")
-        elif among is None:
-            advice = f"Pieces have at least {SMALLEST} nodes, so take a collection of larger graphs"
-        else:
-            advice = f"Pieces have at least {SMALLEST} nodes."
+            fitting = [one for one in self.sizes if one <= largest] or [largest]
+            sizes = ",".join(map(str, fitting))
+            advice = f"Give sizes up to that with {self.option}=[{sizes}]"
+            advice += f", or {more}" if left else ""
         return (
             f"{self.name} takes connected pieces of {size} nodes, and no graph of '{graph.name}'"
-            f"{left} has one; the largest has {largest}. {advice}{fewer}"
+            f"{left} has one; the largest has {largest}. {advice}"
         )
 
 

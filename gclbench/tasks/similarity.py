@@ -96,7 +96,7 @@ class Similarity(WholeGraph):
         graph with another number may be left."""
         free = torch.ones(graph.items, dtype=torch.bool)
         for size in self.nodes:
-            free[torch.as_tensor(Triplets.of_parts(split.parts, f"n{size}").graph)] = False
+            free[torch.as_tensor(split.parts[f"n{size}_graph"])] = False
         return free
 
     def evaluate(

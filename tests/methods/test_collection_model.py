@@ -77,7 +77,7 @@ def test_a_graphs_embedding_does_not_depend_on_what_stands_beside_it(name: str) 
     torch.testing.assert_close(found.encode(part), found.z[:5], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", METHODS.keys() - {"siamese"})
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "siamese"])
 def test_one_graph_is_refused(name: str) -> None:
     alone = make_graph(torch.ones(3, 2), [[0, 1], [1, 2]], None, "one", graph_of=[0, 0, 0])
     with pytest.raises(

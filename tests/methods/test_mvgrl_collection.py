@@ -256,3 +256,21 @@ def test_batches_of_less_than_three_graphs_are_refused() -> None:
     for method in ("graphcl", "infograph", "mvgrl"):
         with pytest.raises(ConfigErrors, match="batch_size"):
             experiment_of([f"method={method}", "dataset=mutag", "method.batch_size=2"])
+
+
+@pytest.mark.parametrize("method", ["mvgrl", "mmix_mp", "mmix_mo"])
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        ("dataset=tu", "dataset.tu_name=ENZYMES"),
+        ("dataset=custom_graphs", "dataset.path=shapes.npz"),
+    ],
+)
+def test_any_collection_has_the_settings_of_collections(
+    method: str, dataset: tuple[str, str]
+) -> None:
+    def settings(*words: str) -> dict[str, Any]:
+        return dict(experiment_of([f"method={method}", *words]).settings["method"])
+
+    found = settings(*dataset)
+    assert found == settings("dataset=mutag") and found["epochs"] == 20

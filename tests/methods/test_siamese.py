@@ -118,11 +118,11 @@ def test_pieces_that_no_graph_left_to_it_has_are_refused() -> None:
         drawn(model_of(graph))
     assert str(refused.value) == (
         "siamese takes connected pieces of 6 nodes, and no graph of 'small' that the task's"
-        " triplets leave it has one; the largest has 1. Pieces have at least 4 nodes. Fewer"
-        " triplets of the task leave it more graphs"
+        " triplets leave it has one; the largest has 1. Pieces have at least 4 nodes, so ask the"
+        " task for fewer triplets, which leave it more graphs"
     )
     graph.left_by_task[int(torch.bincount(graph.graph_of).argmax())] = True
-    with pytest.raises(Unsupported, match=r"largest has 13\. .* method\.sizes=\[6\]; fewer trip"):
+    with pytest.raises(Unsupported, match=r"has 13\. .*sizes=\[6\], or ask the task for fewer tr"):
         drawn(model_of(graph, sizes=(6, 20)))
 
 

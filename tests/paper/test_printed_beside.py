@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gclbench.paper.printed_beside import printed_beside
+from gclbench.paper.tables import column_of, find_table
 
 PUBLIC = {"task_settings": {"protocol": "public"}}
 
@@ -109,3 +110,20 @@ PUBLIC = {"task_settings": {"protocol": "public"}}
 def test_which_printed_value_stands_beside_a_run(record, settings, metric, source) -> None:
     value = printed_beside(record(**settings).spec, metric).value
     assert (value.source if value else None) == source
+
+
+def test_runs_on_labels_and_degrees_are_in_no_column(record) -> None:
+    """They would be a second MUTAG in Table 3; notes quote them."""
+
+    def column(**dataset: str) -> str | None:
+        made = record(
+            method="mvgrl",
+            dataset={"name": "mutag", **dataset},
+            task="graph_classification",
+            task_settings={"folds": 10, "svm": "linear"},
+        )
+        found = column_of(made.spec, find_table("mmix/3"))
+        return found.label if found else None
+
+    assert column() == column(features="labels") == "mvgrl"
+    assert column(features="labels_and_degrees") is None

@@ -13,6 +13,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.reference import PrintedValue
+from gclbench.paper.render.legend import footer
 from gclbench.paper.significance import seeds_needed
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
@@ -260,3 +261,23 @@ def test_a_spread_over_folds_has_no_part_in_a_verdict() -> None:
     assert all(e.printed.runs is None for e in shown.entries if e.printed and e.printed.over_folds)
     iclr = compare(find_table("mmix_iclr/2"), Collection((), {}, ()))
     assert folds == {e.column for e in iclr.entries if e.printed and e.printed.over_folds}
+
+
+def test_the_line_under_a_table_names_the_rows_whose_spread_is_over_folds(record) -> None:
+    runs = [
+        record(
+            method=method,
+            dataset="mutag",
+            task="graph_classification",
+            seed=seed,
+            metrics={"accuracy": 0.8 + 0.01 * seed},
+            task_settings={"folds": 10, "svm": "linear"},
+        )
+        for method in ("gin", "graphcl")
+        for seed in range(2)
+    ]
+    shown = compare(find_table("mmix/3"), Collection(tuple(runs), {}, ("runs",)))
+    (line,) = [text for text in footer(shown) if "Test against the paper" in text]
+    assert "of graphsage, gcn_graphs, gin, gin_eps, gat_graphs are over the folds of one" in line
+    tested = {e.column: e.outcome.others for e in shown.entries if e.outcome is not None}
+    assert tested == {"gin": 0, "graphcl": 5}

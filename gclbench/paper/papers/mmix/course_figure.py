@@ -30,7 +30,8 @@ APART = 0.12
 EVERY = 5
 METHODS = ("infograph", "graphcl", "joao", "joaov2", "mvgrl", "mmix_mo", "mmix_mp")
 UNTRAINED = 0
-COLUMNS = {column.label: column for column in TABLES[0].columns}
+TABLE = next(table for table in TABLES if table.number == "3")
+COLUMNS = {column.label: column for column in TABLE.columns}
 
 
 def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
@@ -86,7 +87,7 @@ def course(collection: Collection, datasets: Sequence[str]) -> FigureContent:
 def _usual(groups: Sequence[Group], method: str) -> Group | None:
     """Of the settings of a method's column in Table 3 that with the most runs; other settings have
     a course, too."""
-    return most(holding(groups, *COLUMNS[method].where))
+    return most(holding(groups, *TABLE.where, *COLUMNS[method].where))
 
 
 def _followed(group: Group) -> list[Record]:
