@@ -1,10 +1,11 @@
-"""`gclbench sweep`: the runs of a paper's table, or of a file."""
+"""`gclbench sweep`: the runs of papers' tables, or of a file."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ EXAMPLES = """examples:
   gclbench sweep paper=dmat table=1 --dry-run               what that is, and what is recorded
   gclbench sweep table=dmat/1 dataset=cora method=dmat_i    these rows and columns only
   gclbench sweep table=dmat/1 'column=untrained encoder'    a column by its heading
+  gclbench sweep table=nml/1,nml/2 dataset=cora             two tasks of one training: trained once
   gclbench sweep table=nml/1 --with my_method               your method on that table's datasets
   gclbench sweep table=nml/1 --with 'grace method.tau=0.4' dataset=cora
   gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
@@ -43,7 +45,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
     parser = Parser(
         "sweep",
-        "Runs what a paper's table holds, at the paper's settings, or the runs of a file.",
+        "Runs what papers' tables hold, at the papers' settings, or the runs of a file.",
         EXAMPLES,
         settings=True,
     )
@@ -87,22 +89,23 @@ def main(argv: list[str], detached: bool = False) -> int:
         return wrong(errors)
     rest = [word for word in options.words if word.partition("=")[0] not in CHOICES]
     try:
-        definition = find_table(_table_id(asked, options.words))
-        if not definition.task:
-            raise ValueError(
-                f"table {definition.id} holds no results of runs; `gclbench table {definition.id}`"
-                " shows what it holds"
-            )
+        definitions = [find_table(name) for name in _table_ids(asked, options.words)]
+        for definition in definitions:
+            if not definition.task:
+                raise ValueError(
+                    f"table {definition.id} holds no results of runs; `gclbench table"
+                    f" {definition.id}` shows what it holds"
+                )
         if "task" in asked:
-            raise ValueError(
-                f"table {definition.id} has one task, {definition.task}; leave"
-                f" task={asked['task']} out"
-            )
+            raise ValueError(f"{_has_tasks(definitions)}; leave task={asked['task']} out")
         added = own_columns(options.added)
         if added:
-            definition = replace(with_columns(definition, added), columns=added)
+            definitions = [
+                replace(with_columns(definition, added), columns=added)
+                for definition in definitions
+            ]
         cells, absent = _cells(
-            definition,
+            definitions,
             _chosen(asked, "method"),
             _chosen(asked, "dataset"),
             _chosen(asked, "column"),
@@ -114,12 +117,9 @@ def main(argv: list[str], detached: bool = False) -> int:
     for text in absent:
         print(f"left out: {text}", file=sys.stderr)
     if not cells:
-        return wrong(
-            [
-                f"no run of table {definition.id} is left; `gclbench table {definition.id}` shows"
-                " what it holds"
-            ]
-        )
+        shown = " and ".join(f"`gclbench table {definition.id}`" for definition in definitions)
+        shows = "shows what it holds" if len(definitions) == 1 else "show what they hold"
+        return wrong([f"no run of {_named(definitions)} is left; {shown} {shows}"])
     seeds = [] if "seeds" in asked else [f"seeds={SEEDS}"]
     try:
         commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
@@ -141,25 +141,30 @@ def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -
     return launch(commands, ["sweep", *argv], dry_run, detached)
 
 
-def _table_id(asked: dict[str, str], words: list[str]) -> str:
-    """`dmat/1` of `paper=dmat table=1`, or of `table=dmat/1`.
+def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
+    """`dmat/1` and `dmat/2` of `paper=dmat table=1,2`, or of `table=dmat/1,dmat/2`; each once.
 
     Raises:
-        ValueError: when one of them is missing; where both are, combinations of settings may be
-            meant.
+        ValueError: when the paper or the table is missing; where both are, combinations of settings
+            may be meant.
     """
     from gclbench.paper.matrix import ID as MATRIX
 
-    paper, table = asked.get("paper", ""), asked.get("table", "")
-    if table == MATRIX:
+    paper, tables = asked.get("paper", ""), _chosen(asked, "table")
+    if MATRIX in tables:
         raise ValueError(
             f"table {MATRIX} is of no paper; `gclbench table {MATRIX} --missing` prints the"
             " commands that fill it"
         )
-    if paper and "/" in table and not table.startswith(f"{paper}/"):
-        raise ValueError(f"paper={paper} and table={table} are of two papers; leave one out")
-    if table:
-        return table if "/" in table or not paper else f"{paper}/{table}"
+    for table in tables:
+        if paper and "/" in table and not table.startswith(f"{paper}/"):
+            raise ValueError(f"paper={paper} and table={table} are of two papers; leave one out")
+    if tables:
+        return list(
+            dict.fromkeys(
+                table if "/" in table or not paper else f"{paper}/{table}" for table in tables
+            )
+        )
     advice = "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)"
     bare = next((word for word in words if "=" not in word), "")
     if bare:
@@ -172,53 +177,105 @@ def _table_id(asked: dict[str, str], words: list[str]) -> str:
     raise ValueError(advice)
 
 
+def _named(definitions: Sequence[Definition]) -> str:
+    """`table nml/1`, `tables nml/1, nml/2`."""
+    ids = ", ".join(definition.id for definition in definitions)
+    return f"table {ids}" if len(definitions) == 1 else f"tables {ids}"
+
+
+def _has_tasks(definitions: Sequence[Definition]) -> str:
+    """`table nml/1 has one task, classification`."""
+    tasks = list(dict.fromkeys(definition.task for definition in definitions))
+    has = "has" if len(definitions) == 1 else "have"
+    told = f"one task, {tasks[0]}" if len(tasks) == 1 else f"the tasks {', '.join(tasks)}"
+    return f"{_named(definitions)} {has} {told}"
+
+
 def _chosen(asked: dict[str, str], kind: str) -> list[str]:
     return [name for name in asked.get(kind, "").split(",") if name]
 
 
 def _cells(
-    definition: Definition, methods: list[str], datasets: list[str], headings: list[str]
+    definitions: Sequence[Definition],
+    methods: list[str],
+    datasets: list[str],
+    headings: list[str],
 ) -> tuple[list[list[str]], list[str]]:
     """The command of every column and dataset that can be run, and a sentence for what cannot.
 
     Raises:
-        ValueError: when a method, dataset or column is asked for that the table does not hold.
+        ValueError: when a method, dataset or column is asked for that no table holds.
     """
-    names = [column.method_name for column in definition.columns]
+    columns = [(each, column) for each in definitions for column in each.columns]
+    names = [column.method_name for _, column in columns]
     methods = [among(METHODS, name, names) for name in methods]
     for kind, asked, known in (
         ("method", methods, names),
-        ("dataset", datasets, list(definition.datasets)),
-        ("column", headings, [column.label for column in definition.columns]),
+        ("dataset", datasets, [name for each in definitions for name in each.datasets]),
+        ("column", headings, [column.label for _, column in columns]),
     ):
         strange = [name for name in asked if name not in known]
         if strange:
+            has, it = ("has", "It has") if len(definitions) == 1 else ("have", "They have")
             raise ValueError(
-                f"table {definition.id} has no {kind} {', '.join(strange)}. It has:"
-                f" {', '.join(dict.fromkeys(known))}"
+                f"{_named(definitions)} {has} no {kind} {', '.join(strange)}."
+                f" {it}: {', '.join(dict.fromkeys(known))}"
             )
-    columns = [
-        column
-        for column in definition.columns
+    chosen = [
+        (each, dataset, column)
+        for each in definitions
+        for dataset in each.datasets
+        for column in each.columns
         if (not methods or column.method_name in methods)
+        and (not datasets or dataset in datasets)
         and (not headings or column.label in headings)
     ]
     absent = [
-        f"method {name} is not in gclbench yet"
-        for name in dict.fromkeys(column.method_name for column in columns)
-        if name not in METHODS.entries
-    ]
-    chosen = [name for name in definition.datasets if not datasets or name in datasets]
-    absent += [
-        f"dataset {name} is not in gclbench yet" for name in chosen if name not in DATASETS.entries
+        f"{kind} {name} is not in gclbench yet"
+        for kind, known, named in (
+            ("method", METHODS, [column.method_name for _, _, column in chosen]),
+            ("dataset", DATASETS, [dataset for _, dataset, _ in chosen]),
+        )
+        for name in dict.fromkeys(named)
+        if name not in known.entries
     ]
     cells = [
-        _command(definition, column, column.method_name, dataset)
-        for dataset in chosen
-        for column in columns
+        (each.task, _command(each, column, column.method_name, dataset))
+        for each, dataset, column in chosen
         if column.method_name in METHODS.entries and dataset in DATASETS.entries
     ]
-    return cells, absent
+    return _joined(cells), absent
+
+
+def _joined(cells: list[tuple[str, list[str]]]) -> list[list[str]]:
+    """Commands that differ in their task alone as one, so that what its tasks share is trained
+    once.
+
+    Two settings of one task stay two commands.
+
+    Args:
+        cells: the task, and the command.
+    """
+    found: dict[tuple[str, ...], list[dict[str, list[str]]]] = {}
+    for task, command in cells:
+        of_task = [word for word in command if word.startswith("task.")]
+        rest = (word for word in command if not word.startswith(("task.", "task=")))
+        groups = found.setdefault(tuple(rest), [])
+        if any(group.get(task) == of_task for group in groups):
+            continue
+        room = next((group for group in groups if task not in group), None)
+        if room is None:
+            groups.append(room := {})
+        room[task] = of_task
+    return [
+        [*rest, _task_word([*group]), *(word for of_task in group.values() for word in of_task)]
+        for rest, groups in found.items()
+        for group in groups
+    ]
+
+
+def _task_word(tasks: list[str]) -> str:
+    return f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]"
 
 
 def _command(definition: Definition, column: Column, method: str, dataset: str) -> list[str]:

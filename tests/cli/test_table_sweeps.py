@@ -10,13 +10,14 @@ import pytest
 from gclbench.cli import main
 from gclbench.cli.run import load_all
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.launch.plan import expand
 from gclbench.launch.specification import specification
 from gclbench.paper.columns import Column
 from gclbench.paper.comparison import compare
 from gclbench.paper.missing import missing
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES, column_of
-from gclbench.records import flatten
+from gclbench.records import Store, flatten
 
 Printed = pytest.CaptureFixture[str]
 
@@ -98,6 +99,41 @@ def test_a_column_of_a_table_is_chosen_by_its_heading(launched: list[list[str]])
     ]
 
 
+def test_two_tables_of_one_training_are_trained_once(launched: list[list[str]]) -> None:
+    chosen = ["dataset=cora,amazon_photo", "column=local_gcl,mmix_mp", "seeds=2"]
+    assert main(["sweep", "table=nml/1,nml/2", *chosen]) == 0
+    experiments = load_all(launched)
+    plan = expand(experiments, Store("nowhere"), lambda dataset: "ab" * 32)
+    assert [(unit.method, unit.dataset, unit.seed) for unit in plan.units] == [
+        (method, dataset, seed)
+        for dataset in ("cora", "amazon_photo")
+        for method in ("local_gcl", "mmix_mp")
+        for seed in (0, 1)
+    ]
+    assert all(unit.tasks == ("classification", "clustering") for unit in plan.units)
+    ids = {*plan.ids}
+    launched.clear()
+    for table in ("nml/1", "nml/2"):
+        assert main(["sweep", f"table={table}", *chosen]) == 0
+    apart = expand(load_all(launched), Store("nowhere"), lambda dataset: "ab" * 32)
+    assert {*apart.ids} == ids and len(apart.units) == 2 * len(plan.units)
+
+
+def test_tables_that_share_runs_and_tables_of_other_settings(launched: list[list[str]]) -> None:
+    tables = ["paper=mmix", "table=2,5", "dataset=cora", "method=mvgrl,gae"]
+    assert main(["sweep", *tables, "seeds=1"]) == 0
+    public = "task.classification.protocol=public"
+    assert launched == [
+        ["method=gae", "dataset=cora", "task=classification", public, "seeds=1"],
+        ["method=mvgrl", "dataset=cora", "task=[classification,clustering]", public, "seeds=1"],
+    ], "Table 5 has no GAE"
+    launched.clear()
+    assert main(["sweep", "table=nml/1,nml/1,mmix/2", "dataset=cora", "method=dgi"]) == 0
+    assert len({tuple(command) for command in launched}) == len(launched) == 2, (
+        "on the public split once, though both tables have it, and on diffusion"
+    )
+
+
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_what_is_missing_from_an_empty_table_is_all_of_it_and_runs_as_it_stands(
     name: str, launched: list[list[str]]
@@ -171,6 +207,27 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
         (
             ["paper=nml", "table=dmat/1"],
             "paper=nml and table=dmat/1 are of two papers; leave one out",
+        ),
+        (
+            ["paper=nml", "table=1,dmat/1"],
+            "paper=nml and table=dmat/1 are of two papers; leave one out",
+        ),
+        (["table=nml/1,nml/3"], "there is no table 'nml/3'. Did you mean 'nml/"),
+        (
+            ["table=nml/1,nml/2", "task=clustering"],
+            (
+                "tables nml/1, nml/2 have the tasks classification, clustering; leave"
+                " task=clustering out"
+            ),
+        ),
+        (
+            ["table=nml/1,nml/2", "dataset=acm"],
+            "tables nml/1, nml/2 have no dataset acm. They have: cora, citeseer, ",
+        ),
+        (
+            ["table=nml/1,dmat/1", "dataset=acm", "method=phases"],
+            "no run of tables nml/1, dmat/1 is left; `gclbench table nml/1` and `gclbench table"
+            " dmat/1` show what they hold",
         ),
         (["table=dmat/1", "dataset="], "'dataset=' names nothing; leave it out for all"),
         (
