@@ -16,7 +16,7 @@ from gclbench.data import catalog, mirror
 from gclbench.data.damage import DAMAGED_ZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.data.pages.tu import ADDRESS
-from gclbench.data.tu_format import OPTIONAL, REQUIRED, read_tu
+from gclbench.data.tu_format import CONSTANT, LABELS_AND_DEGREES, OPTIONAL, REQUIRED, read_tu
 from gclbench.graph import Graph, GraphError
 
 TASKS_OF_A_COLLECTION = ("graph_classification", "graph_clustering")
@@ -35,23 +35,21 @@ class Collection:
         name = located[0].file.path.split("/")[1]
         files = {_part(item.file.path, name): item.path for item in located}
         remarks = tuple(item.remark for item in located if item.remark)
-        return read_tu(name, files, self.known_as, remarks, self.with_degrees)
-
-    @property
-    def with_degrees(self) -> bool:
-        """Whether degrees stand beside node labels."""
-        return False
+        return read_tu(name, files, self.known_as, remarks, getattr(self, "features", ""))
 
 
 @dataclass(frozen=True)
 class Labelled(Collection):
     """A set whose nodes have labels."""
 
-    features: Annotated[str, OneOf("labels", "labels_and_degrees"), SameIdAtDefault()] = "labels"
+    features: Annotated[str, OneOf("labels", LABELS_AND_DEGREES), SameIdAtDefault()] = "labels"
 
-    @property
-    def with_degrees(self) -> bool:
-        return self.features == "labels_and_degrees"
+
+@dataclass(frozen=True)
+class Unlabelled(Collection):
+    """A set of bare graphs."""
+
+    features: Annotated[str, OneOf("degrees", CONSTANT), SameIdAtDefault()] = "degrees"
 
 
 @DATASETS.register("mutag")
@@ -81,24 +79,37 @@ class PtcMr(Labelled):
 
 @DATASETS.register("imdb_binary")
 @dataclass(frozen=True)
-class ImdbBinary(Collection):
-    """IMDB-BINARY, 1000 circles of film actors, 2 classes (a collection of graphs)"""
+class ImdbBinary(Unlabelled):
+    """IMDB-BINARY, 1000 circles of film actors, 2 classes (a collection of graphs)
+
+    Attributes:
+        features: of nodes, which have no labels: their `degrees`, one-hot; or one `constant`, as
+            InfoGraph's code gives its kernels and GIN's its network on REDDIT.
+    """
 
     known_as: ClassVar[str] = "imdb_binary"
 
 
 @DATASETS.register("imdb_multi")
 @dataclass(frozen=True)
-class ImdbMulti(Collection):
-    """IMDB-MULTI, 1500 circles of film actors, 3 classes (a collection of graphs)"""
+class ImdbMulti(Unlabelled):
+    """IMDB-MULTI, 1500 circles of film actors, 3 classes (a collection of graphs)
+
+    Attributes:
+        features: as of `imdb_binary`.
+    """
 
     known_as: ClassVar[str] = "imdb_multi"
 
 
 @DATASETS.register("reddit_binary")
 @dataclass(frozen=True)
-class RedditBinary(Collection):
-    """REDDIT-BINARY, 2000 threads of 859,254 users, 2 classes (a collection of graphs)"""
+class RedditBinary(Unlabelled):
+    """REDDIT-BINARY, 2000 threads of 859,254 users, 2 classes (a collection of graphs)
+
+    Attributes:
+        features: as of `imdb_binary`.
+    """
 
     known_as: ClassVar[str] = "reddit_binary"
 

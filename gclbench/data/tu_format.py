@@ -10,7 +10,8 @@
 
 Features are the node labels, one-hot; without them the attributes as they are; without either the
 degree, one-hot, where degrees of `MOST_DEGREE` and more share the last column. Every method gets
-the same (docs/choices.md). Where it is asked for, degrees stand beside labels.
+the same (docs/choices.md). Where it is asked for, degrees stand beside labels, or all nodes are
+alike.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ Files = Mapping[str, Path | IO[bytes]]
 REQUIRED = ("A", "graph_indicator", "graph_labels")
 OPTIONAL = ("node_labels", "node_attributes")
 
+LABELS_AND_DEGREES, CONSTANT = "labels_and_degrees", "constant"
+"""Features other than those of the rule above."""
+
 MOST_DEGREE = 64
 """Degrees from this one on share a column: 0.04 % of the nodes of IMDB-BINARY, 0.2 % of
 REDDIT-BINARY, whose largest degree is 3062."""
@@ -41,7 +45,7 @@ def read_tu(
     files: Files,
     known_as: str,
     repairs: tuple[str, ...] = (),
-    with_degrees: bool = False,
+    features: str = "",
 ) -> Graph:
     """The collection of a set's text files; repeated pairs are merged.
 
@@ -49,7 +53,8 @@ def read_tu(
         name: of the set, as its files have it: `MUTAG`.
         files: by part, `A` and the like; a path may end in `.gz`.
         known_as: the dataset's name in gclbench.
-        with_degrees: degrees one-hot beside the node labels.
+        features: `labels_and_degrees` has degrees one-hot beside the node labels, `constant` a
+            single column of ones; anything else is the rule above.
 
     Raises:
         GraphError: a missing or damaged file, or files that do not fit together; it names the file
@@ -93,12 +98,12 @@ def read_tu(
         repairs=notes,
     )
     degrees = np.bincount(graph.edge_index[0].numpy(), minlength=nodes)
-    features = _features(name, files, degrees, with_degrees)
+    x = _features(name, files, degrees, features)
     isolated = int((degrees == 0).sum())
     if isolated:
         graph.repairs += (f"{isolated} isolated node(s) kept.",)
     return make_graph(
-        features,
+        x,
         graph.edge_index,
         graph.y,
         known_as,
@@ -195,9 +200,9 @@ def _pairs(name: str, files: Files, graph_of: np.ndarray) -> np.ndarray:
     return pairs
 
 
-def _features(
-    name: str, files: Files, degrees: np.ndarray, with_degrees: bool = False
-) -> np.ndarray:
+def _features(name: str, files: Files, degrees: np.ndarray, asked: str) -> np.ndarray:
+    if asked == CONSTANT:
+        return np.ones((len(degrees), 1), dtype=np.float32)
     capped = np.minimum(degrees, MOST_DEGREE)
     for part, dtype in (("node_labels", np.int64), ("node_attributes", np.float64)):
         if part not in files:
@@ -213,7 +218,9 @@ def _features(
         kinds = sum(np.unique(column).size for column in table.T)
         check_capacity(len(table), kinds, name, copies=2)
         columns = [_one_hot(column) for column in table.T]
-        return np.concatenate([*columns, *([_one_hot(capped)] if with_degrees else [])], axis=1)
+        if asked == LABELS_AND_DEGREES:
+            columns.append(_one_hot(capped))
+        return np.concatenate(columns, axis=1)
     return _one_hot(capped, count=capped.max() + 1)
 
 

@@ -14,7 +14,7 @@ from gclbench.component.registry import DATASETS
 from gclbench.config.composition import all_names
 from gclbench.data import capacity, zip_member
 from gclbench.data.mirror import DataUnavailable
-from gclbench.data.tu import AnyTu, Mutag
+from gclbench.data.tu import AnyTu, ImdbBinary, Mutag
 from gclbench.data.tu_format import MOST_DEGREE, read_tu
 from gclbench.graph import Graph, GraphError
 
@@ -55,7 +55,7 @@ def test_node_labels_become_columns_and_classes_are_renumbered(tmp_path: Path) -
 
 def test_degrees_stand_beside_labels_where_they_are_asked_for(tmp_path: Path) -> None:
     labels = read(tmp_path).x
-    both = read_tu("TOY", write(tmp_path), "toy", with_degrees=True)
+    both = read_tu("TOY", write(tmp_path), "toy", features="labels_and_degrees")
     degrees = torch.bincount(both.edge_index[0], minlength=both.num_nodes)
     assert torch.equal(both.x[:, : labels.shape[1]], labels)
     found, place = degrees.unique(return_inverse=True)
@@ -65,6 +65,18 @@ def test_degrees_stand_beside_labels_where_they_are_asked_for(tmp_path: Path) ->
 def test_mutag_has_seven_labels_and_eleven_columns_with_degrees(real_data: Path) -> None:
     assert Mutag().load().x.shape[1] == 7
     assert Mutag(features="labels_and_degrees").load().x.shape[1] == 11
+
+
+def test_nodes_are_alike_where_that_is_asked_for(tmp_path: Path) -> None:
+    degrees = read(tmp_path, node_labels=None)
+    alike = read_tu("TOY", write(tmp_path, node_labels=None), "toy", features="constant")
+    assert torch.equal(alike.x, torch.ones(7, 1))
+    assert torch.equal(alike.edge_index, degrees.edge_index) and torch.equal(alike.y, degrees.y)
+
+
+def test_imdb_binary_has_degrees_or_a_constant(real_data: Path) -> None:
+    assert ImdbBinary().load().x.shape[1] > 2
+    assert ImdbBinary(features="constant").load().x.unique().tolist() == [1.0]
 
 
 def test_without_labels_features_are_attributes_or_else_degrees(tmp_path: Path) -> None:

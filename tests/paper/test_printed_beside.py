@@ -127,3 +127,19 @@ def test_runs_on_labels_and_degrees_are_in_no_column(record) -> None:
 
     assert column() == column(features="labels") == "mvgrl"
     assert column(features="labels_and_degrees") is None
+
+
+def test_runs_on_a_constant_are_in_no_column(record) -> None:
+    def column(**dataset: str) -> str | None:
+        made = record(
+            method="graph_kernel",
+            method_settings={"kernel": "wl"},
+            dataset={"name": "imdb_binary", **dataset},
+            task="graph_classification",
+            task_settings={"folds": 10, "svm": "linear"},
+        )
+        found = column_of(made.spec, find_table("mmix/3"))
+        return found.label if found else None
+
+    assert column() == column(features="degrees") == "WL kernel"
+    assert column(features="constant") is None
