@@ -169,8 +169,8 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
         == 0
     )
     experiments = load_all(launched)
-    assert len(experiments) == 2 * 2 * 2, (
-        "trained and untrained encoder, two datasets, two temperatures"
+    assert len(experiments) == 3 * 2 * 2, (
+        "trained by batches, by passes and not at all, two datasets, two temperatures"
     )
     assert {experiment.settings["dataset"]["name"] for experiment in experiments} == {"acm", "cora"}
     assert {experiment.settings["method"]["epochs"] == 0 for experiment in experiments} == {

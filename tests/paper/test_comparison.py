@@ -120,9 +120,11 @@ def test_the_paper_setting_is_shown_and_others_are_named(record) -> None:
         [record(seed=0), record(seed=1), record(seed=0, epochs=3, metrics={"acc": 0.1})]
     )
     assert [column for column in block(comparison).columns if column.startswith("dmat_i")] == [
-        "dmat_i"
+        "dmat_i",
+        "dmat_i (passes)",
     ]
     assert block(comparison).entries["acc", "dmat_i"].ours.n == 2
+    assert block(comparison).entries["acc", "dmat_i (passes)"].ours.n == 0
     assert comparison.notes == (
         (
             "cora: runs of dmat_i at other settings are not shown: 1 with method.epochs=3 (paper:"
@@ -154,20 +156,19 @@ def test_a_setting_that_is_not_the_papers_is_said_to_be_so(record) -> None:
     )
 
 
-def test_another_reading_of_the_printed_epochs_is_not_the_papers(record) -> None:
+def test_another_reading_of_the_printed_epochs_is_a_column_without_a_printed_number(record) -> None:
     comparison = of([record(epoch_is="batch"), record(epoch_is="pass", metrics={"acc": 0.5})])
-    assert block(comparison).entries["acc", "dmat_i"].ours.values == {0: 0.7}
-    assert comparison.notes == (
-        (
-            "cora: runs of dmat_i at other settings are not shown: 1 with method.epoch_is=pass"
-            " (shipped: batch)."
-        ),
+    batches, passes = (
+        block(comparison).entries["acc", name] for name in ("dmat_i", "dmat_i (passes)")
     )
+    assert batches.ours.values == {0: 0.7} and batches.printed is not None
+    assert passes.ours.values == {0: 0.5} and passes.printed is None and not passes.verdict
+    assert comparison.notes == ()
 
 
 def test_settings_that_nobody_states_are_columns_of_their_own(record) -> None:
     comparison = of([record(extra="a"), record(extra="b", metrics={"acc": 0.5})])
-    columns = [column for column in block(comparison).columns if column.startswith("dmat_i")]
+    columns = [column for column in block(comparison).columns if column.startswith("dmat_i [")]
     assert sorted(columns) == ["dmat_i [method.extra=a]", "dmat_i [method.extra=b]"]
     assert block(comparison).entries["acc", "dmat_i [method.extra=b]"].ours.values == {0: 0.5}
     assert "dmat_i" in block(comparison, "acm").columns

@@ -77,7 +77,7 @@ def test_exported_records_give_the_same_table(here, capsys) -> None:
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     assert (
         len(list(csv.reader(Path("a.csv").read_text(encoding="utf-8").splitlines())))
-        == 1 + 8 * 6 * 12
+        == 1 + 8 * 6 * 13
     )
 
 
@@ -139,6 +139,10 @@ def test_commands_of_cells(here, capsys) -> None:
             " cora, dmat_i"
         ),
         (
+            "gclbench sweep table=dmat/1 dataset=cora method=dmat_i 'column=dmat_i (passes)'    #"
+            " cora, dmat_i (passes)"
+        ),
+        (
             "gclbench sweep table=dmat/1 dataset=cora method=dmat_i 'column=untrained encoder'  #"
             " cora, untrained encoder"
         ),
@@ -160,8 +164,8 @@ def test_missing_runs(here, capsys) -> None:
     assert table.main([*question, "--missing", "--seeds", "3"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         (
-            "gclbench sweep table=dmat/1 dataset=cora 'column=k-means on filtered,untrained"
-            " encoder' seeds=3"
+            "gclbench sweep table=dmat/1 dataset=cora 'column=dmat_i (passes),k-means on"
+            " filtered,untrained encoder' seeds=3"
         ),
         "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[1,2]'",
         "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora seeds=3",

@@ -34,7 +34,7 @@ def test_csv(record) -> None:
             io.StringIO(as_csv(compare(find_table("dmat/1"), collection(apart(record)))))
         )
     )
-    assert len(rows) == 8 * 6 * 12
+    assert len(rows) == 8 * 6 * 13
     (row,) = [
         item
         for item in rows
