@@ -4,7 +4,8 @@ results/report.html, results/costs.md, README's table, and the numbers that pros
 
 python scripts/make_results.py            writes them, and removes other files from the two folders
 python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
-                                          should not be there, or a number of the notes is typed
+                                          should not be there, a number of the notes is typed, or
+                                          a row below print is quoted in none of them
 python scripts/make_results.py --prose [PAGE …]    prose only, a few seconds; with --check too
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ from pathlib import Path
 from gclbench.paper import baseline_seeds, costs, figures, matrix, report, summary
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
+from gclbench.paper.misses import untold
 from gclbench.paper.place import Places
 from gclbench.paper.prose import rewritten
 from gclbench.paper.quotation import quoted
@@ -76,6 +79,7 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
     files[Path("README.md")] = before + MARKERS[0] + readme_block(records) + MARKERS[1] + after
     places = Places(records, Path("results"), comparisons)
     pages, told = prose(places, {Path("README.md"): str(files[Path("README.md")])})
+    told += [(text, False) for text in untold(comparisons, references(pages))]
     files |= pages
     return {
         path: content.encode() if isinstance(content, str) else content
@@ -105,6 +109,16 @@ def prose(
                 (f"{path}:{finding.line}: {finding.text}", finding.mended) for finding in findings
             ]
     return pages, told
+
+
+def references(pages: Mapping[Path, str]) -> list[str]:
+    """What the notes among the pages refer to."""
+    return [
+        reference
+        for path, text in pages.items()
+        if any(path.match(pattern) for pattern in NOTES)
+        for reference in re.findall(r"<!-- (.+?) -->", text)
+    ]
 
 
 def readme_block(records: Collection) -> str:

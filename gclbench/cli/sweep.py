@@ -83,7 +83,9 @@ def main(argv: list[str], detached: bool = False) -> int:
         f"'{key}' is given {count} times; give it once" for key, count in typed.items() if count > 1
     ]
     errors += [
-        f"'{key}=' names nothing; leave it out for all" for key in CHOICES if asked.get(key) == ""
+        f"'{key}={asked[key]}' names nothing; leave it out for all"
+        for key in CHOICES
+        if key in asked and not _chosen(asked, key)
     ]
     if errors:
         return wrong(errors)
@@ -117,7 +119,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     for text in absent:
         print(f"left out: {text}", file=sys.stderr)
     if not cells:
-        shown = " and ".join(f"`gclbench table {definition.id}`" for definition in definitions)
+        shown = ", ".join(f"`gclbench table {definition.id}`" for definition in definitions)
         shows = "shows what it holds" if len(definitions) == 1 else "show what they hold"
         return wrong([f"no run of {_named(definitions)} is left; {shown} {shows}"])
     seeds = [] if "seeds" in asked else [f"seeds={SEEDS}"]
@@ -149,13 +151,24 @@ def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
             may be meant.
     """
     from gclbench.paper.matrix import ID as MATRIX
+    from gclbench.paper.own_tables import ID as OWN
 
-    paper, tables = asked.get("paper", ""), _chosen(asked, "table")
-    if MATRIX in tables:
-        raise ValueError(
-            f"table {MATRIX} is of no paper; `gclbench table {MATRIX} --missing` prints the"
-            " commands that fill it"
-        )
+    papers, tables = _chosen(asked, "paper"), _chosen(asked, "table")
+    if len(papers) > 1:
+        wanted = [
+            name
+            for table in tables
+            for name in ([table] if "/" in table else [f"{paper}/{table}" for paper in papers])
+        ]
+        write = ",".join(wanted) or "dmat/1,nml/1"
+        raise ValueError(f"paper={asked['paper']} names several papers; write table={write}")
+    paper = papers[0] if papers else ""
+    for table in tables:
+        if table in (MATRIX, OWN):
+            raise ValueError(
+                f"table {table} is of no paper; `gclbench table {table} --missing` prints the"
+                " commands that fill it"
+            )
     for table in tables:
         if paper and "/" in table and not table.startswith(f"{paper}/"):
             raise ValueError(f"paper={paper} and table={table} are of two papers; leave one out")
@@ -192,7 +205,12 @@ def _has_tasks(definitions: Sequence[Definition]) -> str:
 
 
 def _chosen(asked: dict[str, str], kind: str) -> list[str]:
-    return [name for name in asked.get(kind, "").split(",") if name]
+    """The names of `dataset=cora,acm`, each once; a list in brackets says the same."""
+    text = asked.get(kind, "").strip()
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1]
+    names = (name.strip() for name in text.split(","))
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _cells(
@@ -238,6 +256,11 @@ def _cells(
         )
         for name in dict.fromkeys(named)
         if name not in known.entries
+    ]
+    absent += [
+        f"table {each.id} has none of these cells"
+        for each in definitions
+        if chosen and not any(table is each for table, _, _ in chosen)
     ]
     cells = [
         (each.task, _command(each, column, column.method_name, dataset))

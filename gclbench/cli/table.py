@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   gclbench table dmat/1 --dataset cora --command   what runs each cell
   gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
+  gclbench table dmat/1 --undecided                the seeds that would decide undetermined cells
   gclbench table matrix --dataset cora             base method × strategy for negatives
   gclbench table own                               your runs that are in no paper's table
   gclbench table own/clustering --output own.tex
@@ -34,6 +35,9 @@ EXAMPLES = """examples:
 
 How to read a table: docs/tables.md.
 """
+
+QUESTIONS = ("command", "missing", "undecided")
+"""Options that ask for commands instead of the table."""
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "html")
 SUFFIXES = {".md": "markdown", ".csv": "csv", ".tex": "latex", ".html": "html"}
@@ -102,6 +106,11 @@ def main(argv: list[str]) -> int:
         "--missing",
         action="store_true",
         help="print the commands that would fill the table instead",
+    )
+    parser.add_argument(
+        "--undecided",
+        action="store_true",
+        help="print the commands whose seeds would decide undetermined cells instead",
     )
     parser.add_argument(
         "--seeds",
@@ -177,24 +186,28 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
             that is wrong.
     """
     from gclbench.paper import filling, matrix, own_tables
+    from gclbench.paper.deciding import undecided
     from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
     from gclbench.paper.sources import collect
 
-    if options.command and options.missing:
-        raise ValueError("--command and --missing are two questions; ask one")
+    questions = [name for name in QUESTIONS if getattr(options, name)]
+    if len(questions) > 1:
+        raise ValueError(
+            f"{', '.join(f'--{name}' for name in questions)} are different questions; ask one"
+        )
     if options.seeds is not None and not options.missing:
         raise ValueError("--seeds goes with --missing; a table shows every recorded seed")
     for name in ("format", "only"):
-        if getattr(options, name) and (options.command or options.missing):
+        if getattr(options, name) and questions:
             raise ValueError(
-                f"--{name} is about a table's cells, and --command and --missing print commands;"
-                " leave one out"
+                f"--{name} is about a table's cells, and --{questions[0]} prints commands; leave"
+                " one out"
             )
     if (
         options.output
         and options.output.suffix not in ("", *SUFFIXES)
-        and not (options.format or options.command or options.missing)
+        and not (options.format or questions)
     ):
         raise ValueError(
             f"{options.output} has none of the suffixes {', '.join(SUFFIXES)};"
@@ -205,6 +218,13 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
+    if options.undecided and (options.id == matrix.ID or filling.is_own(options.id)):
+        raise ValueError(
+            f"--undecided asks for verdicts against printed numbers, and table {options.id} has"
+            " none; `gclbench compare A B` says how many seeds would tell two methods apart"
+        )
+    if options.undecided and options.added:
+        raise ValueError("--undecided asks for printed numbers, and a row of --with has none")
     if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
         return
@@ -223,6 +243,8 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     if options.command:
         lines = [line for table in tables for line in _commands(table)]
+    elif options.undecided:
+        lines = [line for table in tables for line in undecided(table)]
     elif options.missing:
         lack = own_tables.missing_runs if own else missing
         lines = [line for table in tables for line in lack(table, seeds)]

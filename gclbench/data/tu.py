@@ -28,6 +28,7 @@ class Collection:
     task: ClassVar[tuple[str, ...]] = TASKS_OF_A_COLLECTION
 
     known_as: ClassVar[str]
+    features: str = ""
 
     def load(self) -> Graph:
         """The graph. Raises DataUnavailable without the files."""
@@ -35,7 +36,7 @@ class Collection:
         name = located[0].file.path.split("/")[1]
         files = {_part(item.file.path, name): item.path for item in located}
         remarks = tuple(item.remark for item in located if item.remark)
-        return read_tu(name, files, self.known_as, remarks, getattr(self, "features", ""))
+        return read_tu(name, files, self.known_as, remarks, self.features)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def read_tu(
         files: by part, `A` and the like; a path may end in `.gz`.
         known_as: the dataset's name in gclbench.
         features: `labels_and_degrees` has degrees one-hot beside the node labels, `constant` a
-            single column of ones; anything else is the rule above.
+            single column of ones; `labels`, `degrees` and an empty text are the rule above.
 
     Raises:
         GraphError: a missing or damaged file, or files that do not fit together; it names the file
@@ -201,6 +201,8 @@ def _pairs(name: str, files: Files, graph_of: np.ndarray) -> np.ndarray:
 
 
 def _features(name: str, files: Files, degrees: np.ndarray, asked: str) -> np.ndarray:
+    if asked not in ("", "labels", "degrees", LABELS_AND_DEGREES, CONSTANT):
+        raise ValueError(f"features='{asked}' are none that the reader knows")
     if asked == CONSTANT:
         return np.ones((len(degrees), 1), dtype=np.float32)
     capped = np.minimum(degrees, MOST_DEGREE)

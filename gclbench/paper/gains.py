@@ -40,6 +40,8 @@ OF_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
 """Tasks whose items are graphs."""
 
 SCALING = "task.normalize"
+OF_EPOCHS = "method.epoch_is"
+"""What an epoch is; without any, that says nothing."""
 OF_A_RUN = ("dataset", "filter", "method", "negatives", "task")
 
 
@@ -145,7 +147,8 @@ def _controls(
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
     """The controls of flattened settings: name, recorded runs, and what runs them."""
     if flat.get("method.epochs") and flat["method.name"] not in NO_ENCODER:
-        yield _control(UNTRAINED, {**flat, "method.epochs": 0}, groups)
+        begun = {key: value for key, value in flat.items() if key != OF_EPOCHS}
+        yield _control(UNTRAINED, {**begun, "method.epochs": 0}, groups)
     if flat["task.name"] in OF_GRAPHS:
         return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}

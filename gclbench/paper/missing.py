@@ -40,7 +40,7 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
     for lacking in sorted(wanted, key=lambda item: (-len(item), item)):
         for cells in _apart(wanted[lacking], definition):
             for datasets, headings in _rectangles(cells, definition):
-                lines.append(_command(definition, datasets, headings, lacking, seeds))
+                lines.append(sweep_command(definition, datasets, headings, lacking, seeds))
     return lines
 
 
@@ -113,13 +113,18 @@ def _rectangles(cells: Cells, definition: Definition) -> list[tuple[list[str], l
     return min(covers, key=len)
 
 
-def _command(
+def sweep_command(
     definition: Definition,
     datasets: Sequence[str],
     headings: Sequence[str],
     lacking: Sequence[int],
-    seeds: int,
+    seeds: int = SEEDS,
 ) -> str:
+    """What runs these seeds of columns on datasets.
+
+    Args:
+        seeds: runs of a full cell; where all of them are lacking, their number alone is said.
+    """
     words = [f"table={definition.id}"]
     there = [name for name in definition.datasets if name in DATASETS.entries]
     if list(datasets) != there:

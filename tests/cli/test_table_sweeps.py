@@ -128,10 +128,31 @@ def test_tables_that_share_runs_and_tables_of_other_settings(launched: list[list
         ["method=mvgrl", "dataset=cora", "task=[classification,clustering]", public, "seeds=1"],
     ], "Table 5 has no GAE"
     launched.clear()
-    assert main(["sweep", "table=nml/1,nml/1,mmix/2", "dataset=cora", "method=dgi"]) == 0
-    assert len({tuple(command) for command in launched}) == len(launched) == 2, (
-        "on the public split once, though both tables have it, and on diffusion"
-    )
+    asked = ["table=[nml/1, nml/1, mmix/2,nml/2]", "dataset=cora", "method=dgi", "seeds=1"]
+    assert main(["sweep", *asked]) == 0
+    assert [command[2:] for command in launched] == [
+        ["task=[classification,clustering]", public, "seeds=1"],
+        ["method.propagation=diffusion", "task=classification", public, "seeds=1"],
+    ], "the public split once, though two tables have it"
+
+
+def test_two_settings_of_a_task_are_two_commands(launched: list[list[str]]) -> None:
+    tables = ["table=mmix/2,dmat/2,mmix/5", "dataset=cora", "seeds=1"]
+    assert main(["sweep", *tables, "--with", "grace method.tau=0.3"]) == 0
+    row = ["method=grace", "method.tau=0.3", "dataset=cora"]
+    public = "task.classification.protocol=public"
+    assert launched == [
+        [*row, "task=[classification,clustering]", public, "seeds=1"],
+        [*row, "task=classification", "seeds=1"],
+    ], "clusters stand with the first of the two"
+
+
+def test_a_table_that_has_nothing_of_what_is_asked_for_is_named(
+    launched: list[list[str]], capsys: Printed
+) -> None:
+    assert main(["sweep", "table=nml/1,dmat/1", "dataset=acm", "method=kmeans"]) == 0
+    assert capsys.readouterr().err == "left out: table nml/1 has none of these cells\n"
+    assert all(command[0] == "method=kmeans" for command in launched) and launched
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -212,6 +233,24 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
             ["paper=nml", "table=1,dmat/1"],
             "paper=nml and table=dmat/1 are of two papers; leave one out",
         ),
+        (
+            ["paper=nml,dmat", "table=1"],
+            "paper=nml,dmat names several papers; write table=nml/1,dmat/1",
+        ),
+        (
+            ["paper=nml,dmat", "table=nml/1,2"],
+            "paper=nml,dmat names several papers; write table=nml/1,nml/2,dmat/2",
+        ),
+        (
+            ["paper=nml,dmat"],
+            "paper=nml,dmat names several papers; write table=dmat/1,nml/1",
+        ),
+        (["table=,"], "'table=,' names nothing; leave it out for all"),
+        (["table=dmat/1", "dataset=,"], "'dataset=,' names nothing; leave it out for all"),
+        (
+            ["table=nml/1,own"],
+            "table own is of no paper; `gclbench table own --missing` prints the commands",
+        ),
         (["table=nml/1,nml/3"], "there is no table 'nml/3'. Did you mean 'nml/"),
         (
             ["table=nml/1,nml/2", "task=clustering"],
@@ -226,8 +265,10 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
         ),
         (
             ["table=nml/1,dmat/1", "dataset=acm", "method=phases"],
-            "no run of tables nml/1, dmat/1 is left; `gclbench table nml/1` and `gclbench table"
-            " dmat/1` show what they hold",
+            (
+                "no run of tables nml/1, dmat/1 is left; `gclbench table nml/1`,"
+                " `gclbench table dmat/1` show what they hold"
+            ),
         ),
         (["table=dmat/1", "dataset="], "'dataset=' names nothing; leave it out for all"),
         (

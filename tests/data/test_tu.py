@@ -72,10 +72,12 @@ def test_nodes_are_alike_where_that_is_asked_for(tmp_path: Path) -> None:
     alike = read_tu("TOY", write(tmp_path, node_labels=None), "toy", features="constant")
     assert torch.equal(alike.x, torch.ones(7, 1))
     assert torch.equal(alike.edge_index, degrees.edge_index) and torch.equal(alike.y, degrees.y)
+    with pytest.raises(ValueError, match="features='lables' are none that the reader knows"):
+        read_tu("TOY", write(tmp_path), "toy", features="lables")
 
 
 def test_imdb_binary_has_degrees_or_a_constant(real_data: Path) -> None:
-    assert ImdbBinary().load().x.shape[1] > 2
+    assert ImdbBinary().load().x.shape[1] == MOST_DEGREE + 1
     assert ImdbBinary(features="constant").load().x.unique().tolist() == [1.0]
 
 

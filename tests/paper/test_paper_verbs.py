@@ -246,7 +246,7 @@ def test_missing_runs(here, capsys) -> None:
         (
             table,
             ["dmat/1", "--command", "--missing"],
-            "gclbench table: --command and --missing are two questions",
+            "gclbench table: --command, --missing are different questions",
         ),
         (table, ["dmat/1", "--seeds", "3"], "gclbench table: --seeds goes with --missing"),
         (table, ["matrix", "--only", "ours"], "gclbench table: table matrix is always whole"),

@@ -39,3 +39,29 @@ def test_readme_block_is_a_table_and_a_figure(script, monkeypatch) -> None:
     assert lines[-1].startswith("![") and lines[-1].endswith(".svg)")
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(text.count(marker) == 1 for marker in script["MARKERS"])
+
+
+def test_a_row_below_print_has_to_be_quoted_in_the_notes(script, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    from gclbench.paper.sources import Collection
+
+    made = script["made"].__globals__
+    found = {}
+    monkeypatch.setitem(
+        made, "untold", lambda tables, quoted: found.update(quoted=[*quoted]) or ["a row"]
+    )
+    for name in ("figures", "report", "costs", "baseline_seeds"):
+        monkeypatch.setitem(made, name, _Nothing())
+    monkeypatch.setitem(made, "readme_block", lambda records: "")
+    _, told = script["made"](Collection())
+    assert ("a row", False) in told
+    assert "mmix/2; cora; mvgrl; accuracy; printed" in found["quoted"]
+    docs = (ROOT / "docs" / "papers.md", ROOT / "README.md")
+    assert script["references"](dict.fromkeys(docs, "1<!-- a; b; c; d -->")) == []
+
+
+class _Nothing:
+    """Makes nothing."""
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *values: {} if name == "files" else ""

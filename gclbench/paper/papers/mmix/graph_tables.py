@@ -63,8 +63,8 @@ FIXED, RANDOM = (_levels(column, "both") for column in (FIXED_MIX, RANDOM_MIX))
 # Without them no gain can be put down to mixing.
 MIXING_CONTROLS = (NO_MIX, FIXED, RANDOM)
 
-# Degrees beside labels are what MVGRL's code has, and not what M-Mix's text says. A constant on
-# collections without labels is a question of ours about the printed kernels.
+# Degrees beside labels are what MVGRL's code has, and not what M-Mix's text says. A constant where
+# there are no labels checks what the printed kernels were given. Neither is in a column.
 SHIPPED_FEATURES = is_("dataset.features", "labels", "degrees", default="labels")
 CROSS_VALIDATION = (LINEAR, TEN_FOLDS, SHIPPED_FEATURES)
 
