@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.misses import untold
 from gclbench.paper.place import Places
-from gclbench.paper.prose import rewritten
+from gclbench.paper.prose import references, rewritten
 from gclbench.paper.quotation import quoted
 from gclbench.paper.render import as_csv, latex, markdown
 from gclbench.paper.sources import Collection, collect
@@ -79,7 +78,9 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
     files[Path("README.md")] = before + MARKERS[0] + readme_block(records) + MARKERS[1] + after
     places = Places(records, Path("results"), comparisons)
     pages, told = prose(places, {Path("README.md"): str(files[Path("README.md")])})
-    told += [(text, False) for text in untold(comparisons, references(pages))]
+    notes = [text for path, text in pages.items() if any(path.match(one) for one in NOTES)]
+    quotations = [reference for text in notes for reference in references(text)]
+    told += [(text, False) for text in untold(comparisons, quotations)]
     files |= pages
     return {
         path: content.encode() if isinstance(content, str) else content
@@ -109,16 +110,6 @@ def prose(
                 (f"{path}:{finding.line}: {finding.text}", finding.mended) for finding in findings
             ]
     return pages, told
-
-
-def references(pages: Mapping[Path, str]) -> list[str]:
-    """What the notes among the pages refer to."""
-    return [
-        reference
-        for path, text in pages.items()
-        if any(path.match(pattern) for pattern in NOTES)
-        for reference in re.findall(r"<!-- (.+?) -->", text)
-    ]
 
 
 def readme_block(records: Collection) -> str:

@@ -60,16 +60,15 @@ def undecided(comparison: Comparison) -> list[str]:
     Raises:
         ValueError: when the table has no cell that could have a verdict, or no runs at all.
     """
-    verdicts = [entry.verdict for entry in comparison.entries if entry.verdict]
-    name = comparison.definition.id
-    if not comparison.definition.compared or comparison.definition.source != "runs":
-        verdicts = []
+    definition, name = comparison.definition, comparison.definition.id
+    tested = definition.compared and definition.source == "runs"
+    verdicts = {entry.verdict for entry in comparison.entries if entry.verdict and tested}
     if not verdicts:
         raise ValueError(
             f"--undecided asks for verdicts against printed numbers, and what is asked for of table"
             f" {name} has none"
         )
-    if set(verdicts) == {NOT_RUN}:
+    if verdicts == {NOT_RUN}:
         raise ValueError(
             f"no cell is run of what is asked for of table {name}; --missing prints the commands"
             " that fill it"

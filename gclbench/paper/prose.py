@@ -61,7 +61,7 @@ def rewritten(
     """
     if text.startswith(HISTORY):
         return text, []
-    plain = CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    plain = _without_code(text)
     pieces: list[str] = []
     findings: list[Finding] = []
     # Without comments, and without the numbers that one stands behind.
@@ -97,6 +97,19 @@ def rewritten(
     if lint:
         findings += _typed(bare)
     return "".join(pieces), sorted(findings, key=lambda finding: finding.line)
+
+
+def references(text: str) -> list[str]:
+    """What a page quotes: its references, in order. A page of history has none."""
+    if text.startswith(HISTORY):
+        return []
+    said = (" ".join(found[1].split()) for found in COMMENT.finditer(_without_code(text)))
+    return [one for one in said if ";" in one]
+
+
+def _without_code(text: str) -> str:
+    """Blanks for what holds no prose; every other character stays in its place."""
+    return CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def _misused(said: str, old: str, text: str, position: int) -> Iterator[str]:

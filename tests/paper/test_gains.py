@@ -89,6 +89,12 @@ def test_a_control_has_the_settings_of_its_column_and_task(record) -> None:
     assert gains["untrained"].show(100) == "not run"
 
 
+def test_without_epochs_it_does_not_matter_what_one_is(record) -> None:
+    passes = [*runs(record, OURS, epoch_is="pass"), *runs(record, LOWER, epochs=0)]
+    gain = gains_of(filled(passes), "dmat_i (passes)")["untrained"]
+    assert gain.settled.verdict == ABOVE and gain.settled.n == 5
+
+
 def test_lower_is_better_undetermined_and_failed(record) -> None:
     records = runs(record, OURS, "conductance") + runs(record, LOWER, "conductance", epochs=0)
     assert gains_of(filled(records), metric="conductance")["untrained"].settled.verdict == BELOW

@@ -77,6 +77,9 @@ def test_a_number_that_is_printed_twice_is_told_once(record) -> None:
         )
         for seed in range(3)
     ]
+    iclr = compare(find_table("mmix_iclr/1"), Collection(tuple(runs)))
+    assert any(entry.verdict == "below" for entry in iclr.entries), "it repeats mmix's numbers"
+    assert untold([iclr], []) == []
     names = ("mmix/2", "mmix/9", "nml/1")
     found = [compare(find_table(name), Collection(tuple(runs))) for name in names]
     assert [text.split(";")[0].split()[-1] for text in untold(found, [])] == [*names]

@@ -112,34 +112,28 @@ def test_which_printed_value_stands_beside_a_run(record, settings, metric, sourc
     assert (value.source if value else None) == source
 
 
-def test_runs_on_labels_and_degrees_are_in_no_column(record) -> None:
-    """They would be a second MUTAG in Table 3; notes quote them."""
+@pytest.mark.parametrize(
+    "method,settings,dataset,shipped,other",
+    [
+        ("mvgrl", {}, "mutag", "labels", "labels_and_degrees"),
+        ("graph_kernel", {"kernel": "wl"}, "imdb_binary", "degrees", "constant"),
+    ],
+)
+def test_runs_on_other_features_are_in_no_column(
+    record, method, settings, dataset, shipped, other
+) -> None:
+    """They would be a second row of Table 3; notes quote them."""
 
-    def column(**dataset: str) -> str | None:
+    def column(**features: str) -> str | None:
         made = record(
-            method="mvgrl",
-            dataset={"name": "mutag", **dataset},
+            method=method,
+            dataset={"name": dataset, **features},
             task="graph_classification",
             task_settings={"folds": 10, "svm": "linear"},
+            **settings,
         )
         found = column_of(made.spec, find_table("mmix/3"))
         return found.label if found else None
 
-    assert column() == column(features="labels") == "mvgrl"
-    assert column(features="labels_and_degrees") is None
-
-
-def test_runs_on_a_constant_are_in_no_column(record) -> None:
-    def column(**dataset: str) -> str | None:
-        made = record(
-            method="graph_kernel",
-            method_settings={"kernel": "wl"},
-            dataset={"name": "imdb_binary", **dataset},
-            task="graph_classification",
-            task_settings={"folds": 10, "svm": "linear"},
-        )
-        found = column_of(made.spec, find_table("mmix/3"))
-        return found.label if found else None
-
-    assert column() == column(features="degrees") == "WL kernel"
-    assert column(features="constant") is None
+    assert column() == column(features=shipped) == ("mvgrl" if method == "mvgrl" else "WL kernel")
+    assert column(features=other) is None

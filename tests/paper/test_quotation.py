@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gclbench.paper.place import BadReference, Places
-from gclbench.paper.prose import rewritten
+from gclbench.paper.prose import references, rewritten
 from gclbench.paper.quotation import quoted
 from gclbench.paper.sources import Collection
 
@@ -379,3 +379,12 @@ def test_a_changed_record_fails_the_check(
     )
     with pytest.raises(SystemExit, match=r"b\.md: no page of results/NOTES\.md"):
         main("b.md")
+
+
+def test_a_page_quotes_what_is_no_code_no_mark_and_no_history() -> None:
+    text = (
+        "A 1.0<!-- dmat/1; cora;\n dmat_i; acc -->, 0.5<!-- setting -->, `2<!-- a; b; c; d -->`\n"
+        "```\n3<!-- e; f; g; h -->\n```\n4<!-- runs; method.name=dgi; acc -->\n"
+    )
+    assert references(text) == ["dmat/1; cora; dmat_i; acc", "runs; method.name=dgi; acc"]
+    assert references("<!-- history: old -->\n" + text) == []
