@@ -94,6 +94,7 @@ def test_gnnbp_by_a_dense_solve(solver: str, loops: bool, factor: float) -> None
         assert float(error) <= filtered.report["error_bound"]
 
 
+@pytest.mark.slow
 def test_the_push_node_by_node() -> None:
     operator = Operator(WEIGHTED.edge_index, NODES, True, WEIGHTED.edge_weight)
     column = WEIGHTED.x[:, 0]

@@ -119,6 +119,7 @@ def test_it_is_listed_with_its_origin(command: Command) -> None:
     assert line.split(maxsplit=1) == ["random_projection", "from gclbench-random-projection 0.3.0"]
 
 
+@pytest.mark.slow
 def test_it_runs_at_its_settings_and_is_recorded(command: Command, tmp_path: Path) -> None:
     result = command(
         "method=random_projection",
@@ -137,6 +138,7 @@ def test_it_runs_at_its_settings_and_is_recorded(command: Command, tmp_path: Pat
     }
 
 
+@pytest.mark.slow
 def test_its_settings_are_checked_and_suggested_like_any_others(command: Command) -> None:
     result = command(
         "method=random_projection", "method.dimensoin=8", "dimension=4", "method.dimension=0"
@@ -165,6 +167,7 @@ def test_a_dataset_is_listed_with_its_origin(command: Command) -> None:
     assert line.split(maxsplit=1) == ["ring_of_cliques", "from gclbench-random-projection 0.3.0"]
 
 
+@pytest.mark.slow
 def test_a_dataset_is_loaded_at_its_settings_and_recorded(command: Command, tmp_path: Path) -> None:
     result = command(
         "method=kmeans",
@@ -184,6 +187,7 @@ def test_a_dataset_is_loaded_at_its_settings_and_recorded(command: Command, tmp_
     assert clustering["repairs"] == []
 
 
+@pytest.mark.slow
 def test_a_datasets_settings_are_checked_and_suggested(command: Command) -> None:
     result = command("method=kmeans", "dataset=ring_of_cliques", "dataset.clique=4")
     assert result.returncode == 2
@@ -199,6 +203,7 @@ def test_a_datasets_settings_are_checked_and_suggested(command: Command) -> None
     ]
 
 
+@pytest.mark.slow
 def test_its_filter_and_its_settings_for_a_dataset_come_with_it(
     command: Command, tmp_path: Path
 ) -> None:
@@ -212,6 +217,7 @@ def test_its_filter_and_its_settings_for_a_dataset_come_with_it(
     assert spec["filter"] == {"name": "agc", "order": 3}
 
 
+@pytest.mark.slow
 def test_the_command_wins_over_what_it_states(command: Command) -> None:
     result = command("show", "method=random_projection", "dataset=cora", "filter=none")
     assert result.returncode == 0, result.stderr
@@ -236,6 +242,7 @@ def test_without_the_package_its_name_is_unknown(tmp_path: Path) -> None:
     assert result.returncode == 0 and "random_projection" not in result.stdout
 
 
+@pytest.mark.slow
 def test_a_strategy_runs_with_any_base_and_a_pair_states_it(
     command: Command, tmp_path: Path
 ) -> None:
@@ -264,6 +271,7 @@ def test_a_strategy_runs_with_any_base_and_a_pair_states_it(
     }
 
 
+@pytest.mark.slow
 def test_a_paper_s_table_holds_its_printed_numbers_beside_the_runs(command: Command) -> None:
     run = command(
         "method=random_projection", "dataset=ring_of_cliques", "task=clustering", "seeds=2"

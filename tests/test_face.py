@@ -145,6 +145,7 @@ def test_a_run_that_fails_is_a_row_that_says_why() -> None:
     assert "acc" not in table
 
 
+@pytest.mark.slow
 def test_worker_processes_take_the_runs() -> None:
     table = gclbench.run(**QUICK, seeds=2, progress=False, **{"launcher.workers": 2})
     assert table["status"].tolist() == ["ok", "ok"]

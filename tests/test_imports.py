@@ -203,6 +203,7 @@ def test_torch_is_not_imported_where_answers_must_be_quick(path: Path) -> None:
         assert not found & set(TORCH), f"{path.relative_to(ROOT)} imports torch when it is imported"
 
 
+@pytest.mark.slow
 def test_what_imports_no_torch_imports_nothing_that_does() -> None:
     """Module-level imports of ours, followed from file to file."""
     known = by_module()

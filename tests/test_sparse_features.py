@@ -342,6 +342,7 @@ def peak(folder: Path, nodes: int, width: int, *settings: str) -> float:
     return float(done.stdout.splitlines()[-1].split()[1])
 
 
+@pytest.mark.slow
 def test_a_million_columns(tmp_path: Path) -> None:
     """Dense they would take 75 GiB."""
     assert peak(tmp_path, 20_000, 1_000_000, "gcn") < 2

@@ -29,6 +29,7 @@ def recorded(here: Path) -> list[Record]:
     return list(Store(here / "runs").scan())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 def test_any_base_runs_against_any_strategy(base: str, here: Path) -> None:
     strategies = NEGATIVES.names()

@@ -188,6 +188,7 @@ def test_python_dash_m_is_the_command(shell) -> None:
     assert shell("-m", "gclbench", "lst").returncode == 2
 
 
+@pytest.mark.slow
 def test_bad_overrides_exit_2_without_a_traceback(shell) -> None:
     result = shell(
         "-m", "gclbench", "methd=dmt", "method.tau=-1", "method.lr=[", "~filter", "task=[]"

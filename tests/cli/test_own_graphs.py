@@ -91,6 +91,7 @@ def test_a_graph_that_is_recorded_under_another_name_is_told(capsys: Printed) ->
     assert "under the name" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rows_stand_in_the_order_of_the_command(capsys: Printed) -> None:
     for name, shift in (("b", 0.0), ("a", 1.0)):
         save(f"{name}.npz", shift)

@@ -53,6 +53,7 @@ def recorded(folder: str) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 def test_every_method_gets_the_budget_and_only_the_choice_is_tested(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -102,6 +103,7 @@ def test_every_method_gets_the_budget_and_only_the_choice_is_tested(
     ], "the test of the two chosen settings, and no other"
 
 
+@pytest.mark.slow
 def test_test_labels_have_no_part_in_it() -> None:
     write_graph()
     one = search(*PUBLIC, "method=grace", SPACE, "budget=5", "seeds=1")
@@ -183,6 +185,7 @@ def test_a_setting_that_fails_costs_its_trial_and_is_counted(
     assert study["chosen"] == 0 and "1 diverged" in printed
 
 
+@pytest.mark.slow
 def test_trials_run_in_workers() -> None:
     write_graph()
     words = [*PUBLIC, "method=grace", SPACE, "budget=3", "seeds=1"]

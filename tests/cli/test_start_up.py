@@ -98,6 +98,7 @@ def test_answers_import_no_library_that_takes_long(recorded: str) -> None:
         assert not of(modules, NOT_FOR_AN_ANSWER), command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["digits", "custom"])
 def test_a_training_begins_without_what_only_its_evaluation_needs(
     recorded: str, dataset: str
@@ -108,6 +109,7 @@ def test_a_training_begins_without_what_only_its_evaluation_needs(
     assert not of(json.loads(done.stdout.splitlines()[-1]), NOT_FOR_A_TRAINING)
 
 
+@pytest.mark.slow
 def test_a_table_that_was_printed_before_needs_no_statistics(recorded: str) -> None:
     """The results of its tests are kept."""
     first, again = (asked(ANSWERS, [["table", "own"]]) for _ in range(2))

@@ -309,6 +309,7 @@ def test_giving_up_what_cannot_be_composed_here_is_told_and_ends_nothing_else(
     )
 
 
+@pytest.mark.slow
 def test_a_unit_is_computed_with_the_threads_that_it_says_and_leaves_the_others_as_they_were() -> (
     None
 ):

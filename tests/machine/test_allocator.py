@@ -67,6 +67,7 @@ def test_an_array_takes_the_memory_of_the_one_before(size: int):
     assert float(in_a_process(AGAIN, str(size))) < 1, "one array's pages in twenty arrays"
 
 
+@pytest.mark.slow
 @glibc
 def test_memory_that_is_not_kept_is_taken_anew_each_time():
     """The control of the test above: the same arrays without `reusing_memory`."""

@@ -105,6 +105,7 @@ def test_png_is_the_same_twice_and_does_not_name_its_maker() -> None:
     assert b"Software" not in data and b"atplotlib" not in data
 
 
+@pytest.mark.slow
 def test_the_same_svg_in_another_process_with_a_matplotlibrc_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text(
         "svg.fonttype: path\nfont.size: 20\nlines.linewidth: 9\nsvg.hashsalt: other\n"

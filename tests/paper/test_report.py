@@ -351,6 +351,7 @@ def test_settings_not_the_papers_are_said(record: Make) -> None:
     )
 
 
+@pytest.mark.slow
 def test_committed_records_make_a_report_of_reasonable_size() -> None:
     root = Path(__file__).resolve().parents[2]
     collection = collect([str(root / "results" / "records")])

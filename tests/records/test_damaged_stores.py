@@ -121,6 +121,7 @@ def read_everything(folder: Path) -> int:
     return len(collection.records)
 
 
+@pytest.mark.slow
 def test_mutations_of_real_records_are_taken_or_named(real: list[Record], tmp_path: Path) -> None:
     """Each in a store of its own first, so that a mutation that broke a reader would be known; then
     all tables of all of them at once."""

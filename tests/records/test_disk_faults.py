@@ -214,6 +214,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_during_a_sweep(
     small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -189,6 +189,7 @@ def test_a_tracker_that_hangs_is_left_behind(tmp_path: Path, monkeypatch: Any, c
             thread.join(10)  # it ends after all, and would be heard in another test
 
 
+@pytest.mark.slow
 def test_runs_are_the_same_with_a_tracker_and_with_a_broken_one(
     tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 STEPS = """
 import sys, torch
 from gclbench.training import loop
@@ -31,6 +33,7 @@ print("well")
 """
 
 
+@pytest.mark.slow
 def test_optimisers_do_without_the_compiler_and_compiling_does_not() -> None:
     done = subprocess.run(
         [sys.executable, "-c", STEPS], capture_output=True, text=True, timeout=120
