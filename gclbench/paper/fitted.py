@@ -229,6 +229,7 @@ SEEN: tuple[SeenChoice, ...] = (
         "both rules, once, on the public test nodes",
         ("pubmed",),
         (is_("method.name", "label_propagation"),),
+        decided="the paper's text",
     ),
     SeenChoice(
         "SDCN: pre-training until the held-out reconstruction is flat",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gclbench.paper.place import FORMS, BadReference
+from gclbench.paper.verdict import AS_PRINTED, OTHERWISE, VERDICTS
 
 HISTORY = "<!-- history: "
 """A page that begins with it is of the past: nothing in it is looked at."""
@@ -31,7 +32,10 @@ CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|(?<=\]\()[^()\s]+(?=\))|https?://\
 
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SIGNED = rf"(?:[+−]|(?<![\w)])-)?{_NUMBER}"
-VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|not run|not comparable|[^\W\d_]+)$")
+_WORDS = "|".join(
+    sorted((words for words in (*VERDICTS, AS_PRINTED, OTHERWISE) if " " in words), reverse=True)
+)
+VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$")
 """What a quotation is, directly before its comment."""
 
 SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")

@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields
 
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
+from gclbench.paper.fitted import FITTED
 from gclbench.paper.significance import LEVEL, MOST_SEEDS
 from gclbench.paper.table_definition import Definition
-from gclbench.paper.verdict import AS_PRINTED, EQUIVALENT, UNDETERMINED, VERDICTS
+from gclbench.paper.verdict import AS_PRINTED, DECIDED, EQUIVALENT, UNDETERMINED, VERDICTS
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Tally:
         beyond_seeds: of the undetermined ones, how many no number of seeds up to
             `significance.MOST_SEEDS` would decide, if the difference and the spread so far are the
             true ones.
+        fitted: of the decided ones, how many have settings that were chosen after their own labels
+            had been seen (`fitted.SEEN`).
     """
 
     equivalent: int = 0
@@ -33,6 +36,7 @@ class Tally:
     not_run: int = 0
     equivalent_after_holm: int = 0
     beyond_seeds: int = 0
+    fitted: int = 0
 
     @property
     def cells(self) -> int:
@@ -92,6 +96,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
             beyond_seeds=int(
                 entry.verdict == UNDETERMINED and entry.outcome is not None and entry.needed is None
             ),
+            fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -144,7 +149,8 @@ def markdown(found: Summary) -> str:
             " a table are corrected as well."
             f" beyond seeds: of the undetermined ones, those that no number of seeds up to"
             f" {MOST_SEEDS:,} would decide, if the difference and the spread so far are the true"
-            " ones."
+            f" ones. {FITTED}: of the decided ones, those whose settings were chosen after their"
+            " own labels had been seen (docs/choices.md)."
         ),
         "",
         *_grid("paper", found.papers, found.total),
@@ -169,11 +175,11 @@ def markdown(found: Summary) -> str:
 
 
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
-    names = [heading, "cells", "decided", *VERDICTS, "after Holm", "beyond seeds"]
+    names = [heading, "cells", "decided", *VERDICTS, "after Holm", "beyond seeds", FITTED]
     lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
         share = f"{counts.decided} ({counts.decided / max(counts.cells, 1):.0%})"
-        notes = (counts.equivalent_after_holm, counts.beyond_seeds)
+        notes = (counts.equivalent_after_holm, counts.beyond_seeds, counts.fitted)
         numbers = (counts.cells, share, *counts, *notes)
         lines.append(f"| {name} | {' | '.join(map(str, numbers))} |")
     return lines

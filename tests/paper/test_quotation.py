@@ -13,6 +13,7 @@ from gclbench.paper.place import BadReference, Places
 from gclbench.paper.prose import references, rewritten
 from gclbench.paper.quotation import quoted
 from gclbench.paper.sources import Collection
+from gclbench.paper.verdict import AS_PRINTED, OTHERWISE, VERDICTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CELL = "dmat/1; cora; dmat_i; acc"
@@ -312,6 +313,14 @@ def test_numbers_before_references_are_written_and_then_stay() -> None:
     assert told[0] == "1 0 stands before <!-- a; b -->, the records say 73.5"
     assert len(told) == 5 and page(new)[0] == new
     assert page(new.replace("1,73", "73").replace("three-", ""))[1] == []
+
+
+@pytest.mark.parametrize("old", [*VERDICTS, AS_PRINTED, OTHERWISE])
+@pytest.mark.parametrize("new", [*VERDICTS, AS_PRINTED, OTHERWISE])
+def test_a_verdict_takes_the_place_of_all_words_of_another(old: str, new: str) -> None:
+    written, found = rewritten(f"ACC {old}<!-- a; b -->.\n", lambda _: new, True)
+    assert written == f"ACC {new}<!-- a; b -->.\n"
+    assert bool(found) == (old != new)
 
 
 def test_what_a_reference_needs() -> None:
