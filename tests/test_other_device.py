@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from other_device import DEVICE, DeviceFault, Elsewhere, rehearsal
@@ -53,6 +54,11 @@ ON_NODES = [
 ]
 """The methods that embed nodes. Those on collections are in methods/test_collection_model.py."""
 
+ON_COLLECTIONS = {
+    name for name in TASKS.names() if getattr(TASKS.load(name), "items", "nodes") == "graphs"
+}
+"""The tasks that take graphs of a collection, none on a single graph."""
+
 CONTRASTED = [name for name in ON_NODES if getattr(METHODS.load(name), "takes_negatives", False)]
 """The methods that take strategies for negatives, perhaps at one of their settings."""
 
@@ -63,6 +69,18 @@ AT_ONCE = {
 }
 
 
+def save_cycles(path: Path) -> None:
+    """24 cycles; each second one has chords."""
+    sizes, y = np.arange(24) % 5 + 4, np.arange(24) % 2
+    pairs: list[tuple[int, int]] = []
+    for first, size, chords in zip(np.cumsum(sizes) - sizes, sizes, y, strict=True):
+        pairs += [(first + i, first + (i + 1) % size) for i in range(size)]
+        pairs += [(first, first + i) for i in range(2, size - 1) if chords]
+    graph_of = np.repeat(np.arange(24), sizes)
+    x = np.ones((sizes.sum(), 2))
+    np.savez(path, x=x, edge_index=np.array(pairs).T, graph_of=graph_of, y=y)
+
+
 def small(method: str) -> list[str]:
     known = {*defaults(METHODS.load(method))} - of_collections(method)
     found = [f"method.{name}={value}" for name, value in SMALL.items() if name in known]
@@ -71,7 +89,8 @@ def small(method: str) -> list[str]:
 
 def recorded(overrides: list[str], device: str, folder: Path, interrupted: bool) -> list[Record]:
     """The records of a command's runs of seed 3, by task."""
-    experiment = experiment_of([*GRAPH, "device=cpu", "seeds=[3]", *overrides])
+    graph = () if any(word.startswith("dataset=") for word in overrides) else GRAPH
+    experiment = experiment_of([*graph, "device=cpu", "seeds=[3]", *overrides])
     store = Store(folder)
     records = []
     for unit in expand([experiment], store).units:
@@ -126,6 +145,16 @@ class TestEverythingRunsOnIt:
         records = rehearse(tmp_path, *small(method), "task=[classification,clustering]")
         assert "ok" in {record.status for record in records}
 
+    @pytest.mark.slow
+    @pytest.mark.parametrize("method", ON_NODES)
+    def test_every_method_on_the_other_tasks(self, method: str, tmp_path: Path) -> None:
+        records = rehearse(tmp_path, *small(method), "task=[contrast,link_prediction]")
+        contrast, links = (record.status for record in records)
+        # Two views without negatives to choose; and pairs of nodes at `objective=nodes` alone.
+        shown = {*CONTRASTED, "kmeans", "local_gcl"} - {"mvgrl"}
+        assert (contrast == "ok") == (method in shown)
+        assert (links == "ok") != getattr(METHODS.load(method), "needs_labels", False)
+
     @pytest.mark.parametrize("strategy", NEGATIVES.names())
     def test_every_strategy(self, strategy: str, tmp_path: Path) -> None:
         chosen = [f"negatives={strategy}", *AT_ONCE.get(strategy, ()), "task=[clustering,contrast]"]
@@ -140,14 +169,30 @@ class TestEverythingRunsOnIt:
         if "objective" in defaults(METHODS.load(method)):
             settings.append("method.objective=nodes")
         chosen = [f"negatives={strategy}", *AT_ONCE.get(strategy, ())]
-        chosen.append("task=[clustering,contrast,link_prediction]")
+        chosen.append("task=[classification,clustering,contrast,link_prediction]")
         records = rehearse(tmp_path, *settings, *chosen)
         assert {record.status for record in records} == {"ok"}
 
-    @pytest.mark.parametrize("task", TASKS.names())
+    @pytest.mark.parametrize("task", sorted({*TASKS.names()} - ON_COLLECTIONS))
     def test_every_task(self, task: str, tmp_path: Path) -> None:
         perplexity = ["task.tsne.perplexity=5"] if task == "tsne" else []
-        rehearse(tmp_path, *small("dmat_i"), f"task=[{task}]", *perplexity)
+        (record,) = rehearse(tmp_path, *small("dmat_i"), f"task=[{task}]", *perplexity)
+        if task == "classification_public":
+            assert "no public split" in record.reason
+        else:
+            assert record.status == "ok", record.reason
+
+    @pytest.mark.parametrize("task", sorted(ON_COLLECTIONS))
+    @pytest.mark.parametrize("method", ["graphcl", "gin"])
+    def test_every_task_of_collections(self, method: str, task: str, tmp_path: Path) -> None:
+        save_cycles(tmp_path / "cycles.npz")
+        given = ["dataset=custom_graphs", f"dataset.path={tmp_path / 'cycles.npz'}"]
+        pieces = ["task.similarity.nodes=[6]"] if task == "similarity" else []
+        (record,) = rehearse(tmp_path, *small(method), *given, f"task=[{task}]", *pieces)
+        if method == "gin" and task != "graph_classification":
+            assert "learns from" in record.reason
+        else:
+            assert record.status == "ok", record.reason
 
 
 @dataclass(frozen=True)
