@@ -58,7 +58,9 @@ def gradient(name: str, tau: float, nodes: int, width: int, fast: bool) -> tuple
     strategy = settings.build(width, nodes, Streams(0), torch.device("cpu"))
     with emulated() if fast else contextlib.nullcontext():
         strategy.mixture(nodes, torch.device("cpu"))
-        pair = Pair(u, (v,), tau, STEP, edge_index=edges)
+        # Some strategies read the nodes' features: those of the views without their noise will do.
+        features = (u + v).detach() / 2
+        pair = Pair(u, (v,), tau, STEP, edge_index=edges, features=features)
         strategy.update(pair.detached())
         loss = strategy(pair)
         loss.value.backward()
