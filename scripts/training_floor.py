@@ -254,6 +254,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         " `progcl_weight`, the network and the weights of `augcl`.",
         "The bare loop has the products, exponentials and sums of GRACE's loss (`uniform`) over the"
         " same tiles, each of them in both passes.",
+        "`uniform` keeps the tiles of a panel of this size for the backward pass, and takes less.",
         "`augcl` and `nml` have no pairs within a view.",
         "",
         "| loss | s | times the bare loop | times `uniform` |",
