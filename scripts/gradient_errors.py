@@ -53,12 +53,15 @@ def gradient(name: str, tau: float, nodes: int, width: int, fast: bool) -> tuple
     u.requires_grad_()
     v.requires_grad_()
     settings: Any = NEGATIVES.load(name)()
-    if "start_epoch" in {field.name for field in fields(settings)}:
-        settings = replace(settings, start_epoch=1)
+    # At work in this one step: no warm-up, and what is learned now and then is learned now.
+    known = {field.name for field in fields(settings)}
+    settings = replace(
+        settings, **{name: 1 for name in ("start_epoch", "interval") if name in known}
+    )
     strategy = settings.build(width, nodes, Streams(0), torch.device("cpu"))
     with emulated() if fast else contextlib.nullcontext():
         strategy.mixture(nodes, torch.device("cpu"))
-        # Some strategies read the nodes' features: those of the views without their noise will do.
+        # Some strategies read the nodes' features: what both views have of a node will do.
         features = (u + v).detach() / 2
         pair = Pair(u, (v,), tau, STEP, edge_index=edges, features=features)
         strategy.update(pair.detached())

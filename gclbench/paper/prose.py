@@ -32,9 +32,7 @@ CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|(?<=\]\()[^()\s]+(?=\))|https?://\
 
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _SIGNED = rf"(?:[+−]|(?<![\w)])-)?{_NUMBER}"
-_WORDS = "|".join(
-    sorted((words for words in (*VERDICTS, AS_PRINTED, OTHERWISE) if " " in words), reverse=True)
-)
+_WORDS = "|".join((*VERDICTS, AS_PRINTED, OTHERWISE))
 VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$")
 """What a quotation is, directly before its comment."""
 

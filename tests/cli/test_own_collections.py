@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from own_collections import save_cycles
 from own_graphs import recorded, save
 
 from gclbench.cli import main
@@ -19,18 +20,7 @@ def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Circles, every second with a node that sees all others; and a single graph beside them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    sizes, y = np.arange(24) % 5 + 4, np.arange(24) % 2
-    pairs: list[tuple[int, int]] = []
-    for first, size, star in zip(np.cumsum(sizes) - sizes, sizes, y, strict=True):
-        pairs += [(first + i, first + (i + 1) % size) for i in range(size)]
-        pairs += [(first, first + i) for i in range(2, size - 1) if star]
-    np.savez(
-        "shapes.npz",
-        x=np.ones((sizes.sum(), 2)),
-        edge_index=np.array(pairs).T,
-        graph_of=np.repeat(np.arange(24), sizes),
-        y=y,
-    )
+    save_cycles("shapes.npz")
     save("graph.npz")
 
 

@@ -17,6 +17,7 @@ import emulated_bfloat16  # noqa: E402
 import equivalence  # noqa: E402
 import gradient_errors  # noqa: E402
 
+from gclbench.component.registry import NEGATIVES  # noqa: E402
 from gclbench.machine import precision  # noqa: E402
 
 
@@ -116,3 +117,10 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
     assert equivalence.adopt(shown(file, settings=["method.epochs=5"])) == []
     with pytest.raises(SystemExit, match="of an emulation"):
         equivalence.adopt(shown(file, emulated=True))
+
+
+@pytest.mark.parametrize("name", sorted({*NEGATIVES.names()} - {"uniform"}))
+def test_a_strategy_is_at_work_where_its_gradient_errors_are_taken(name: str) -> None:
+    _, plain = gradient_errors.gradient("uniform", 0.5, nodes=48, width=16, fast=False)
+    _, its = gradient_errors.gradient(name, 0.5, nodes=48, width=16, fast=False)
+    assert not torch.allclose(its, plain, rtol=1e-3, atol=1e-6)
