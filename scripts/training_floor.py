@@ -181,6 +181,7 @@ def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
     u = torch.randn(nodes, width, generator=generator)
     v = u + torch.randn(nodes, width, generator=generator)
     seconds = {"bare loop": quickest(lambda: bare_loop(unit_rows(u), unit_rows(v)), 2)}
+    counters = {}
     for name, settings in STRATEGIES.items():
         strategy = NEGATIVES.load(name)(**settings).build(
             width, nodes, Streams(0), torch.device("cpu")
@@ -193,7 +194,15 @@ def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
             strategy(Pair(one, (other,), 0.4, Step(60, 100))).value.backward()
 
         seconds[name] = quickest(step, rounds)
-    return {"nodes": nodes, "width": width, "seconds": seconds}
+        with Counter() as counters[name]:
+            step()
+    return {
+        "nodes": nodes,
+        "width": width,
+        "seconds": seconds,
+        "gigaflop": {name: counter.flops / 1e9 for name, counter in counters.items()},
+        "million_exponentials": {name: one.exponentials / 1e6 for name, one in counters.items()},
+    }
 
 
 def bare_loop(u: Tensor, v: Tensor) -> None:
@@ -219,6 +228,12 @@ def bare_loop(u: Tensor, v: Tensor) -> None:
 def taken_otherwise(negatives: Any) -> bool:
     """Whether a strategy other than the plain one is at work, which the plain loop has not."""
     return type(negatives).__name__ != "Uniform"
+
+
+def least(losses: dict[str, Any], name: str, known: Rates) -> float:
+    """Seconds of a loss's products and exponentials in float32."""
+    products, exponentials = losses["gigaflop"][name], losses["million_exponentials"][name]
+    return 1e9 * products / known.products + 1e6 * exponentials / known.exponentials
 
 
 def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) -> str:
@@ -257,12 +272,21 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         "`uniform` keeps the tiles of a panel of this size for the backward pass, and takes less.",
         "`augcl` and `nml` have no pairs within a view.",
         "",
-        "| loss | s | times the bare loop | times `uniform` |",
-        "|---|---:|---:|---:|",
+        "The floor is that of its own products and exponentials, again in times `uniform`'s.",
+        "",
+        "| loss | s | times the bare loop | times `uniform` | GFLOP | M exp | floor |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    lines += [
-        f"| {name} | {taken:.2f} | {taken / seconds['bare loop']:.2f}"
-        f" | {taken / seconds['uniform']:.2f} |"
-        for name, taken in seconds.items()
-    ]
+    for name, taken in seconds.items():
+        flops, exponentials = (
+            loss[what].get(name) for what in ("gigaflop", "million_exponentials")
+        )
+        floor = "|  |  |  |"
+        if flops is not None:
+            share = least(loss, name, known) / least(loss, "uniform", known)
+            floor = f"| {flops:.0f} | {exponentials:.0f} | {share:.2f} |"
+        lines.append(
+            f"| {name} | {taken:.2f} | {taken / seconds['bare loop']:.2f}"
+            f" | {taken / seconds['uniform']:.2f} {floor}"
+        )
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ panel are kept instead.
 Because the candidates of one direction of a two-view loss are the anchors of the other, a panel
 can return its column reduction too: one product serves both directions. The similarities of a set
 of vectors among themselves are symmetric, and only the half on and right of the diagonal blocks is
-computed.
+computed. Where the two directions weigh a pair differently, the columns have weights of their own.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def panel(
     skip_self: bool = False,
     symmetric: bool = False,
     columns: bool = False,
+    column_heads: tuple[Weights, ...] | None = None,
     bound: float | None = None,
     block: int | None = None,
 ) -> Panel:
@@ -77,6 +78,7 @@ def panel(
 
     For each head with weights w: rows_i = log Σ_j w_ij e^{s_ij} and, when asked for,
     columns_j = log Σ_i w_ij e^{s_ij}. A row whose weights are all zero gives −inf.
+    Column heads w' take the place of w in the columns.
 
     Args:
         anchors: M×d. candidates: N×d.
@@ -85,15 +87,17 @@ def panel(
         skip_self: leaves out the pairs i = j (in every head); needs M = N.
         symmetric: w_ij = w_ji in every head, so that half the pairs of a set of vectors among
             themselves are computed; needs the anchors for candidates. Without weights it is known.
+            With column heads w may be any, and w'_ij = w_ji.
         columns: also reduce over the anchors.
+        column_heads: one weight function per head, of the anchors start…stop as `heads`.
         bound: largest |s_ij|; `scale` when not given, which holds for unit vectors.
         block: anchors per tile, which are recomputed in the backward pass when there are several;
             when not given, tiles are kept as long as they take `KEPT_BYTES` at most, and cut to fit
             a CPU's cache.
 
     Raises:
-        ValueError: when the shapes do not fit together, or float64 cannot hold the exponentials of
-            similarities up to `bound`.
+        ValueError: when the shapes do not fit together, column heads have nothing to reduce, or
+            float64 cannot hold the exponentials of similarities up to `bound`.
     """
     if anchors.ndim != 2 or candidates.ndim != 2 or anchors.shape[1] != candidates.shape[1]:
         raise ValueError(
@@ -107,6 +111,14 @@ def panel(
         )
     if symmetric and candidates is not anchors:
         raise ValueError("symmetric needs the anchors for candidates, the same tensor")
+    if column_heads is not None and (
+        columns == symmetric or len(column_heads) != len(heads) or None in heads
+    ):
+        raise ValueError(
+            "column_heads needs either columns or symmetric, and as many heads with weights;"
+            f" got columns={columns}, symmetric={symmetric}, {len(column_heads)} column heads and"
+            f" {sum(head is not None for head in heads)} weighted of {len(heads)} heads"
+        )
     bound = abs(scale) if bound is None else bound
     if not bound <= _SAFE_BOUND_DOUBLE:
         raise ValueError(
@@ -121,6 +133,7 @@ def panel(
         symmetric=candidates is anchors
         and (symmetric or all(weights is None for weights in heads)),
         columns=columns,
+        column_heads=column_heads,
         bound=bound,
         **_cut(len(anchors), len(candidates), block, tile_dtype(bound, anchors.dtype), anchors),
     )
@@ -155,6 +168,7 @@ class _Plan:
     skip_self: bool
     symmetric: bool
     columns: bool
+    column_heads: tuple[Weights, ...] | None
     bound: float
     block: int
     keep: bool
@@ -171,6 +185,12 @@ class _Plan:
         """A head's weights of a tile; None where all are 1."""
         head = self.heads[index]
         return None if head is None else head(start, stop)[:, self.first(start) :]
+
+    def column_weights(self, index: int, start: int, stop: int) -> Tensor | None:
+        """A head's weights of a tile in the columns; None where they are those of the rows."""
+        if self.column_heads is None:
+            return None
+        return self.column_heads[index](start, stop)[:, self.first(start) :]
 
     def ranges(self, rows: int) -> list[tuple[int, int]]:
         """(start, stop) of the tiles."""
@@ -241,11 +261,18 @@ class _PanelReduction(torch.autograd.Function):
                 if weights is not None:
                     weighted = torch.mul(tile, weights, out=tiles.buffer(1, *tile.shape))
                 row_sums[index][start:stop] += weighted.sum(dim=1)
+                if not (plan.symmetric or plan.columns):
+                    continue
+                # The block on the diagonal holds both halves.
+                held = stop - start if plan.symmetric else 0
+                below, turned = weighted[:, held:], plan.column_weights(index, start, stop)
+                if turned is not None:
+                    space = tiles.buffer(1, *below.shape)
+                    below = torch.mul(tile[:, held:], turned[:, held:], out=space)
                 if plan.symmetric:
-                    # The block on the diagonal holds both halves.
-                    row_sums[index][stop:] += weighted[:, stop - start :].sum(dim=0)
-                elif plan.columns:
-                    column_sums[index] += weighted.sum(dim=0)
+                    row_sums[index][stop:] += below.sum(dim=0)
+                else:
+                    column_sums[index] += below.sum(dim=0)
         if not plan.columns:
             column_sums = []
         ctx.save_for_backward(anchors, others, *row_sums, *column_sums, *kept)
@@ -304,7 +331,7 @@ def _pull(
     start: int,
     stop: int,
 ) -> None:
-    """Fills slope with Σ over heads of w_ij·(row factor_i + column factor_j).
+    """Fills slope with Σ over heads of w_ij·row factor_i + w'_ij·column factor_j.
 
     Args:
         column_factors: none where nothing is reduced over the anchors.
@@ -312,6 +339,15 @@ def _pull(
     for index, of_rows in enumerate(row_factors):
         factor, weights = of_rows[start:stop, None], plan.weights(index, start, stop)
         of_columns = column_factors[index][plan.first(start) :] if column_factors else None
+        turned = plan.column_weights(index, start, stop)
+        if turned is not None:
+            assert weights is not None and of_columns is not None
+            if index == 0:
+                torch.mul(weights, factor, out=slope)
+            else:
+                slope.addcmul_(factor, weights.to(slope.dtype))
+            slope.addcmul_(of_columns, turned.to(slope.dtype))
+            continue
         if index == 0:
             # Written where it is needed: one pass and no tile of its own.
             if of_columns is not None:
@@ -351,10 +387,21 @@ def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:
     Args:
         rows: weights that stay the same as long as these are asked for.
     """
+    kept = kept_matrix(rows, anchors, candidates)
+    return rows if kept is None else rows_of(kept)
+
+
+def rows_of(kept: Tensor) -> Weights:
+    """The weights that a matrix holds."""
+    return lambda start, stop: kept[start:stop]
+
+
+def kept_matrix(rows: Weights, anchors: int, candidates: int) -> Tensor | None:
+    """The weights of all pairs, anchors×candidates; None where they take more than `KEPT_BYTES`."""
     size = rows_at_once(anchors, candidates)
     first = rows(0, size)
     if anchors * candidates * first.element_size() > KEPT_BYTES:
-        return rows
+        return None
     kept = first
     if size < anchors:
         kept = first.new_empty(anchors, candidates)
@@ -362,7 +409,7 @@ def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:
         for start in range(size, anchors, size):
             stop = min(start + size, anchors)
             kept[start:stop] = rows(start, stop)
-    return lambda start, stop: kept[start:stop]
+    return kept
 
 
 def rows_at_once(anchors: int, candidates: int) -> int:

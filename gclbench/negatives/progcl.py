@@ -17,7 +17,7 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.panel import kept_weights, paired, panel
+from gclbench.contrast.panel import kept_matrix, kept_weights, paired, panel, rows_of
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
@@ -28,6 +28,9 @@ from gclbench.training.streams import Streams
 
 WARMING, FITTED, DEGENERATE = 0, 1, 2
 """Before the fit; after it; after a fit that found no mixture."""
+
+BOTH = "both directions"
+"""Where the weights of both directions are kept."""
 
 STAYED_UNIFORM = {
     "progcl_degenerate": (
@@ -172,8 +175,7 @@ class ProbableNegatives(Negatives):
 
     def loss(self, pair: Pair) -> Loss:
         if int(self.state) == FITTED and len(pair.u) > 2:
-            forth = self._direction(pair, forth=True)
-            back = self._direction(pair.swapped(), forth=False)
+            forth, back = self._directions(pair)
             contrast = 0.5 * (forth + back).mean()
         else:
             contrast = UniformNegatives()(pair).value
@@ -203,6 +205,10 @@ class ProbableNegatives(Negatives):
     def set_extra_state(self, state: Any) -> None:
         super().set_extra_state(state)
         self._kept = {}
+
+    def _directions(self, pair: Pair) -> tuple[Tensor, Tensor]:
+        """ℓ_i of the nodes as anchors in the first view, and in the second, (M,) each."""
+        return self._direction(pair, forth=True), self._direction(pair.swapped(), forth=False)
 
     def _direction(self, pair: Pair, forth: bool) -> Tensor:
         """ℓ_i of the nodes of pair.u as anchors, (M,). forth: they are those of the first view."""
@@ -252,6 +258,59 @@ class ProbableNegatives(Negatives):
 class WeightedNegatives(ProbableNegatives):
     """ProGCL-weight at work."""
 
+    def _directions(self, pair: Pair) -> tuple[Tensor, Tensor]:
+        """Both at once where the weights are kept: a product serves u's anchors and v's."""
+        kept = self._matrices(pair)
+        if kept is None:
+            return super()._directions(pair)
+        u, v, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
+        (forth, forth_turned), (back, back_turned) = kept
+        across = panel(
+            u,
+            v,
+            scale,
+            (rows_of(forth),),
+            columns=True,
+            column_heads=(rows_of(back_turned),),
+            block=pair.block,
+        )
+        of_u, of_v = across.rows[0], across.columns[0]
+        if pair.intra:
+
+            def within(z: Tensor, b: Tensor, turned: Tensor) -> Tensor:
+                return panel(
+                    z,
+                    z,
+                    scale,
+                    (rows_of(b),),
+                    skip_self=True,
+                    symmetric=True,
+                    column_heads=(rows_of(turned),),
+                    block=pair.block,
+                ).rows[0]
+
+            of_u = torch.logaddexp(of_u, within(u, forth, forth_turned))
+            of_v = torch.logaddexp(of_v, within(v, back, back_turned))
+        own = paired(u, v, scale)
+        return of_u - own, of_v - own
+
+    def _matrices(self, pair: Pair) -> tuple[tuple[Tensor, Tensor], ...] | None:
+        """Of each direction b, with 1 at the positive, and its transpose, M×M; None where they
+        differ from step to step or are too large to keep."""
+        if not self._is_fixed(pair):
+            return None
+        if BOTH not in self._kept:
+            found = []
+            for one, forth in ((pair, True), (pair.swapped(), False)):
+                b = kept_matrix(self._scaled(one, forth), len(one.u), len(one.v))
+                if b is None:
+                    break
+                b.fill_diagonal_(1.0)
+                # Turned once: columns of a matrix in memory are slow to read.
+                found.append((b, b.T.contiguous()))
+            self._kept[BOTH] = tuple(found) if len(found) == 2 else None
+        return self._kept[BOTH]
+
     def _direction(self, pair: Pair, forth: bool) -> Tensor:
         anchors, candidates, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
         # Both kinds of pairs of an anchor in one panel: b, which is costly where it is not kept, is
@@ -270,17 +329,10 @@ class WeightedNegatives(ProbableNegatives):
     def _weights(self, pair: Pair, forth: bool, within: bool) -> WeightRows:
         """b of those anchors' inter-view pairs, in which the positive has 1; if `within`, followed
         by b of the intra-view ones."""
-        hardness = self._hardness(pair, forth)
-
-        def scaled(start: int, stop: int) -> Tensor:
-            b = hardness(start, stop)
-            b /= b.sum(dim=1, keepdim=True) / (b.shape[1] - 1)
-            return b
-
-        negative: WeightRows = scaled
+        negative = self._scaled(pair, forth)
         if self._is_fixed(pair):
             if forth not in self._kept:
-                self._kept[forth] = kept_weights(scaled, len(pair.u), len(pair.v))
+                self._kept[forth] = kept_weights(negative, len(pair.u), len(pair.v))
             negative = self._kept[forth]
 
         def rows(start: int, stop: int) -> Tensor:
@@ -288,6 +340,17 @@ class WeightedNegatives(ProbableNegatives):
             both = torch.cat([b, b], dim=1) if within else b.clone()
             both.diagonal(offset=start).fill_(1.0)
             return both
+
+        return rows
+
+    def _scaled(self, pair: Pair, forth: bool) -> WeightRows:
+        """b of those anchors' inter-view pairs, 0 at the positive."""
+        hardness = self._hardness(pair, forth)
+
+        def rows(start: int, stop: int) -> Tensor:
+            b = hardness(start, stop)
+            b /= b.sum(dim=1, keepdim=True) / (b.shape[1] - 1)
+            return b
 
         return rows
 

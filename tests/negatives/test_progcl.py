@@ -15,6 +15,7 @@ from torch.nn.functional import normalize
 from gclbench.component.settings import bind
 from gclbench.contrast import blocks, panel
 from gclbench.graph import Unsupported
+from gclbench.negatives import progcl
 from gclbench.negatives.progcl import (
     DEGENERATE,
     FITTED,
@@ -168,11 +169,7 @@ def test_gradient_equals_finite_differences(name):
 
 def holds(strategy) -> bool:
     """Whether what it needs in every iteration is in memory."""
-    there = strategy._kept.get(True)
-    if not callable(there):
-        return there is not None
-    first, second = there(0, 1), there(0, 1)
-    return first.data_ptr() == second.data_ptr()
+    return strategy._kept.get(progcl.BOTH, strategy._kept.get(True)) is not None
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -189,6 +186,23 @@ def test_what_is_too_large_to_keep_is_computed_again_and_is_the_same(name, monke
     torch.testing.assert_close(
         torch.autograd.grad(loss, pair.u), torch.autograd.grad(recomputed, other.u)
     )
+
+
+@pytest.mark.parametrize("intra", [True, False])
+def test_both_directions_at_once_are_each_by_itself(intra):
+    """One product serves both, where a panel of each direction makes its own."""
+    strategy = fitted("progcl_weight")
+    pair = replace(with_gradients(a_pair(5, 600)), intra=intra)
+    together = strategy._directions(pair)
+    alone = strategy._direction(pair, True), strategy._direction(pair.swapped(), False)
+    assert not torch.allclose(*alone), "the directions weigh alike, so that swapped ones would pass"
+    for ours, wanted in zip(together, alone, strict=True):
+        torch.testing.assert_close(ours, wanted)
+        pull = torch.linspace(1, 2, len(ours), dtype=ours.dtype)
+        torch.testing.assert_close(
+            torch.autograd.grad(ours @ pull, (pair.u, pair.v), retain_graph=True),
+            torch.autograd.grad(wanted @ pull, (pair.u, pair.v), retain_graph=True),
+        )
 
 
 @pytest.mark.parametrize("name", SETTINGS)
