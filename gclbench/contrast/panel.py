@@ -381,43 +381,6 @@ def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
     return torch.float64 if bound > _SAFE_BOUND else given
 
 
-def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:
-    """The same weights, computed once instead of at each call where they take `KEPT_BYTES` at most.
-
-    Args:
-        rows: weights that stay the same as long as these are asked for.
-    """
-    kept = kept_matrix(rows, anchors, candidates)
-    return rows if kept is None else rows_of(kept)
-
-
-def rows_of(kept: Tensor) -> Weights:
-    """The weights that a matrix holds."""
-    return lambda start, stop: kept[start:stop]
-
-
-def kept_matrix(rows: Weights, anchors: int, candidates: int) -> Tensor | None:
-    """The weights of all pairs, anchors×candidates; None where they take more than `KEPT_BYTES`."""
-    size = rows_at_once(anchors, candidates)
-    first = rows(0, size)
-    if anchors * candidates * first.element_size() > KEPT_BYTES:
-        return None
-    kept = first
-    if size < anchors:
-        kept = first.new_empty(anchors, candidates)
-        kept[:size] = first
-        for start in range(size, anchors, size):
-            stop = min(start + size, anchors)
-            kept[start:stop] = rows(start, stop)
-    return kept
-
-
-def rows_at_once(anchors: int, candidates: int) -> int:
-    """Rows of weights to be kept that are computed at a time: all where they are few, else as many
-    as a tile has, whose intermediate values are small."""
-    return anchors if anchors * candidates <= blocks.KEPT_ENTRIES else min(anchors, TILE_ROWS)
-
-
 def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:
     """Similarities of matching rows: scale·⟨anchor_i, candidate_i⟩, (M,)."""
     return (anchors * candidates).sum(dim=1) * scale

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, OneOf, Positive, Range
+from gclbench.contrast.kept_weights import kept_weights
 from gclbench.contrast.objectives import inter_view_nce
-from gclbench.contrast.panel import kept_weights, paired, panel
+from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows

@@ -13,7 +13,8 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Positive, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.panel import KEPT_BYTES, paired, panel, rows_at_once
+from gclbench.contrast.kept_weights import rows_at_once
+from gclbench.contrast.panel import KEPT_BYTES, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.affinity import Affinity

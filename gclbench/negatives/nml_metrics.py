@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from gclbench.contrast.panel import Weights, kept_weights, paired, panel
+from gclbench.contrast.kept_weights import kept_weights
+from gclbench.contrast.panel import Weights, paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.nml_oracle import optimal_weights
 from gclbench.negatives.strategy import Pair, WeightRows

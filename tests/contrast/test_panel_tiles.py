@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gclbench.contrast import blocks
 from gclbench.contrast import panel as panel_module
+from gclbench.contrast.kept_weights import kept_weights
 from gclbench.contrast.panel import panel
 
 
@@ -76,7 +77,7 @@ def test_constant_weights_are_kept_up_to_their_bytes_with_the_bits_of_tiles(monk
         return (u[start:stop] @ v.T).exp()
 
     monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4)
-    kept = panel_module.kept_weights(rows, 10, 9)
+    kept = kept_weights(rows, 10, 9)
     assert asked == [(0, 4), (4, 8), (8, 10)]
     tiles = [rows(*each) for each in asked[:3]]
     assert torch.equal(torch.cat([kept(0, 3), kept(3, 10)]), torch.cat(tiles))
@@ -84,8 +85,8 @@ def test_constant_weights_are_kept_up_to_their_bytes_with_the_bits_of_tiles(monk
     kept(0, 10)
     assert asked == []
     monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4 - 1)
-    assert panel_module.kept_weights(rows, 10, 9) is rows
-    assert panel_module.kept_weights(lambda start, stop: v[:0], 0, 9)(0, 0).shape == (0, 4)
+    assert kept_weights(rows, 10, 9) is rows
+    assert kept_weights(lambda start, stop: v[:0], 0, 9)(0, 0).shape == (0, 4)
 
 
 def test_nothing_of_the_whole_size_is_kept_between_the_passes():

@@ -16,14 +16,8 @@ from gclbench.component.settings import bind
 from gclbench.contrast import blocks, panel
 from gclbench.graph import Unsupported
 from gclbench.negatives import progcl
-from gclbench.negatives.progcl import (
-    DEGENERATE,
-    FITTED,
-    WARMING,
-    ProbableNegatives,
-    ProgclMix,
-    ProgclWeight,
-)
+from gclbench.negatives.probable_negatives import DEGENERATE, FITTED, WARMING, ProbableNegatives
+from gclbench.negatives.progcl import ProgclMix, ProgclWeight
 from gclbench.negatives.strategy import Pair
 from gclbench.negatives.uniform import UniformNegatives
 from gclbench.training.loop import Step
