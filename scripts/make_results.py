@@ -4,8 +4,8 @@ results/report.html, results/costs.md, README's table, and the numbers that pros
 
 python scripts/make_results.py            writes them, and removes other files from the two folders
 python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
-                                          should not be there, a number of the notes is typed, or
-                                          a row below print is quoted in none of them
+                                          should not be there, a number of a linted page is
+                                          typed, or a row below print is quoted in no note
 python scripts/make_results.py --prose [PAGE …]    prose only, a few seconds; with --check too
 """
 
@@ -36,8 +36,10 @@ MADE = (Path("results/tables"), Path("results/figures"))
 COSTS = Path("results/costs.md")
 
 NOTES = ("results/NOTES.md", "results/calibration.md", "results/notes/*.md")
+"""Pages that say what was missed."""
+LINTED = (*NOTES, "docs/choices.md", "docs/sources.md")
 QUOTING = ("README.md", "docs/*.md")
-"""Pages whose numbers all have a source, and pages of which only references are looked at."""
+"""Pages whose numbers all have a source; of the others only references are looked at."""
 
 README_DATASETS = ("acm", "dblp", "cora", "citeseer")
 README_METRICS = ("acc", "nmi", "ari")
@@ -98,13 +100,13 @@ def prose(
     """
     pages: dict[Path, str] = {}
     told: Told = []
-    for pattern in (*NOTES, *QUOTING):
+    for pattern in (*LINTED, *QUOTING):
         for path in sorted(Path().glob(pattern)):
-            if only and str(path) not in only:
+            if path in pages or (only and str(path) not in only):
                 continue
             text = (texts or {}).get(path) or path.read_text(encoding="utf-8")
             pages[path], findings = rewritten(
-                text, lambda reference: quoted(reference, places), lint=pattern in NOTES
+                text, lambda reference: quoted(reference, places), lint=pattern in LINTED
             )
             told += [
                 (f"{path}:{finding.line}: {finding.text}", finding.mended) for finding in findings
@@ -161,7 +163,7 @@ def main() -> None:
         pages, told = prose(Places(records, Path("results")), only=options.prose)
         unknown = [name for name in options.prose if Path(name) not in pages]
         if unknown:
-            sys.exit(f"{', '.join(unknown)}: no page of {', '.join((*NOTES, *QUOTING))}")
+            sys.exit(f"{', '.join(unknown)}: no page of {', '.join((*LINTED, *QUOTING))}")
         files, odd = {path: text.encode() for path, text in pages.items()}, []
     wrong = [text for text, mended in told if options.check or not mended]
     if options.check:

@@ -130,7 +130,7 @@ SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "GCA, DGI, ProGCL of the `dmat` paper: raw features",
         "the row-normalised rows; GCA on dblp and DGI on cora both ways, one seed",
-        ("acm", "dblp", "cora", "citeseer", "pubmed"),
+        ("acm", "dblp", "cora", "citeseer", "pubmed", "amazon_photo"),
         (
             is_("method.name", "gca", "dgi", "progcl"),
             is_("method.normalize_features", False),

@@ -40,6 +40,9 @@ SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
 TYPED = re.compile(r"\d+\.\d+")
+NAME = re.compile(r"\b(?:Section|Theorem|arXiv|Python|PyTorch|dgl) \d+(?:\.\d+)+")
+"""A number that only names something: a place in a paper, a paper, a version."""
+
 WHERE = "docs/tables.md#numbers-in-prose"
 
 
@@ -133,7 +136,7 @@ def _paragraph(text: str, position: int) -> str:
 
 def _typed(bare: str) -> Iterator[Finding]:
     for number, line in enumerate(bare.split("\n"), 1):
-        found = TYPED.findall(line)
+        found = TYPED.findall(NAME.sub("", line))
         if found:
             yield Finding(
                 number,

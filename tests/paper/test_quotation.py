@@ -340,6 +340,8 @@ def test_a_typed_number_is_found() -> None:
     ]
     assert page("3 of 4 `0.5` [a](b-1.5.md) https://x.org/2.5\n```\n3.5\n```\n")[1] == []
     assert page("<!-- history: old -->\n# A\n\n3.5\n")[1] == []
+    assert page("Section 3.2, Theorem 3.1, arXiv 2212.04604, Python 3.13, dgl 0.4.1\n")[1] == []
+    assert page("Section 3 has 3.2\n")[1][0].startswith("1 typed: 3.2;")
 
 
 def test_marks_stand_for_the_numbers_before_them() -> None:

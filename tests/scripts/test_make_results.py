@@ -56,8 +56,24 @@ def test_a_row_below_print_has_to_be_quoted_in_the_notes(script, monkeypatch) ->
     _, told = script["made"](Collection())
     assert ("a row", False) in told
     assert "mmix/2; cora; mvgrl; accuracy; printed" in found["quoted"]
-    # docs/tables.md explains references by this one, in code; README and docs are no notes.
+    # docs/tables.md explains references by the first, in code; README and docs are no notes.
     assert "dmat/1; cora; dmat_i; acc; seed 2" not in found["quoted"]
+    assert "dmat/4; pubmed; dmat_i; seconds; printed" not in found["quoted"]
+
+
+def test_typed_numbers_are_found_in_choices_and_sources(
+    script, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for name in ("choices", "sources", "sweeps"):
+        (tmp_path / "docs" / f"{name}.md").write_text("It has 73.5.\n")
+    pages, told = script["prose"](None)
+    assert sorted(path.stem for path in pages) == ["choices", "sources", "sweeps"]
+    assert [text.partition(": ")[0] for text, _ in told] == [
+        "docs/choices.md:1",
+        "docs/sources.md:1",
+    ]
 
 
 class _Nothing:
