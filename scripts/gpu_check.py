@@ -2,9 +2,10 @@
 
 Runs, in this order and until the time is used up: the kernel's correctness tests, the kernel alone
 against `torch.sparse.mm` and the copy bandwidth, the filter benchmark (bench_filter.py), the
-training benchmark in both precisions, the filter on 10⁷ nodes × 1,000 features, and DMAT-i at the
-paper's settings on every dataset whose raw files are here (GCLBENCH_MIRROR). Writes gpu_check.json
-and gpu_check.md; what was not run is listed there.
+training benchmark in both precisions, losses and steps with and without CUDA graphs (gpu_steps.py),
+the filter on 10⁷ nodes × 1,000 features, and DMAT-i at the paper's settings on every dataset whose
+raw files are here (GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is
+listed there.
 
     GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=… python scripts/gpu_check.py --output "$OUT"
     python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_filter
+import gpu_steps
 import torch
 
 from gclbench.component.registry import DATASETS
@@ -307,6 +309,8 @@ def markdown(facts: dict[str, Any]) -> str:
                 f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration"
                 for shape, row in result.items()
             )
+        elif name == "steps":
+            says = gpu_steps.summary(result)
         elif name == "largest":
             says = (
                 f"{result['nodes']} nodes × {result['columns']} columns, {result['entries']}"
@@ -335,6 +339,7 @@ def run(check: Check) -> dict[str, Any]:
         "filter benchmark", 60, lambda: bench_filter.report(cases, device, 3, 9 if quick else 0)
     )
     check.part("training", 30, lambda: training(device, quick))
+    check.part("steps", 30, lambda: gpu_steps.report(device, quick))
     check.part("largest", 0 if quick else 150, lambda: largest(device, quick))
     if quick:
         check.part("dmat_i on digits", 0, lambda: dmat_i("digits", device, 60, epochs=5))

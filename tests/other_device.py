@@ -76,6 +76,8 @@ class Elsewhere(Tensor):
         return f"Elsewhere({self.inner})"
 
     def tolist(self) -> Any:
+        if _quiet:
+            raise DeviceFault("tolist() waits for the device, which nothing may here")
         return self.inner.tolist()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -105,6 +107,8 @@ def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     asked = kwargs.get("device")
     target = bool(there) if asked is None else torch.device(asked).type == DEVICE
     _refuse(func, args, given, there, target)
+    if _quiet and _waits(func, args, there, target):
+        raise DeviceFault(f"{func} waits for the device, which nothing may here")
     wrappers = {id(item.inner): item for item in there}
     if asked is not None:
         kwargs = {**kwargs, "device": "cpu"}
@@ -157,6 +161,36 @@ def _drawing_from(generator: torch.Generator) -> Iterator[None]:
             yield
         finally:
             _seeded.pop()
+
+
+_quiet: list[bool] = []
+"""Not empty where the device must not be asked for a number."""
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Within the block of a rehearsal nothing may wait for the device, as while a CUDA graph is
+    recorded: no number or shape that depends on its tensors, no copy from or to the CPU."""
+    _quiet.append(True)
+    try:
+        yield
+    finally:
+        _quiet.pop()
+
+
+def _waits(func: Any, args: Any, there: list[Elsewhere], target: bool) -> bool:
+    """Whether a GPU would be waited for."""
+    if func in CROSSING:
+        given = [item for item in tree_flatten(args)[0] if isinstance(item, Tensor)]
+        mixed = len({isinstance(item, Elsewhere) for item in given}) == 2
+        return mixed or bool(there) != target
+    if not there:
+        return False
+    if func in INDEXED_BY_CPU:
+        chosen = [index for index in args[1] if isinstance(index, Tensor)]
+        return any(i.dtype == torch.bool or not isinstance(i, Elsewhere) for i in chosen)
+    waits = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+    return bool(waits & set(func.tags))
 
 
 DRAWING = ("arga", "gae", "graph_classifier", "supervised")

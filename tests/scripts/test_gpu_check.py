@@ -51,6 +51,7 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
         "kernel alone",
         "filter benchmark",
         "training",
+        "steps",
         "largest",
         "dmat_i on digits",
     }
