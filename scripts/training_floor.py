@@ -246,7 +246,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         + (f"{known.fast / 1e9:.0f} of fast ones, " if known.fast else "no fast products here, ")
         + f"{known.exponentials / 1e6:.0f} million exponentials a second.",
         "The floor is products ÷ rate + exponentials ÷ rate, as counted in one epoch.",
-        "Sparse products are not counted: a method that has no others (`dgi`) has no floor.",
+        "Propagation is not counted: what does little else (`dgi`, `mvgrl`) is far above a floor.",
         "",
         "| run | precision | s/epoch | GFLOP | M exp | floor s | share of floor | plain loop s |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
