@@ -28,6 +28,9 @@ ONE_EPOCH, SCALED = "one epoch", "scaled from recorded epochs"
 BOUNDS = (ONE_EPOCH, SCALED)
 """Sources of a time that is an upper bound."""
 
+NO_RECORD = "no record of the dataset"
+"""Why a time is not known where nothing could be run."""
+
 LINKS = "link_prediction"
 """The task that trains on another graph than the others: it hides edges."""
 
@@ -212,7 +215,8 @@ def a_seed(
         return seconds, "records" if epochs in counts else SCALED
     begun = first.get(pair)
     if begun is None:
-        return None, "unknown"
+        anywhere = any(dataset == pair[1] for _, dataset in recorded.trainings)
+        return None, "unknown" if anywhere else NO_RECORD
     seconds = begun.seconds(epochs)
     if seconds is None:
         return None, f"{begun.status}: {begun.reason}" if begun.reason else begun.status
@@ -256,7 +260,8 @@ def page(
             f" ≤: {SCALED}, or {ONE_EPOCH},"
             " which took over two minutes, or whose three did not end: what is done once counts"
             " for each epoch. Early stops count in recorded runs only. Where a column has settings"
-            " of its own, its training may take another time."
+            f" of its own, its training may take another time. {NO_RECORD}: no training of any"
+            " method is recorded on the dataset, as where its files were not at hand."
         ),
         "",
         (

@@ -42,7 +42,9 @@ def test_records_come_before_probes(record) -> None:
     probes = {PAIR: FirstEpochs("ok", "", 3.0, None, None)}
     assert costs.a_seed(PAIR, ran, probes) == (7.0, "records")
     assert costs.a_seed(PAIR, Durations(), probes) == (300.0, "one epoch")
-    assert costs.a_seed(PAIR, Durations(), {}) == (None, "unknown")
+    assert costs.a_seed(PAIR, Durations(), {}) == (None, "no record of the dataset")
+    others = Durations.of([replace(record(method="dgi"), seconds={"fit": 7.0})], name_key)
+    assert costs.a_seed(PAIR, others, {}) == (None, "unknown"), "another method ran there"
     failed = {PAIR: FirstEpochs("unsupported", "the pattern is dense", None, None, None)}
     assert costs.a_seed(PAIR, Durations(), failed) == (None, "unsupported: the pattern is dense")
     assert costs.epochs_of(("linear", "cora")) is None
@@ -54,7 +56,7 @@ def test_every_cell_without_a_run_is_counted_once() -> None:
     by_pair = {(row[0], row[1]): row[2:] for row in rows}
     # Accuracy, FMI and ARI: three cells, in two columns of one name: one training a seed.
     assert by_pair[PAIR] == ["3", "", "3 min", "2.0", "one and three epochs"]
-    assert by_pair["grape", "citeseer"] == ["3", "", "", "", "unknown"]
+    assert by_pair["grape", "citeseer"] == ["3", "", "", "", "no record of the dataset"]
     twice = lines_of([], probes, "nml/1", "nml/2", "nml/2")
     assert twice == rows
 
