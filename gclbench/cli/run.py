@@ -169,17 +169,35 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
     from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
-    errors: list[str] = []
+    wrong: dict[str, list[list[str]]] = {}
     for command in commands:
         try:
             experiments.append(experiment_of(command))
         except ConfigErrors as error:
-            errors += [text for text in error.errors if text not in errors]
+            for text in error.errors:
+                wrong.setdefault(text, []).append(command)
     if not commands:
-        errors.append("the sweep has no runs: nothing is chosen")
-    if errors:
-        raise ConfigErrors(errors)
+        raise ConfigErrors(["the sweep has no runs: nothing is chosen"])
+    if wrong:
+        raise ConfigErrors(
+            [f"{text}{_said_of(text, those, commands)}" for text, those in wrong.items()]
+        )
     return named_apart(experiments)
+
+
+def _said_of(text: str, those: list[list[str]], commands: list[list[str]]) -> str:
+    """The end of an error that some of a sweep's commands have: the words that tell the first of
+    them from the others; nothing where all have it, or where it names them."""
+    if len(those) == len(commands):
+        return ""
+    shared = set.intersection(*(set(command) for command in commands))
+    telling = [word for word in those[0] if word not in shared]
+    if all(word in text for word in telling):
+        return ""
+    words = " ".join(shlex.quote(word) for word in telling)
+    others = len(those) - 1
+    more = f", and of {others} other command{'s' * (others > 1)}" if others else ""
+    return f" (of {words}{more})"
 
 
 def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:

@@ -287,6 +287,36 @@ def test_all_errors_of_a_partly_wrong_sweep_are_told_at_once(here: Path, capsys:
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (
+            ["method=kmeans,dgi", "dataset=imdb_binary,mutag", "dataset.features=constant"],
+            "dataset.features='constant' must be one of labels, labels_and_degrees."
+            " (of method=kmeans dataset=mutag, and of 1 other command)\n",
+        ),
+        (
+            ["method=kmeans", "dataset=imdb_binary,mutag", "dataset.features=constant"],
+            "one of labels, labels_and_degrees. (of dataset=mutag)\n",
+        ),
+        (  # the error names it
+            ["method=kmeans", "dataset=cora,amazon_photo", "dataset.edges=as_stored"],
+            "'dataset.edges' does not exist: dataset=cora has no settings.\n",
+        ),
+        (  # all have it
+            ["method=grace,gca", "dataset=cora", "method.tau=-1"],
+            "method.tau=-1 is out of range: it must be ≥ 0.005, for example 0.4\n",
+        ),
+    ],
+)
+def test_an_error_of_some_of_a_sweeps_commands_says_of_which(
+    here: Path, capsys: Printed, command: list[str], told: str
+) -> None:
+    assert main(["-m", *command]) == 2
+    assert capsys.readouterr().err.endswith(told)
+    assert list(here.iterdir()) == []
+
+
 def test_failed_runs_of_the_results_are_not_counted(here: Path, capsys: Printed) -> None:
     assert main([*KMEANS, "seeds=2", "runs_dir=results"]) == 0
     first = next(Path("results").glob("*/record.json"))
