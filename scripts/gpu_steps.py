@@ -1,10 +1,11 @@
 """What CUDA graphs and several seeds in one process would bring, measured before either is built.
 
-A *section* is the part of a training step whose shapes are the same in every step, and which asks
-the device for no number: the loss of two views with its gradient (GRACE and its kin; dropped edges
-change the encoder's shapes), and DMAT-i's whole step on a batch. `captured` records a section as a
-CUDA graph and times its replay beside the plain calls. `together` trains several seeds of DMAT-i in
-one process, each on a stream of its own, beside one after the other.
+A *section* is a part of a training step whose shapes are the same in every step, and which asks the
+device for no number: the loss of two views with its gradient (GRACE and its kin; dropped edges
+change the encoder's shapes), and DMAT-i's step on a batch behind the draws of batch and masks.
+`captured` records a section as a CUDA graph and times its replay beside the plain calls.
+`together` trains several seeds of DMAT-i in one process, each on a stream of its own, by plain
+calls and by replays, beside one after the other.
 
 `gpu_check.py` runs both. tests/scripts/test_gpu_steps.py holds that a section asks for no number,
 on a device that is none.
@@ -25,7 +26,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.machine import precision
 from gclbench.methods.dmat_i import DmatI
-from gclbench.negatives.strategy import Pair
+from gclbench.negatives.strategy import Negatives, Pair
 from gclbench.nn.mlp import Mlp
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -38,11 +39,13 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 }
 """Whose losses are timed, and their settings."""
 
-CAPTURED = ("uniform",)
-"""The others ask the device whether they have begun."""
+CAPTURED = ("uniform", "augcl")
+"""`progcl_weight` asks the device whether it has begun, `nml` draws slopes on the CPU."""
 
 LATE = Step(60, 100)
 TAU = 0.4
+WARMING = 3
+"""Calls before a section is timed or recorded."""
 
 
 @dataclass
@@ -50,23 +53,36 @@ class Section:
     """A part of a step that is the same work each time.
 
     Attributes:
-        work: does it, on tensors that stay where they are. loss: () of the last call.
+        work: does it, on tensors that stay where they are. loss: () of the last call. learned: the
+            tensors whose gradients a call makes.
     """
 
     work: Callable[[], None]
     loss: Tensor
+    learned: list[Tensor]
+
+
+def two_views(nodes: int, width: int) -> tuple[Tensor, Tensor]:
+    """Random embeddings of nodes in two views, N×d each; the second is the first and noise."""
+    generator = torch.Generator().manual_seed(0)
+    u = torch.randn(nodes, width, generator=generator)
+    return u, u + torch.randn(nodes, width, generator=generator)
+
+
+def learned(name: str, u: Tensor, v: Tensor) -> Negatives:
+    """A strategy at work that has learned what it learns from two views."""
+    strategy = NEGATIVES.load(name)(**STRATEGIES[name]).build(
+        u.shape[1], len(u), Streams(0), u.device
+    )
+    strategy.to(u.device)
+    strategy.update(Pair(u, (v,), TAU, LATE))
+    return strategy
 
 
 def loss_section(name: str, nodes: int, width: int, device: str) -> Section:
     """A strategy's loss of two views and its gradient, without an encoder."""
-    generator = torch.Generator().manual_seed(0)
-    u = torch.randn(nodes, width, generator=generator)
-    v = (u + torch.randn(nodes, width, generator=generator)).to(device)
-    u = u.to(device)
-    strategy = NEGATIVES.load(name)(**STRATEGIES[name]).build(
-        width, nodes, Streams(0), torch.device(device)
-    )
-    strategy.update(Pair(u, (v,), TAU, LATE))
+    u, v = (view.to(device) for view in two_views(nodes, width))
+    strategy = learned(name, u, v)
     u.requires_grad_()
     v.requires_grad_()
     loss = torch.zeros((), device=device)
@@ -76,7 +92,7 @@ def loss_section(name: str, nodes: int, width: int, device: str) -> Section:
         u.grad, v.grad = torch.autograd.grad(value, (u, v))
         loss.copy_(value.detach())
 
-    return Section(work, loss)
+    return Section(work, loss, [u, v])
 
 
 def batch_section(method: DmatI, nodes: int, features: int, device: str, seed: int = 0) -> Section:
@@ -97,7 +113,7 @@ def batch_section(method: DmatI, nodes: int, features: int, device: str, seed: i
         encoder.parameters(),
         lr=method.lr,
         weight_decay=method.weight_decay,
-        capturable=device.startswith("cuda"),
+        capturable=device != "cpu",
     )
     loss = torch.zeros((), device=device)
 
@@ -109,7 +125,7 @@ def batch_section(method: DmatI, nodes: int, features: int, device: str, seed: i
         adam.step()
         loss.copy_(value.detach())
 
-    return Section(work, loss)
+    return Section(work, loss, list(encoder.parameters()))
 
 
 def seconds_of(work: Callable[[], object], device: str, times: int) -> float:
@@ -128,6 +144,21 @@ def finish(device: str) -> None:
         torch.cuda.synchronize(device)
 
 
+def recorded(section: Section) -> torch.cuda.CUDAGraph:
+    """A section's work as a CUDA graph, after some calls on a stream aside, which make what stays
+    in memory."""
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARMING):
+            section.work()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        section.work()
+    return graph
+
+
 def captured(section: Section, twin: Section, device: str, times: int) -> dict[str, Any]:
     """Seconds of a section by plain calls, and of its twin by replays of a CUDA graph.
 
@@ -135,33 +166,39 @@ def captured(section: Section, twin: Section, device: str, times: int) -> dict[s
         twin: the same section, made anew. times: calls of each that are timed.
 
     Returns:
-        `plain`, and on a GPU `replayed`, and `same_loss`: whether both end with the same bits.
+        `plain`, and on a GPU `replayed`, and `same_bits`: whether both end with the same loss and
+        gradients.
     """
-    warming = 3
-    for _ in range(warming):
+    for _ in range(WARMING):
         section.work()
     plain = seconds_of(section.work, device, times)
     if not device.startswith("cuda"):
         return {"plain": plain}
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(warming):
-            twin.work()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        twin.work()
+    graph = recorded(twin)
+    # Recording does no work. What the warm calls have left must not pass for a replay's.
+    twin.loss.zero_()
+    for tensor in twin.learned:
+        if tensor.grad is not None:
+            tensor.grad.zero_()
     replayed = seconds_of(graph.replay, device, times)
-    # Recording does no work, so both have done `warming` + `times` calls.
-    return {"plain": plain, "replayed": replayed, "same_loss": bool(section.loss == twin.loss)}
+    return {"plain": plain, "replayed": replayed, "same_bits": same_bits(section, twin)}
+
+
+def same_bits(one: Section, other: Section) -> bool:
+    """Whether loss and gradients of two sections are equal."""
+    pairs = zip(one.learned, other.learned, strict=True)
+    return bool(one.loss == other.loss) and all(
+        a.grad is not None and b.grad is not None and torch.equal(a.grad, b.grad) for a, b in pairs
+    )
 
 
 def together(
     method: DmatI, nodes: int, features: int, device: str, seeds: int, times: int
 ) -> dict[str, float]:
     """Seconds of so many steps of each of some seeds: one seed after the other, and step by step
-    in turn, each seed on a stream of its own."""
+    in turn, each seed on a stream of its own; on a GPU also by replays, one after the other and in
+    turn."""
+    gpu = device.startswith("cuda")
 
     def sections() -> list[Section]:
         made = [batch_section(method, nodes, features, device, seed) for seed in range(seeds)]
@@ -169,24 +206,32 @@ def together(
             section.work()
         return made
 
-    def in_turn(made: list[Section]) -> None:
-        for section in made:
+    streams = [torch.cuda.Stream() if gpu else None for _ in range(seeds)]
+
+    def after_each_other(works: list[Callable[[], None]]) -> None:
+        for work in works:
             for _ in range(times):
-                section.work()
+                work()
 
-    def at_once(made: list[Section], streams: list[Any]) -> None:
+    def at_once(works: list[Callable[[], None]]) -> None:
         for _ in range(times):
-            for section, stream in zip(made, streams, strict=True):
+            for work, stream in zip(works, streams, strict=True):
                 with torch.cuda.stream(stream):
-                    section.work()
+                    work()
 
-    one, other = sections(), sections()
-    streams = [torch.cuda.Stream() if device.startswith("cuda") else None for _ in range(seeds)]
-    finish(device)
-    return {
-        "one_after_the_other": seconds_of(lambda: in_turn(one), device, 1),
-        "at_once": seconds_of(lambda: at_once(other, streams), device, 1),
+    one, other = ([section.work for section in sections()] for _ in range(2))
+    found = {
+        "one_after_the_other": seconds_of(lambda: after_each_other(one), device, 1),
+        "at_once": seconds_of(lambda: at_once(other), device, 1),
     }
+    if gpu:
+        kept = [sections() for _ in range(2)]
+        graphs = [[recorded(section).replay for section in made] for made in kept]
+        found["replayed_one_after_the_other"] = seconds_of(
+            lambda: after_each_other(graphs[0]), device, 1
+        )
+        found["replayed_at_once"] = seconds_of(lambda: at_once(graphs[1]), device, 1)
+    return found
 
 
 def report(device: str, quick: bool) -> dict[str, Any]:
@@ -223,15 +268,20 @@ def summary(facts: dict[str, Any]) -> str:
         f"{name} {1e3 * row['plain']:.2f} ms plain"
         + (
             f" and {1e3 * row['replayed']:.2f} ms replayed"
-            f" ({'the same' if row['same_loss'] else 'ANOTHER'} loss)"
+            f" ({'the same' if row['same_bits'] else 'OTHER'} bits)"
             if "replayed" in row
             else ""
         )
         for name, row in facts["graphs"].items()
     )
     seeds = facts["seeds"]
-    share = seeds["at_once"] / seeds["one_after_the_other"]
+    alone = seeds["one_after_the_other"]
+    shares = ", ".join(
+        f"{name.replace('_', ' ')} {seconds / alone:.2f}"
+        for name, seconds in seeds.items()
+        if name not in ("seeds", "one_after_the_other")
+    )
     return (
-        f"losses: {losses}; graphs: {graphs};"
-        f" {seeds['seeds']} seeds at once: {share:.2f} of the time"
+        f"losses: {losses}; graphs: {graphs}; {seeds['seeds']} seeds, of the time one after the"
+        f" other: {shares}"
     )

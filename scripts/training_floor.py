@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 from emulated_bfloat16 import FACTORS
+from gpu_steps import LATE, STRATEGIES, TAU, learned, two_views
 from plain_grace import train as plain_grace
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gclbench.component.registry import NEGATIVES
 from gclbench.config.validation import experiment_of
 from gclbench.contrast.panel import TILE_ROWS
 from gclbench.contrast.unit_rows import unit_rows
@@ -28,7 +28,6 @@ from gclbench.graph import with_features, without_labels
 from gclbench.machine import precision
 from gclbench.machine.environment import cache_folder
 from gclbench.negatives.strategy import Pair
-from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -70,10 +69,10 @@ class Rates:
     fast: float | None
     exponentials: float
 
-    def floor(self, counter: Counter, fast: bool = False) -> float:
+    def floor(self, flops: float, exponentials: float, fast: bool = False) -> float:
         """Seconds."""
         rate = self.fast if fast and self.fast else self.products
-        return counter.flops / rate + counter.exponentials / self.exponentials
+        return flops / rate + exponentials / self.exponentials
 
 
 def quickest(work: Callable[[], object], rounds: int = 5) -> float:
@@ -146,16 +145,15 @@ def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
     if known.fast:
         with precision.trained_with(precision.FAST, "cpu"):
             seconds["fast"] = epochs(train, count)
+    floors = {name: known.floor(once.flops, once.exponentials, name == "fast") for name in seconds}
     row: dict[str, Any] = {
         "words": " ".join(words),
         "nodes": graph.num_nodes,
         "seconds_per_epoch": seconds,
         "gigaflop": once.flops / 1e9,
         "million_exponentials": once.exponentials / 1e6,
-        "floor_seconds": {name: known.floor(once, fast=name == "fast") for name in seconds},
-        "share_of_floor": {
-            name: known.floor(once, fast=name == "fast") / taken for name, taken in seconds.items()
-        },
+        "floor_seconds": floors,
+        "share_of_floor": {name: floors[name] / taken for name, taken in seconds.items()},
     }
     if experiment.settings["method"]["name"] == "grace" and not taken_otherwise(parts.negatives):
         row["plain_seconds_per_epoch"] = epochs(
@@ -164,34 +162,19 @@ def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
     return row
 
 
-STRATEGIES = {
-    "uniform": {},
-    "progcl_weight": {"start_epoch": 1},
-    "augcl": {},
-    "nml": {"inner_steps": 1},
-}
-"""Whose losses `losses` times, and their settings."""
-
-
 def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
     """Seconds of a loss of two views with its gradient, without an encoder, beside a bare loop of
     the plain loss's products, exponentials and sums over tiles. The quickest of some rounds: the
     first one computes what a training keeps."""
-    generator = torch.Generator().manual_seed(0)
-    u = torch.randn(nodes, width, generator=generator)
-    v = u + torch.randn(nodes, width, generator=generator)
+    u, v = two_views(nodes, width)
     seconds = {"bare loop": quickest(lambda: bare_loop(unit_rows(u), unit_rows(v)), 2)}
     counters = {}
-    for name, settings in STRATEGIES.items():
-        strategy = NEGATIVES.load(name)(**settings).build(
-            width, nodes, Streams(0), torch.device("cpu")
-        )
-        fitted = Pair(u, (v,), 0.4, Step(60, 100))
-        strategy.update(fitted)
+    for name in STRATEGIES:
+        strategy = learned(name, u, v)
 
         def step(strategy: Any = strategy) -> None:
             one, other = u.clone().requires_grad_(), v.clone().requires_grad_()
-            strategy(Pair(one, (other,), 0.4, Step(60, 100))).value.backward()
+            strategy(Pair(one, (other,), TAU, LATE)).value.backward()
 
         seconds[name] = quickest(step, rounds)
         with Counter() as counters[name]:
@@ -232,8 +215,7 @@ def taken_otherwise(negatives: Any) -> bool:
 
 def least(losses: dict[str, Any], name: str, known: Rates) -> float:
     """Seconds of a loss's products and exponentials in float32."""
-    products, exponentials = losses["gigaflop"][name], losses["million_exponentials"][name]
-    return 1e9 * products / known.products + 1e6 * exponentials / known.exponentials
+    return known.floor(1e9 * losses["gigaflop"][name], 1e6 * losses["million_exponentials"][name])
 
 
 def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) -> str:
@@ -272,9 +254,10 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         "`uniform` keeps the tiles of a panel of this size for the backward pass, and takes less.",
         "`augcl` and `nml` have no pairs within a view.",
         "",
-        "The floor is that of its own products and exponentials, again in times `uniform`'s.",
+        "The last column is the floor of its products and exponentials over that of `uniform`.",
         "",
-        "| loss | s | times the bare loop | times `uniform` | GFLOP | M exp | floor |",
+        "| loss | s | times the bare loop | times `uniform` | GFLOP | M exp"
+        " | floor, times `uniform`'s |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, taken in seconds.items():

@@ -171,9 +171,23 @@ _quiet: list[bool] = []
 def quiet() -> Iterator[None]:
     """Within the block of a rehearsal nothing may wait for the device, as while a CUDA graph is
     recorded: no number or shape that depends on its tensors, no copy from or to the CPU."""
+
+    def here_only(make: Any) -> Any:
+        def made(*given: Any, device: Any = None, **settings: Any) -> Tensor:
+            if device is not None and torch.device(device).type == DEVICE:
+                raise DeviceFault("numbers of the CPU: their copy waits for the device")
+            return make(*given, device=device, **settings)
+
+        return made
+
     _quiet.append(True)
     try:
-        yield
+        # Dispatch does not see these.
+        with (
+            mock.patch.object(torch, "tensor", here_only(torch.tensor)),
+            mock.patch.object(torch, "as_tensor", here_only(torch.as_tensor)),
+        ):
+            yield
     finally:
         _quiet.pop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import shlex
 import signal
 import sys
@@ -174,7 +175,7 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
         try:
             experiments.append(experiment_of(command))
         except ConfigErrors as error:
-            for text in error.errors:
+            for text in dict.fromkeys(error.errors):
                 wrong.setdefault(text, []).append(command)
     if not commands:
         raise ConfigErrors(["the sweep has no runs: nothing is chosen"])
@@ -192,7 +193,7 @@ def _said_of(text: str, those: list[list[str]], commands: list[list[str]]) -> st
         return ""
     shared = set.intersection(*(set(command) for command in commands))
     telling = [word for word in those[0] if word not in shared]
-    if all(word in text for word in telling):
+    if all(re.search(rf"(?<!\S){re.escape(word)}(?!\w)", text) for word in telling):
         return ""
     words = " ".join(shlex.quote(word) for word in telling)
     others = len(those) - 1

@@ -6,7 +6,7 @@ similarities of two views are taken for (Xia et al. 2022).
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -16,6 +16,9 @@ from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
 from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
 from gclbench.negatives.uniform import UniformNegatives
 from gclbench.training.loop import Loss
+
+if TYPE_CHECKING:
+    from gclbench.negatives.progcl import ProgclMix, ProgclWeight
 
 WARMING, FITTED, DEGENERATE = 0, 1, 2
 """Before the fit; after it; after a fit that found no mixture."""
@@ -31,22 +34,6 @@ STAYED_UNIFORM = {
 """Finding to the remark on it."""
 
 
-class FitSettings(Protocol):
-    """Settings of the fit, as in `progcl_weight`."""
-
-    @property
-    def start_epoch(self) -> int: ...
-
-    @property
-    def high_weight(self) -> float: ...
-
-    @property
-    def em_steps(self) -> int: ...
-
-    @property
-    def sampled_columns(self) -> int: ...
-
-
 class ProbableNegatives(Negatives):
     """What both have: the warm-up, the fit, and B from the embeddings of the fit's iteration.
 
@@ -60,7 +47,9 @@ class ProbableNegatives(Negatives):
     reference_u: Tensor
     reference_v: Tensor
 
-    def __init__(self, settings: FitSettings, width: int, nodes: int, generator: torch.Generator):
+    def __init__(
+        self, settings: ProgclWeight | ProgclMix, width: int, nodes: int, generator: torch.Generator
+    ):
         super().__init__()
         self.settings = settings
         self.generators = {"draws": generator}

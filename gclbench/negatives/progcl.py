@@ -17,7 +17,7 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Count, Range
 from gclbench.contrast import blocks
-from gclbench.contrast.kept_weights import kept_matrix, kept_weights, rows_of
+from gclbench.contrast.kept_weights import kept_matrix, rows_of
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
@@ -116,7 +116,7 @@ class WeightedNegatives(ProbableNegatives):
     def _directions(self, pair: Pair) -> tuple[Tensor, Tensor]:
         """Both at once where the weights are kept: a product serves u's anchors and v's."""
         kept = self._matrices(pair)
-        if kept is None:
+        if not kept:
             return super()._directions(pair)
         u, v, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
         (forth, forth_turned), (back, back_turned) = kept
@@ -149,22 +149,22 @@ class WeightedNegatives(ProbableNegatives):
         own = paired(u, v, scale)
         return of_u - own, of_v - own
 
-    def _matrices(self, pair: Pair) -> tuple[tuple[Tensor, Tensor], ...] | None:
-        """Of each direction b, with 1 at the positive, and its transpose, M×M; None where they
+    def _matrices(self, pair: Pair) -> tuple[tuple[Tensor, Tensor], ...]:
+        """Of each direction b, with 1 at the positive, and its transpose, M×M; none where they
         differ from step to step or are too large to keep."""
         if not self._is_fixed(pair):
-            return None
+            return ()
         if BOTH not in self._kept:
-            found = []
-            for one, forth in ((pair, True), (pair.swapped(), False)):
-                b = kept_matrix(self._scaled(one, forth), len(one.u), len(one.v))
-                if b is None:
-                    break
-                b.fill_diagonal_(1.0)
-                # Turned once: columns of a matrix in memory are slow to read.
-                found.append((b, b.T.contiguous()))
-            self._kept[BOTH] = tuple(found) if len(found) == 2 else None
-        return self._kept[BOTH]
+            count = len(pair.u)
+            found = (
+                kept_matrix(self._scaled(pair, forth), count, count) for forth in (True, False)
+            )
+            # Turned once: columns of a matrix in memory are slow to read.
+            self._kept[BOTH] = tuple(
+                (b.fill_diagonal_(1.0), b.T.contiguous()) for b in found if b is not None
+            )
+        matrices: tuple[tuple[Tensor, Tensor], ...] = self._kept[BOTH]
+        return matrices
 
     def _direction(self, pair: Pair, forth: bool) -> Tensor:
         anchors, candidates, scale = unit_rows(pair.u), unit_rows(pair.v), 1.0 / pair.tau
@@ -184,16 +184,15 @@ class WeightedNegatives(ProbableNegatives):
     def _weights(self, pair: Pair, forth: bool, within: bool) -> WeightRows:
         """b of those anchors' inter-view pairs, in which the positive has 1; if `within`, followed
         by b of the intra-view ones."""
-        negative = self._scaled(pair, forth)
-        if self._is_fixed(pair):
-            if forth not in self._kept:
-                self._kept[forth] = kept_weights(negative, len(pair.u), len(pair.v))
-            negative = self._kept[forth]
+        kept = self._matrices(pair)
+        negative = rows_of(kept[0 if forth else 1][0]) if kept else self._scaled(pair, forth)
 
         def rows(start: int, stop: int) -> Tensor:
             b = negative(start, stop)
             both = torch.cat([b, b], dim=1) if within else b.clone()
             both.diagonal(offset=start).fill_(1.0)
+            if within:
+                both.diagonal(offset=start + b.shape[1]).zero_()
             return both
 
         return rows

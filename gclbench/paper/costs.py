@@ -29,7 +29,7 @@ BOUNDS = (ONE_EPOCH, SCALED)
 """Sources of a time that is an upper bound."""
 
 NO_RECORD = "no record of the dataset"
-"""Why a time is not known where nothing could be run."""
+"""Why a time is not known where no training on the dataset has come to its end."""
 
 LINKS = "link_prediction"
 """The task that trains on another graph than the others: it hides edges."""
@@ -260,8 +260,8 @@ def page(
             f" ≤: {SCALED}, or {ONE_EPOCH},"
             " which took over two minutes, or whose three did not end: what is done once counts"
             " for each epoch. Early stops count in recorded runs only. Where a column has settings"
-            f" of its own, its training may take another time. {NO_RECORD}: no training of any"
-            " method is recorded on the dataset, as where its files were not at hand."
+            f" of its own, its training may take another time. {NO_RECORD}: no training on"
+            " it has come to its end, as where its files were not at hand."
         ),
         "",
         (

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from gclbench.contrast import blocks
 from gclbench.contrast import panel as panel_module
-from gclbench.contrast.kept_weights import kept_weights
 from gclbench.contrast.panel import panel
 
 
@@ -64,29 +63,6 @@ def test_tiles_are_kept_up_to_their_bytes(monkeypatch, dtype):
     size = 40 * 40 * dtype.itemsize
     assert saved_sizes(size, monkeypatch, dtype).count(8 * 40) == 5
     assert max(saved_sizes(size - 1, monkeypatch, dtype)) <= 160, "inputs and sums"
-
-
-def test_constant_weights_are_kept_up_to_their_bytes_with_the_bits_of_tiles(monkeypatch):
-    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 1)
-    monkeypatch.setattr(panel_module, "TILE_ROWS", 4)
-    u, v = unit(10, dtype=torch.float32), unit(9, seed=1, dtype=torch.float32)
-    asked: list[tuple[int, int]] = []
-
-    def rows(start: int, stop: int) -> Tensor:
-        asked.append((start, stop))
-        return (u[start:stop] @ v.T).exp()
-
-    monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4)
-    kept = kept_weights(rows, 10, 9)
-    assert asked == [(0, 4), (4, 8), (8, 10)]
-    tiles = [rows(*each) for each in asked[:3]]
-    assert torch.equal(torch.cat([kept(0, 3), kept(3, 10)]), torch.cat(tiles))
-    asked.clear()
-    kept(0, 10)
-    assert asked == []
-    monkeypatch.setattr(panel_module, "KEPT_BYTES", 10 * 9 * 4 - 1)
-    assert kept_weights(rows, 10, 9) is rows
-    assert kept_weights(lambda start, stop: v[:0], 0, 9)(0, 0).shape == (0, 4)
 
 
 def test_nothing_of_the_whole_size_is_kept_between_the_passes():

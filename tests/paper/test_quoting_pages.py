@@ -8,8 +8,6 @@ from gclbench.paper.place import BadReference
 from gclbench.paper.prose import references, rewritten
 from gclbench.paper.verdict import AS_PRINTED, OTHERWISE, VERDICTS
 
-CELL = "dmat/1; cora; dmat_i; acc"
-
 
 def page(text: str, lint: bool = True) -> tuple[str, list[str]]:
     def quote(reference: str) -> str:
