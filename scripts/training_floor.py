@@ -247,8 +247,9 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
     lines += [
         "",
         f"A loss of two views of {loss['nodes']:,} nodes, width {loss['width']}, forward and"
-        " backward, without an encoder. What a training computes once is not in it: the weights of"
-        " `progcl_weight`, the network and the weights of `augcl`.",
+        " backward, without an encoder. Not in it: the weights of `progcl_weight` (once in a"
+        " training), the network (once) and weights (every fifth iteration) of `augcl`, the steps"
+        " of the metric of `nml` (every iteration).",
         "The bare loop has the products, exponentials and sums of GRACE's loss (`uniform`) over the"
         " same tiles, each of them in both passes.",
         "`uniform` keeps the tiles of a panel of this size for the backward pass, and takes less.",
