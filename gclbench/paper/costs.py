@@ -28,6 +28,7 @@ ONE_EPOCH, SCALED = "one epoch", "scaled from recorded epochs"
 BOUNDS = (ONE_EPOCH, SCALED)
 """Sources of a time that is an upper bound."""
 
+UNKNOWN = "unknown"
 NO_RECORD = "no record of the dataset"
 """Why a time is not known where no training on the dataset has come to its end."""
 
@@ -215,8 +216,7 @@ def a_seed(
         return seconds, "records" if epochs in counts else SCALED
     begun = first.get(pair)
     if begun is None:
-        anywhere = any(dataset == pair[1] for _, dataset in recorded.trainings)
-        return None, "unknown" if anywhere else NO_RECORD
+        return None, UNKNOWN
     seconds = begun.seconds(epochs)
     if seconds is None:
         return None, f"{begun.status}: {begun.reason}" if begun.reason else begun.status
@@ -233,6 +233,10 @@ def page(
     """The page, as Markdown."""
     recorded, found = durations(records.records), lacking(comparisons)
     costs = {pair: a_seed(pair, recorded, first) for pair in found}
+    trained_on = {dataset for _, dataset in recorded.trainings}
+    for pair, (_, source) in costs.items():
+        if source == UNKNOWN and pair[1] not in trained_on:
+            costs[pair] = None, NO_RECORD
     unfilled = {pair: there for pair, there in found.items() if there.not_run}
     exact, bounds = (
         {

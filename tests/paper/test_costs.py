@@ -42,9 +42,7 @@ def test_records_come_before_probes(record) -> None:
     probes = {PAIR: FirstEpochs("ok", "", 3.0, None, None)}
     assert costs.a_seed(PAIR, ran, probes) == (7.0, "records")
     assert costs.a_seed(PAIR, Durations(), probes) == (300.0, "one epoch")
-    assert costs.a_seed(PAIR, Durations(), {}) == (None, "no record of the dataset")
-    others = Durations.of([replace(record(method="dgi"), seconds={"fit": 7.0})], name_key)
-    assert costs.a_seed(PAIR, others, {}) == (None, "unknown"), "another method ran there"
+    assert costs.a_seed(PAIR, Durations(), {}) == (None, "unknown")
     failed = {PAIR: FirstEpochs("unsupported", "the pattern is dense", None, None, None)}
     assert costs.a_seed(PAIR, Durations(), failed) == (None, "unsupported: the pattern is dense")
     assert costs.epochs_of(("linear", "cora")) is None
@@ -59,6 +57,13 @@ def test_every_cell_without_a_run_is_counted_once() -> None:
     assert by_pair["grape", "citeseer"] == ["3", "", "", "", "no record of the dataset"]
     twice = lines_of([], probes, "nml/1", "nml/2", "nml/2")
     assert twice == rows
+
+
+def test_a_dataset_that_nothing_was_trained_on_says_so(record) -> None:
+    ran = [replace(record(method="dgi", dataset="citeseer"), seconds={"fit": 7.0})]
+    by_pair = {(row[0], row[1]): row[-1] for row in lines_of(ran, {}, "nml/2")}
+    assert by_pair["grape", "citeseer"] == "unknown", "another method was trained there"
+    assert by_pair["grape", "cora"] == "no record of the dataset"
 
 
 def test_the_total_is_of_what_is_known() -> None:

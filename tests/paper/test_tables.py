@@ -48,6 +48,7 @@ PLACES = {
     "contrast/10_10_80": 0,
     "contrast/weights": 0,
     "contrast/mixing": 0,
+    "contrast/mixing_validation": 0,
     "contrast/mixing_nmi": 0,
     "contrast/mixing_shares": 0,
 }
