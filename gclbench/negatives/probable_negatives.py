@@ -6,19 +6,18 @@ similarities of two views are taken for (Xia et al. 2022).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
+from gclbench.component.settings import Count, Range
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.beta_mixture import BetaMixture, DegenerateMixture
 from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
 from gclbench.negatives.uniform import UniformNegatives
 from gclbench.training.loop import Loss
-
-if TYPE_CHECKING:
-    from gclbench.negatives.progcl import ProgclMix, ProgclWeight
 
 WARMING, FITTED, DEGENERATE = 0, 1, 2
 """Before the fit; after it; after a fit that found no mixture."""
@@ -34,6 +33,22 @@ STAYED_UNIFORM = {
 """Finding to the remark on it."""
 
 
+@dataclass(frozen=True)
+class Fit:
+    """Settings that both strategies have.
+
+    Attributes:
+        start_epoch: iteration of the fit. high_weight: initial share w₀ of false negatives.
+            em_steps: EM steps.
+        sampled_columns: the fit sees the similarities of all anchors with that many nodes.
+    """
+
+    start_epoch: Count = 400
+    high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
+    em_steps: Count = 10
+    sampled_columns: Count = 100
+
+
 class ProbableNegatives(Negatives):
     """What both have: the warm-up, the fit, and B from the embeddings of the fit's iteration.
 
@@ -47,9 +62,7 @@ class ProbableNegatives(Negatives):
     reference_u: Tensor
     reference_v: Tensor
 
-    def __init__(
-        self, settings: ProgclWeight | ProgclMix, width: int, nodes: int, generator: torch.Generator
-    ):
+    def __init__(self, settings: Fit, width: int, nodes: int, generator: torch.Generator):
         super().__init__()
         self.settings = settings
         self.generators = {"draws": generator}

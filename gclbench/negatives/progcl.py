@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
-from gclbench.component.settings import Count, Range
+from gclbench.component.settings import Range
 from gclbench.contrast import blocks
 from gclbench.contrast.kept_weights import kept_matrix, rows_of
 from gclbench.contrast.panel import paired, panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
-from gclbench.negatives.probable_negatives import FITTED, ProbableNegatives
+from gclbench.negatives.probable_negatives import FITTED, Fit, ProbableNegatives
 from gclbench.negatives.strategy import Negatives, Pair, WeightRows
 from gclbench.negatives.uniform import ones
 from gclbench.training.streams import Streams
@@ -32,7 +32,7 @@ BOTH = "both directions"
 
 @NEGATIVES.register("progcl_weight")
 @dataclass(frozen=True)
-class ProgclWeight:
+class ProgclWeight(Fit):
     """ProGCL-weight: after a warm-up, negatives weighted by hardness times probability to be true.
 
     ℓ_i = −log [ e^{θ_ii/τ} / (e^{θ_ii/τ} + Σ_{j≠i} b_ij (e^{θ_ij/τ} + e^{ρ_ij/τ})) ], b_ij = B_ij /
@@ -50,11 +50,6 @@ class ProgclWeight:
     takes_weights: ClassVar[bool] = True
     takes_sparse: ClassVar[bool] = True
 
-    start_epoch: Count = 400
-    high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
-    em_steps: Count = 10
-    sampled_columns: Count = 100
-
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """Room for the reference embeddings (2·N·d numbers).
 
@@ -68,7 +63,7 @@ class ProgclWeight:
 
 @NEGATIVES.register("progcl_mix")
 @dataclass(frozen=True)
-class ProgclMix:
+class ProgclMix(Fit):
     """ProGCL-mix: after a warm-up, mixtures of the hardest true negatives are added to all others.
 
     The `selected` negatives of largest B of each anchor are paired by one random permutation, drawn
@@ -85,10 +80,6 @@ class ProgclMix:
     takes_sparse: ClassVar[bool] = True
 
     selected: Annotated[int, Range(least=2)] = 1000
-    start_epoch: Count = 400
-    high_weight: Annotated[float, Range(above=0, below=1)] = 0.05
-    em_steps: Count = 10
-    sampled_columns: Count = 100
 
     def build(self, width: int, nodes: int, rng: Streams, device: torch.device) -> Negatives:
         """Room for the reference embeddings (2·N·d numbers).

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import emulated_bfloat16
+import equivalence
+import gradient_errors
 import pytest
 import torch
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-
-import emulated_bfloat16  # noqa: E402
-import equivalence  # noqa: E402
-import gradient_errors  # noqa: E402
-
-from gclbench.component.registry import NEGATIVES  # noqa: E402
-from gclbench.machine import precision  # noqa: E402
+from gclbench.component.registry import NEGATIVES
+from gclbench.machine import precision
 
 
 def test_factors_are_rounded_and_sums_are_not() -> None:

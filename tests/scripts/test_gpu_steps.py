@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
+import gpu_steps
 import pytest
 import torch
+from other_device import DEVICE, DeviceFault, quiet, rehearsal
 
 from gclbench.methods.dmat_i import DmatI
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
-
-import gpu_steps  # noqa: E402
-from other_device import DEVICE, DeviceFault, quiet, rehearsal  # noqa: E402
 
 SMALL = DmatI(architecture=(8, 6), batch_size=12)
 
