@@ -40,6 +40,7 @@ SMALL = {
     "projector": "5",
     "predictor": "5",
     "batch_size": "24",
+    "subgraph_nodes": "20",
     "pretrain_epochs": "2",
     "max_order": "3",
     "repetitions": "1",

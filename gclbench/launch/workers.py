@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gclbench.machine import threads
 from gclbench.machine.memory_map import available_memory
@@ -34,33 +34,36 @@ def workers_for(units: Sequence[Unit]) -> int:
     gpus = _gpus(units)
     if gpus:
         return min(most, gpus)
-    needs = [_needs(graph, unit) for graph, unit in _graphs(units)]
+    needs = [_needs(*found) for found in _graphs(units)]
     if not needs:
         return 1
     wide, size = (max(values) for values in zip(*needs, strict=True))
     return max(1, min(most, threads.cores() // wide, available_memory() // size))
 
 
-def _needs(graph: Graph, unit: Unit) -> tuple[int, int]:
+def _needs(graph: Graph, method: Any, unit: Unit) -> tuple[int, int]:
     """Threads, and bytes."""
     from gclbench.graph import bytes_of
 
-    size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1]
+    held = getattr(method, "held_bytes", lambda graph: 0)(graph)
+    size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1] + held
     return threads.threads_of(graph, unit.threads), size
 
 
-def _graphs(units: Sequence[Unit]) -> list[tuple[Graph, Unit]]:
-    """Each graph once, with a unit on it; those that cannot be had are left to their runs."""
+def _graphs(units: Sequence[Unit]) -> list[tuple[Graph, Any, Unit]]:
+    """Each graph with each method on it, and one of their units; what cannot be had is left to its
+    run."""
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.run import datasets
 
     found = []
-    for unit in {unit.dataset_hash: unit for unit in units}.values():
+    for unit in {(unit.dataset_hash, unit.method): unit for unit in units}.values():
         try:
-            dataset = experiment_of(list(unit.overrides)).components.dataset
-            found.append((datasets.load(dataset).graph, unit))
+            components = experiment_of(list(unit.overrides)).components
+            graph = datasets.load(components.dataset).graph
+            found.append((graph, components.method, unit))
         except (ConfigErrors, DataUnavailable, GraphError):
             continue
     return found

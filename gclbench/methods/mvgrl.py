@@ -16,7 +16,7 @@ from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_collection import collection_model
 from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.methods.subgraphs import Subgraphs
-from gclbench.methods.two_propagations import TwoPropagations
+from gclbench.methods.two_propagations import TwoPropagations, stores_diffusion
 from gclbench.negatives.strategy import Pair, Strategy, mean_of
 from gclbench.negatives.uniform import Uniform
 from gclbench.nn.convolution import Convolution
@@ -46,6 +46,13 @@ class Mvgrl(MvgrlSettings):
             return SummaryModel(self, graph, rng)
         return NodesModel(self, graph, rng, negatives or Uniform())
 
+    def held_bytes(self, graph: Data) -> int:
+        """What a training holds beside some copies of the features: the diffusion, if stored."""
+        if "graph_of" in graph or not self.subgraphs:
+            return 0
+        stored = stores_diffusion(graph, self.alpha, self.subgraph_nodes)
+        return 4 * len(graph.x) ** 2 if stored else 0
+
 
 class MvgrlModel(Model):
     """Two convolutions on two views, whose loss is averaged over an iteration's sub-graphs.
@@ -57,9 +64,11 @@ class MvgrlModel(Model):
         streams = {name: rng.torch(name) for name in ("shuffles", "noise", "subgraphs")}
         super().__init__(settings.epochs, **streams)
         self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
-        self.views = TwoPropagations(graph, settings.alpha, settings.normalize_features)
-        self.nodes = self.views.features.nodes
         count, size = settings.subgraphs, settings.subgraph_nodes
+        self.views = TwoPropagations(
+            graph, settings.alpha, settings.normalize_features, size if count else 0
+        )
+        self.nodes = self.views.features.nodes
         self.subgraphs = Subgraphs(self.nodes, count, size, streams["subgraphs"])
         with rng.seeded("init"):
             self.first, self.second = (

@@ -29,8 +29,8 @@ class MvgrlSettings(Trained):
         epochs: steps at most. patience: steps without a new lowest training loss that end the
             training; 0: all epochs.
         subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. They
-            bound the memory of the loss; propagation still walks all nodes. `patience` then
-            compares losses of different sub-graphs.
+            bound the memory of the loss; propagation still walks all nodes, or its diffusion is
+            stored (`two_propagations`). `patience` then compares losses of different sub-graphs.
         subgraph_nodes: nodes of each, drawn uniformly; as many as the graph has, or more: the
             whole graph.
         lr, weight_decay: of Adam.

@@ -19,6 +19,16 @@ LEAST_SLICE = 16
 """Columns together at least: a cache line."""
 
 
+TOLERANCE = 1e-4
+
+
+def chebyshev_steps(alpha: float, tolerance: float = TOLERANCE) -> int:
+    """Steps of the iteration that bring its error below tolerance·‖result‖."""
+    if alpha == 1:
+        return 1
+    return max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / (1 - alpha))))
+
+
 class Diffusion:
     """α (I − (1−α) S)⁻¹ as a polynomial of S, so that its transpose, which the backward pass needs,
     is itself.
@@ -35,7 +45,7 @@ class Diffusion:
         ValueError: for values out of range.
     """
 
-    def __init__(self, propagation: SparseMatrix, alpha: float, tolerance: float = 1e-4):
+    def __init__(self, propagation: SparseMatrix, alpha: float, tolerance: float = TOLERANCE):
         if not 0 < alpha <= 1 or not 0 < tolerance < 1:
             raise ValueError(
                 "a diffusion needs alpha in (0, 1] and tolerance in (0, 1),"
@@ -43,12 +53,7 @@ class Diffusion:
             )
         self.propagation = propagation
         self.alpha = alpha
-        damping = 1 - alpha
-        self.steps = (
-            1
-            if damping == 0
-            else max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / damping)))
-        )
+        self.steps = chebyshev_steps(alpha, tolerance)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """N×H from N×H; the gradient goes to the dense factor."""
@@ -57,13 +62,22 @@ class Diffusion:
     def apply(self, dense: Tensor) -> Tensor:
         """The product without a gradient."""
         result = torch.empty_like(dense)
-        width = (
-            max(LEAST_SLICE, SLICE_ENTRIES // max(1, len(dense)))
-            if dense.device.type == "cpu"
-            else dense.shape[1]
-        )
+        width = dense.shape[1] if dense.device.type != "cpu" else _together(len(dense))
         for start in range(0, dense.shape[1], width):
             result[:, start : start + width] = self._slice(dense[:, start : start + width])
+        return result
+
+    def matrix(self) -> Tensor:
+        """All of it, N×N. Each product with it takes N² multiplications per column."""
+        nodes, device = self.propagation.shape[0], self.propagation.matrix.device
+        result = torch.empty(nodes, nodes, device=device)
+        # It is symmetric: its columns are rows, which lie together.
+        width = _together(nodes)
+        for start in range(0, nodes, width):
+            rows = result[start : start + width]
+            ones = rows.new_zeros(nodes, len(rows))
+            ones[start : start + width].fill_diagonal_(1)
+            rows.copy_(self._slice(ones).T)
         return result
 
     def _slice(self, columns: Tensor) -> Tensor:
@@ -85,6 +99,11 @@ class Diffusion:
             before.add_(base, alpha=weight)
             before, now = now, before
         return now
+
+
+def _together(nodes: int) -> int:
+    """How many columns go through all steps together on a CPU."""
+    return max(LEAST_SLICE, SLICE_ENTRIES // max(1, nodes))
 
 
 class _Diffused(torch.autograd.Function):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import torch
@@ -116,6 +117,17 @@ class Features:
         # A masked copy of the entries is small where that of a weight of very many rows is not.
         self.by_entries = x.layout == torch.sparse_csr
         self.dense = None if self.sparse is not None else x
+
+    def rows(self, chosen: Tensor) -> Features:
+        """Those of M nodes, M×F, as they are stored here."""
+        part = copy(self)
+        part.nodes = len(chosen)
+        if self.dense is not None:
+            part.dense = rows_of(self.dense, chosen)
+        part.sparse = (
+            None if self.sparse is None else both_ways(rows_of(self.sparse.matrix, chosen))
+        )
+        return part
 
     def product(self, weight: Tensor, keep: Tensor | None = None) -> Tensor:
         """(x with some columns set to zero)·W, N×H.

@@ -11,6 +11,7 @@ from gclbench.cli import main
 from gclbench.launch import local, workers
 from gclbench.launch.workers import PROCESS, workers_for
 from gclbench.machine import threads
+from gclbench.methods.mvgrl import Mvgrl
 from gclbench.run.unit import Unit
 
 UNIT = Unit(
@@ -56,6 +57,16 @@ def test_memory_permitting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert workers_for([UNIT] * 20) == 2
     monkeypatch.setattr(workers, "available_memory", lambda: 0)
     assert workers_for([UNIT] * 20) == 1
+
+
+def test_what_a_method_holds_besides_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each method on a graph is asked, not only the first."""
+    monkeypatch.setattr(workers, "available_memory", lambda: int(4.5 * PROCESS))
+    wide = ("dataset=sbm", "dataset.nodes=60", "method=mvgrl", "method.subgraphs=2")
+    mvgrl = replace(UNIT, method="mvgrl", overrides=(*wide, "method.subgraph_nodes=20"))
+    assert workers_for([UNIT, mvgrl, UNIT] * 5) == 4
+    monkeypatch.setattr(Mvgrl, "held_bytes", lambda self, graph: PROCESS)
+    assert workers_for([UNIT, mvgrl, UNIT] * 5) == 2
 
 
 def test_one_per_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 import pytest
 import torch
+from methods.small_graph import INPUTS, NODES, WIDTH, small_graph, views_of
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
 from gclbench.cli import main
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.graph import make_graph
 from gclbench.methods import two_propagations
 from gclbench.methods.mvgrl import Mvgrl
-from gclbench.methods.two_propagations import TwoPropagations
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.imix import Imix
 from gclbench.negatives.progcl import ProgclWeight
@@ -26,15 +25,10 @@ from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
-NODES, INPUTS, WIDTH = 14, 7, 5
-
 
 @pytest.fixture
 def graph():
-    generator = torch.Generator().manual_seed(0)
-    x = torch.rand(NODES, INPUTS, generator=generator)
-    edges = (torch.rand(NODES, NODES, generator=generator) < 0.2).triu(1).nonzero().T
-    return make_graph(x, edges, None, "small", undirected=True)
+    return small_graph()
 
 
 @pytest.fixture(params=["features", "products"])
@@ -44,37 +38,6 @@ def way(request, monkeypatch):
         two_propagations, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param]
     )
     return request.param
-
-
-def views_of(edge_index: Tensor, alpha: float = 0.2) -> tuple[Tensor, Tensor]:
-    a = torch.eye(NODES)
-    a[edge_index[1], edge_index[0]] = 1
-    scale = a.sum(dim=1).rsqrt()
-    s = scale[:, None] * a * scale
-    return s, alpha * torch.linalg.inv(torch.eye(NODES) - (1 - alpha) * s)
-
-
-def test_which_way_is_taken(graph, way):
-    assert (TwoPropagations(graph, 0.2, False).smoothed is not None) == (way == "features")
-
-
-def test_few_features_on_many_edges_are_diffused_once_and_many_on_few_in_every_step(graph):
-    assert TwoPropagations(graph, 0.2, False).smoothed is not None
-    wide = make_graph(torch.rand(NODES, 2000), graph.edge_index, None, "wide")
-    assert TwoPropagations(wide, 0.2, False).smoothed is None
-
-
-@pytest.mark.parametrize("normalise", [False, True])
-def test_the_views_are_the_dense_ones(graph, way, normalise):
-    x = graph.x / graph.x.sum(dim=1, keepdim=True) if normalise else graph.x
-    s, diffusion = views_of(graph.edge_index)
-    torch.manual_seed(0)
-    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
-    u, v = TwoPropagations(graph, 0.2, normalise).nodes(first, second)
-    torch.testing.assert_close(u, first.activation(s @ x @ first.weight), rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(
-        v, second.activation(diffusion @ x @ second.weight), rtol=1e-3, atol=1e-4
-    )
 
 
 @pytest.mark.parametrize("objective", ["summary", "nodes", "nodes, inter only"])
@@ -229,52 +192,6 @@ def test_reports_of_mixed_inputs_see_the_mixed_view_and_the_embedding_does_not(g
     u = encoder.activation(s @ (shares @ graph.x) @ encoder.weight)
     torch.testing.assert_close(mixed.contrast.u, unit_rows(u.detach()), rtol=1e-3, atol=1e-4)
     assert not torch.allclose(mixed.contrast.u, plain.contrast.u, atol=1e-2)
-
-
-AMONG = torch.tensor([1, 2, 5, 8, 9, 13])
-
-
-def test_the_views_of_a_sub_graph_are_the_dense_sub_matrices(graph, way):
-    s, diffusion = views_of(graph.edge_index)
-    torch.manual_seed(0)
-    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
-    u, v = TwoPropagations(graph, 0.2, False).nodes(first, second, among=AMONG)
-    x, inside = graph.x[AMONG], (AMONG[:, None], AMONG)
-    torch.testing.assert_close(
-        u, first.activation(s[inside] @ x @ first.weight), rtol=1e-3, atol=1e-4
-    )
-    torch.testing.assert_close(
-        v, second.activation(diffusion[inside] @ x @ second.weight), rtol=1e-3, atol=1e-4
-    )
-
-
-def test_the_summary_of_a_sub_graph_is_of_its_own_nodes(graph, way):
-    s, diffusion = views_of(graph.edge_index)
-    torch.manual_seed(0)
-    first, second = Convolution(INPUTS, WIDTH, "prelu"), Convolution(INPUTS, WIDTH, "prelu")
-    inside = (AMONG[:, None], AMONG)
-    order = torch.randperm(len(AMONG), generator=torch.Generator().manual_seed(3))
-
-    def dense(layer, matrix, rows):
-        return layer.activation(matrix[inside] @ rows @ layer.weight)
-
-    def score(nodes, c):
-        return nodes @ c
-
-    x = graph.x[AMONG]
-    u, v = dense(first, s, x), dense(second, diffusion, x)
-    of_u, of_v = torch.sigmoid(u.mean(dim=0)), torch.sigmoid(v.mean(dim=0))
-    shuffled = torch.cat(
-        [dense(second, diffusion, x[order]) @ of_u, dense(first, s, x[order]) @ of_v]
-    )
-    scores = torch.cat([v @ of_u, u @ of_v, shuffled])
-    truth = torch.cat([torch.ones(2 * len(AMONG)), torch.zeros(2 * len(AMONG))])
-    loss = TwoPropagations(graph, 0.2, False).local_global(
-        first, second, score, torch.Generator().manual_seed(3), AMONG
-    )
-    torch.testing.assert_close(
-        loss, binary_cross_entropy_with_logits(scores, truth), rtol=1e-3, atol=1e-4
-    )
 
 
 class Seen(UniformNegatives):

@@ -41,6 +41,16 @@ def test_the_tolerance_is_used_up_not_beaten_by_orders(propagation):
     assert (diffusion.steps, Diffusion(propagation, 0.2).steps) == (8, 15)
 
 
+@pytest.mark.parametrize("entries", [NODES * 16, NODES * 1000])
+def test_all_of_it_is_the_product_with_the_identity(propagation, entries, monkeypatch):
+    """In slices of 16 columns, the last one narrower, and in one."""
+    diffusion = Diffusion(propagation, 0.2, 1e-6)
+    monkeypatch.setattr("gclbench.nn.diffusion.SLICE_ENTRIES", entries)
+    torch.testing.assert_close(
+        diffusion.matrix(), dense(propagation, 0.2).float(), rtol=1e-5, atol=1e-6
+    )
+
+
 def test_the_gradient_is_that_of_the_dense_matrix(propagation):
     x = torch.randn(NODES, 3, generator=torch.Generator().manual_seed(1)).requires_grad_()
     pull = torch.randn(NODES, 3, generator=torch.Generator().manual_seed(2))
