@@ -27,6 +27,7 @@ EXAMPLES = """examples:
   gclbench table dmat/1 --missing                  what would fill it: ten seeds in every cell
   gclbench table dmat/1 --missing --seeds 3
   gclbench table dmat/1 --undecided                the seeds that would decide undetermined cells
+  gclbench table --undecided                       those of all tables
   gclbench table matrix --dataset cora             base method × strategy for negatives
   gclbench table own                               your runs that are in no paper's table
   gclbench table own/clustering --output own.tex
@@ -54,7 +55,10 @@ def main(argv: list[str]) -> int:
         one="an ID is one word, such as dmat/1",
     )
     parser.add_argument(
-        "id", nargs="?", metavar="ID", help="such as dmat/1; without it the ids are listed"
+        "id",
+        nargs="?",
+        metavar="ID",
+        help="such as dmat/1; without it the ids are listed, and --undecided is about all tables",
     )
     parser.add_argument(
         "--runs",
@@ -128,7 +132,7 @@ def main(argv: list[str]) -> int:
     from gclbench.paper.sources import MissingStore
     from gclbench.paper.tables import TABLES, UnknownTable
 
-    if options.id is None:
+    if options.id is None and not options.undecided:
         if argv:
             parser.error(id_first("table", argv, TABLES))
         _list()
@@ -186,7 +190,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
             that is wrong.
     """
     from gclbench.paper import filling, matrix, own_tables
-    from gclbench.paper.deciding import undecided
+    from gclbench.paper.deciding import undecided, undecided_anywhere
     from gclbench.paper.gains import commands
     from gclbench.paper.missing import SEEDS, missing
     from gclbench.paper.sources import collect
@@ -218,13 +222,19 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     )
     chosen = chosen or ("terminal" if sys.stdout.isatty() else "markdown")
     seeds = options.seeds or SEEDS
-    if options.undecided and (options.id == matrix.ID or filling.is_own(options.id)):
+    if options.undecided and options.id and (options.id == matrix.ID or filling.is_own(options.id)):
         raise ValueError(
             f"--undecided asks for verdicts against printed numbers, and table {options.id} has"
             " none; `gclbench compare A B` says how many seeds would tell two methods apart"
         )
     if options.undecided and options.added:
         raise ValueError("--undecided asks for printed numbers, and a row of --with has none")
+    if options.id is None:
+        asked = filling.fill_all(
+            collect(options.runs), options.dataset, options.metric, options.method
+        )
+        file.write("".join(f"{line}\n" for line in undecided_anywhere(asked)))
+        return
     if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
         return

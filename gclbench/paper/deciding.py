@@ -1,13 +1,18 @@
-"""The seeds that would decide a table's undetermined cells, as commands that run them."""
+"""The seeds that would decide undetermined cells of a table, or of all, as commands that run
+them."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.missing import REDONE, buildable, sweep_command
 from gclbench.paper.significance import MOST_SEEDS
+from gclbench.paper.summary import counted
+from gclbench.paper.table_definition import Definition
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
 from gclbench.run.estimate import spoken
 
@@ -23,13 +28,15 @@ class Offer:
     """More seeds of one column on one dataset.
 
     Attributes:
-        dataset, column: its place in the table. command: runs them. seeds: how many there are.
+        tables: ids of those with cells of these runs. dataset, column: their place in the first
+            one. command: runs them. seeds: how many there are.
         cells: the undetermined cells that they would decide, or make testable; undetermined: all of
-            the column there.
+            these runs.
         untested: the cells have a single run so far, which no test can use.
         seconds: of all of them, by the recorded runs of the cell; None where these have no times.
     """
 
+    tables: tuple[str, ...]
     dataset: str
     column: str
     command: str
@@ -39,15 +46,16 @@ class Offer:
     untested: bool
     seconds: float | None
 
-    @property
-    def remark(self) -> str:
-        """`citeseer, gca: 2 of 5 undetermined cells, 3 more runs, about 5 min`."""
+    def remark(self, of_several: bool = False) -> str:
+        """`citeseer, gca: 2 of 5 undetermined cells, 3 more runs, about 5 min`; with the tables'
+        ids where there are several tables."""
         of = f" of {self.undetermined}" if self.cells < self.undetermined else ""
         cells = f"{self.cells}{of} undetermined cell{'s' if self.undetermined > 1 else ''}"
         runs = f"{self.seeds} more run{'s' if self.seeds > 1 else ''}"
         why = " for a first test" if self.untested else ""
         time = "time unknown" if self.seconds is None else f"about {spoken(self.seconds)}"
-        return f"{self.dataset}, {self.column}: {cells}, {runs}{why}, {time}"
+        tables = f" ({', '.join(self.tables)})" if of_several else ""
+        return f"{self.dataset}, {self.column}{tables}: {cells}, {runs}{why}, {time}"
 
 
 def undecided(comparison: Comparison) -> list[str]:
@@ -73,21 +81,40 @@ def undecided(comparison: Comparison) -> list[str]:
             f"no cell is run of what is asked for of table {name}; --missing prints the commands"
             " that fill it"
         )
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in comparison.entries:
-        if entry.verdict == UNDETERMINED:
-            groups.setdefault((entry.dataset, entry.column), []).append(entry)
-    offers = [offer for found in groups.values() if (offer := _offer(comparison, found))]
+    cells = [(definition, entry) for entry in comparison.entries if entry.verdict == UNDETERMINED]
+    return _lines(cells, of_several=False)
+
+
+def undecided_anywhere(comparisons: Sequence[Comparison]) -> list[str]:
+    """The same for several tables: cells of the same runs stand together, and each number counts
+    once, as in the summary."""
+    cells = [
+        (definition, entry)
+        for definition, entry in counted(comparisons)
+        if entry.verdict == UNDETERMINED
+        and definition.source == "runs"
+        and not papers()[definition.paper].repeats
+    ]
+    return _lines(cells, of_several=True)
+
+
+Cell = tuple[Definition, Entry]
+
+
+def _lines(cells: Sequence[Cell], of_several: bool) -> list[str]:
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(tuple(record.id for record in cell[1].records), []).append(cell)
+    offers = [offer for found in groups.values() if (offer := _offer(found))]
     offers.sort(key=lambda offer: (offer.seconds is None, (offer.seconds or 0.0) / offer.cells))
-    lines = [line for offer in offers for line in (f"# {offer.remark}", offer.command)]
+    lines = [line for offer in offers for line in (f"# {offer.remark(of_several)}", offer.command)]
     if offers:
         lines.append(CAVEAT)
-    cells = sum(map(len, groups.values()))
-    beyond = sum(_beyond(entry) for found in groups.values() for entry in found)
+    beyond = sum(_beyond(entry) for _, entry in cells)
     if beyond:
         lines.append(
-            f"# Of {cells} undetermined cell{'s' if cells > 1 else ''} no number of seeds up to"
-            f" {MOST_SEEDS:,} would decide {beyond}, as they stand."
+            f"# Of {len(cells)} undetermined cell{'s' if len(cells) > 1 else ''} no number of seeds"
+            f" up to {MOST_SEEDS:,} would decide {beyond}, as they stand."
         )
     return lines or ["# no cell is undetermined"]
 
@@ -97,9 +124,10 @@ def _beyond(entry: Entry) -> bool:
     return entry.outcome is not None and entry.needed is None
 
 
-def _offer(comparison: Comparison, entries: list[Entry]) -> Offer | None:
-    """Of the undetermined cells of one column and dataset; None where seeds decide none of them."""
-    definition, first = comparison.definition, entries[0]
+def _offer(cells: Sequence[Cell]) -> Offer | None:
+    """Of the undetermined cells of the same runs; None where seeds decide none of them."""
+    definition, first = cells[0]
+    entries = [entry for _, entry in cells]
     columns = {column.label: column for column in definition.columns}
     if not buildable(definition, first.dataset, columns[first.heading]):
         return None
@@ -118,6 +146,7 @@ def _offer(comparison: Comparison, entries: list[Entry]) -> Offer | None:
     free = (seed for seed in itertools.count() if seed not in there)
     times = [sum(record.seconds.values()) for record in first.records if record.ok]
     return Offer(
+        tuple(dict.fromkeys(definition.id for definition, _ in cells)),
         first.dataset,
         first.column,
         sweep_command(

@@ -204,23 +204,15 @@ class Comparison:
             NotInTable: for one that the table does not have.
         """
         definition = self.definition
-        names = dict.fromkeys(
-            name
-            for column in definition.columns
-            for name in (column.method_name, column.label)
-            if name
-        )
-        methods = [among(METHODS, name, names) for name in methods]
-        asked = (
-            ("dataset", datasets, definition.datasets),
-            ("metric", metrics, definition.metrics),
-            ("method", methods, list(names)),
-        )
-        for kind, wanted, known in asked:
+        names = definition.names()
+        methods = [among(METHODS, name, names["method"]) for name in methods]
+        asked = {"dataset": datasets, "metric": metrics, "method": methods}
+        for kind, wanted in asked.items():
             for name in wanted:
-                if name not in known:
+                if name not in names[kind]:
                     raise NotInTable(
-                        f"table {definition.id} has no {kind} '{name}'; it has {', '.join(known)}"
+                        f"table {definition.id} has no {kind} '{name}'; it has"
+                        f" {', '.join(names[kind])}"
                     )
         blocks = tuple(
             _with_methods(block, methods)

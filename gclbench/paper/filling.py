@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gclbench.component.declared import among
+from gclbench.component.registry import METHODS, nearest
 from gclbench.paper import matrix, own_tables
 from gclbench.paper.comparison import compare
-from gclbench.paper.filled_table import Comparison
+from gclbench.paper.filled_table import Comparison, NotInTable
 from gclbench.paper.floors import with_floors
 from gclbench.paper.own_column import check_runs, own_columns, with_columns
 from gclbench.paper.sources import Collection
-from gclbench.paper.tables import find_table
+from gclbench.paper.tables import TABLES, find_table
 
 
 def fill(
@@ -50,6 +52,41 @@ def fill(
     if columns and (methods or planned):
         methods = [*methods, *(column.label for column in columns)]
     return [compare(definition, collection, tested).restrict(datasets, metrics, methods)]
+
+
+def fill_all(
+    collection: Collection,
+    datasets: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> list[Comparison]:
+    """The papers' tables, of each what it has of what is asked for.
+
+    Raises:
+        NotInTable: for a name that no table has.
+    """
+    wanted = {"dataset": datasets, "metric": metrics, "method": methods}
+    known = {name: definition.names() for name, definition in TABLES.items()}
+    for kind, names in wanted.items():
+        everywhere = [*dict.fromkeys(name for table in known.values() for name in table[kind])]
+        for name in names:
+            if among(METHODS, name, everywhere) not in everywhere:
+                likely = nearest(name, everywhere)
+                hint = (
+                    f"did you mean '{likely}'?" if likely else f"there are {', '.join(everywhere)}"
+                )
+                raise NotInTable(f"no table has the {kind} '{name}'; {hint}")
+    found = []
+    for name, definition in TABLES.items():
+        there = known[name]
+        here = {
+            kind: [each for each in names if among(METHODS, each, there[kind]) in there[kind]]
+            for kind, names in wanted.items()
+        }
+        if all(here[kind] for kind, names in wanted.items() if names):
+            chosen = compare(definition, collection)
+            found.append(chosen.restrict(here["dataset"], here["metric"], here["method"]))
+    return found
 
 
 def is_own(name: str) -> bool:

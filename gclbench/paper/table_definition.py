@@ -95,6 +95,18 @@ class Definition:
         """How a row is read and shown."""
         return self.measures.get(metric) or Measure(metric)
 
+    def names(self) -> dict[str, list[str]]:
+        """What its parts are asked for by: kind of name to names. A column has two, its method's
+        and its heading."""
+        columns = [
+            name for column in self.columns for name in (column.method_name, column.label) if name
+        ]
+        return {
+            "dataset": [*self.datasets],
+            "metric": [*self.metrics],
+            "method": [*dict.fromkeys(columns)],
+        }
+
     def place(self, group: Group) -> str:
         """Which of the table's datasets recorded runs are of."""
         return group.name("dataset")

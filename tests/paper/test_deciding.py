@@ -9,7 +9,9 @@ import pytest
 
 from gclbench.cli import main
 from gclbench.paper.comparison import compare
-from gclbench.paper.deciding import CAVEAT, undecided
+from gclbench.paper.deciding import CAVEAT, undecided, undecided_anywhere
+from gclbench.paper.filled_table import NotInTable
+from gclbench.paper.filling import fill_all
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
 
@@ -117,6 +119,68 @@ def test_what_no_number_of_seeds_would_decide_is_counted_once(record) -> None:
     lines = undecided(of(runs(record, "dmat_i", 1.0, {"acc": edge, "nmi": DMAT_I["nmi"]})))
     assert lines[0].startswith("# cora, dmat_i: 1 of 2 undetermined cells, ")
     assert lines[-1] == f"# Of 2 undetermined cells {told}"
+
+
+def no_mixing(record, *values: float):
+    """Runs whose cells stand in mmix/7 and mmix/9, and in the paper's other version."""
+    return [
+        replace(
+            record(
+                method="mmix_mp",
+                negatives="uniform",
+                task="classification",
+                seed=seed,
+                metrics={"accuracy": value},
+                task_settings={"protocol": "public"},
+            ),
+            seconds={"fit": 60.0},
+        )
+        for seed, value in enumerate(values)
+    ]
+
+
+def test_of_all_tables_the_cells_of_the_same_runs_stand_together(record) -> None:
+    """Once each, without the other version's; cheaper ones of other tables before them."""
+    found = [*no_mixing(record, 0.8), *runs(record, "dmat_i", 1.0, DMAT_I)]
+    lines = undecided_anywhere(fill_all(Collection(tuple(found))))
+    first, second, *rest = (line for line in lines if line.startswith("# cora, "))
+    assert first.startswith("# cora, dmat_i (dmat/1): 2 undetermined cells, ")
+    assert second == (
+        "# cora, no mixing (mmix/7, mmix/9): 2 undetermined cells, 1 more run for a first test,"
+        " about 60 s"
+    )
+    assert not rest
+    command = "gclbench sweep table=mmix/7 dataset=cora 'column=no mixing' 'seeds=[1]'"
+    assert lines[lines.index(second) + 1] == command
+    names(command)
+
+
+def test_of_all_tables_those_are_read_that_have_what_is_asked_for(record) -> None:
+    found = Collection((*no_mixing(record, 0.8), *runs(record, "dmat_i", 1.0, DMAT_I)))
+    assert "dmat_i (dmat/1)" in undecided_anywhere(fill_all(found, methods=["dmat_i"]))[0]
+    assert (
+        "no mixing (mmix/7, mmix/9)" in undecided_anywhere(fill_all(found, methods=["mmix_mp"]))[0]
+    )
+    assert undecided_anywhere(fill_all(found, datasets=["pubmed"])) == ["# no cell is undetermined"]
+    assert {
+        each.definition.id for each in fill_all(found, methods=["gcn"], datasets=["mutag"])
+    } == {
+        each.definition.id for each in fill_all(found, methods=["gcn_graphs"], datasets=["mutag"])
+    }
+    with pytest.raises(NotInTable, match="the dataset 'elsewhere'; there are acm, dblp, "):
+        fill_all(found, datasets=["elsewhere"])
+    with pytest.raises(NotInTable, match="no table has the method 'dmati'; did you mean 'dmat_i'"):
+        fill_all(found, methods=["dmati"])
+
+
+def test_the_command_about_all_tables(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    assert main(["table", "--undecided"]) == 0
+    assert capsys.readouterr().out == "# no cell is undetermined\n"
+    assert main(["table", "--undecided", "--dataset", "cora"]) == 0
+    assert main(["table", "--undecided", "--with", "grace"]) == 2
+    assert "a row of --with has none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["dmat/4", "dmat/7", "contrast/weights"])
