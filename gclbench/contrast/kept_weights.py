@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from gclbench.contrast import blocks, panel
-from gclbench.contrast.panel import Weights
+from gclbench.contrast.tiles import Weights
 
 
 def kept_weights(rows: Weights, anchors: int, candidates: int) -> Weights:

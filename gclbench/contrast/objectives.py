@@ -8,7 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gclbench.contrast.panel import Weights, paired, panel
+from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.tiles import Weights
 
 
 def multi_view_nce(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast.blocks import BLOCK_ENTRIES, by_blocks
-from gclbench.contrast.panel import Weights
+from gclbench.contrast.tiles import Weights
 
 LEAST = 1e-30
 """A weight below counts as this in a logarithm."""

@@ -14,7 +14,7 @@ computed. Where the two directions weigh a pair differently, the columns have we
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +23,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gclbench.contrast import blocks
-
-Weights = Callable[[int, int], Tensor]
-"""Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
-backward. Weight 0 masks a pair. A weight function must give the same numbers when it is called
-again."""
-
-_SAFE_BOUND = 40.0
-"""Largest |s_ij| whose exponential, times or over N of them, float32 holds; beyond it tiles are
-computed in float64."""
+from gclbench.contrast.tiles import Plan, Tiles, Weights, tile_dtype
 
 _SAFE_BOUND_DOUBLE = 650.0
-"""The same for float64; beyond it panels are refused. The smallest temperature that methods take
-(`Temperature`) gives 200."""
+"""Largest |s_ij| whose exponentials float64 holds; beyond it panels are refused. The smallest
+temperature that methods take (`Temperature`) gives 200."""
 
 KEPT_BYTES = 1 << 28
 """Size of a panel up to which its tiles are kept for the backward pass, and of constant weights up
@@ -126,7 +118,7 @@ def panel(
             f" {_SAFE_BOUND_DOUBLE:g}, which is a temperature of {1 / _SAFE_BOUND_DOUBLE:.2g} for"
             " unit vectors"
         )
-    plan = _Plan(
+    plan = Plan(
         scale=scale,
         heads=heads,
         skip_self=skip_self,
@@ -155,81 +147,6 @@ def _cut(
     return {"block": min(block, TILE_ROWS) if anchors.is_cpu else block, "keep": keep}
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
-    kept.
-
-    Where it is symmetric, the tile of the anchors start…stop begins at candidate `start`.
-    """
-
-    scale: float
-    heads: tuple[Weights | None, ...]
-    skip_self: bool
-    symmetric: bool
-    columns: bool
-    column_heads: tuple[Weights, ...] | None
-    bound: float
-    block: int
-    keep: bool
-
-    def dtype(self, given: torch.dtype) -> torch.dtype:
-        """Of the tiles."""
-        return tile_dtype(self.bound, given)
-
-    def first(self, start: int) -> int:
-        """The first candidate of the tile whose first anchor is `start`."""
-        return start if self.symmetric else 0
-
-    def weights(self, index: int, start: int, stop: int) -> Tensor | None:
-        """A head's weights of a tile; None where all are 1."""
-        head = self.heads[index]
-        return None if head is None else head(start, stop)[:, self.first(start) :]
-
-    def column_weights(self, index: int, start: int, stop: int) -> Tensor | None:
-        """A head's weights of a tile in the columns; None where they are those of the rows."""
-        if self.column_heads is None:
-            return None
-        return self.column_heads[index](start, stop)[:, self.first(start) :]
-
-    def ranges(self, rows: int) -> list[tuple[int, int]]:
-        """(start, stop) of the tiles."""
-        return [(start, min(start + self.block, rows)) for start in range(0, rows, self.block)]
-
-
-class _Tiles:
-    """Makes the tiles E_ij = e^{s_ij} of a panel, in one buffer after the other's use, or each in
-    its own memory."""
-
-    def __init__(self, anchors: Tensor, candidates: Tensor, plan: _Plan):
-        dtype = plan.dtype(anchors.dtype)
-        self.plan = plan
-        self.scaled = anchors.to(dtype) * plan.scale
-        self.candidates = candidates.to(dtype)
-        self.spare: list[Tensor] = []
-
-    def buffer(self, number: int, rows: int, columns: int) -> Tensor:
-        """rows×columns of uninitialised memory; the same memory whenever the number is the same."""
-        while len(self.spare) <= number:
-            entries = min(self.plan.block, len(self.scaled)) * len(self.candidates)
-            self.spare.append(
-                torch.empty(entries, dtype=self.scaled.dtype, device=self.scaled.device)
-            )
-        return self.spare[number][: rows * columns].view(rows, columns)
-
-    def tile(self, start: int, stop: int, own: bool) -> Tensor:
-        """Of the anchors start…stop; in its own memory, or in buffer 0."""
-        first = self.plan.first(start)
-        columns = self.candidates[first:]
-        shape = (stop - start, len(columns))
-        tile = self.scaled.new_empty(shape) if own else self.buffer(0, *shape)
-        torch.mm(self.scaled[start:stop], columns.T, out=tile)
-        tile.exp_()
-        if self.plan.skip_self:
-            tile.diagonal(offset=start - first).zero_()
-        return tile
-
-
 class _PanelReduction(torch.autograd.Function):
     """Forward and recomputing backward of `panel`.
 
@@ -238,13 +155,11 @@ class _PanelReduction(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, anchors: Tensor, others: Tensor | None, plan: _Plan
-    ) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, anchors: Tensor, others: Tensor | None, plan: Plan) -> tuple[Tensor, ...]:
         candidates = anchors if others is None else others
-        tiles = _Tiles(anchors, candidates, plan)
+        tiles = Tiles(anchors, candidates, plan)
         keep = plan.keep and any(ctx.needs_input_grad)
-        new = tiles.scaled.new_zeros
+        new = tiles.like.new_zeros
         row_sums = [new(len(anchors)) for _ in plan.heads]
         column_sums = (
             row_sums
@@ -305,27 +220,26 @@ class _PanelReduction(torch.autograd.Function):
             if others is None
             else (torch.zeros_like(candidates) if for_candidates else None)
         )
-        tiles = _Tiles(anchors, candidates, plan)
+        tiles = Tiles(anchors, candidates, plan)
         for number, (start, stop) in enumerate(plan.ranges(len(anchors))):
             tile = kept[number] if kept else tiles.tile(start, stop, own=False)
             slope = tiles.buffer(1, *tile.shape)
             first = plan.first(start)
             _pull(slope, plan, row_factors, column_factors, start, stop)
-            slope = slope.mul_(tile).to(anchors.dtype)
+            factor = tiles.slope_factor(slope, tile)
             if anchor_gradient is not None:
-                anchor_gradient[start:stop].addmm_(slope, candidates[first:], alpha=plan.scale)
-            if candidate_gradient is not None and plan.symmetric:
-                candidate_gradient[stop:].addmm_(
-                    slope[:, stop - start :].T, anchors[start:stop], alpha=plan.scale
-                )
-            elif candidate_gradient is not None:
-                candidate_gradient.addmm_(slope.T, anchors[start:stop], alpha=plan.scale)
+                tiles.times_candidates(anchor_gradient[start:stop], factor, first)
+            if candidate_gradient is not None:
+                # Of the block on the diagonal both halves are in the first product.
+                held = stop - start if plan.symmetric else 0
+                below = candidate_gradient[first + held :]
+                tiles.times_anchors(below, factor[:, held:].T, start, stop)
         return anchor_gradient, (None if others is None else candidate_gradient), None
 
 
 def _pull(
     slope: Tensor,
-    plan: _Plan,
+    plan: Plan,
     row_factors: Sequence[Tensor],
     column_factors: Sequence[Tensor],
     start: int,
@@ -374,11 +288,6 @@ def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:
         gradient.to(sums.dtype) / sums,
         torch.zeros((), dtype=sums.dtype, device=sums.device),
     )
-
-
-def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
-    """What holds the exponentials, and sums over them, of similarities up to `bound` in size."""
-    return torch.float64 if bound > _SAFE_BOUND else given
 
 
 def paired(anchors: Tensor, candidates: Tensor, scale: float = 1.0) -> Tensor:

@@ -1,15 +1,16 @@
 """The precision of a training's products: `precision=auto`, `float32` or `fast`.
 
 `fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
-with AMX, TF32 on a GPU) and sums in float32. Exponentials, sums, parameters and the
-optimiser stay float32. Only the steps of a training are computed so: filters, k-means, probes,
-metrics and the embedding itself never are. Hardware without such products computes float32.
+with AMX, TF32 on a GPU) and sums in float32. On a processor with AVX512-BF16 and no AMX it is the
+products of contrasts alone, and these are rounded to bfloat16 besides (`contrast.short_factors`).
+Exponentials, sums, parameters and the optimiser stay float32. Only the steps of a training are
+computed so: filters, k-means, probes, metrics and the embedding itself never are. Hardware without
+such products computes float32.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -28,6 +29,9 @@ TF32_FROM = (8, 0)
 
 SHORT_ON_CPU = "medium"
 """torch's name for bfloat16 factors; "high", TF32, is a GPU's."""
+
+IN_CONTRASTS = "bfloat16 in contrasts"
+"""What is fast on a processor with AVX512-BF16 and no AMX."""
 
 LEAST_TEMPERATURE = 0.1
 """Below it contrasts stay float32, whatever is asked: a loss's gradient is then a small difference
@@ -49,13 +53,13 @@ def hardware(device: str) -> str:
         return "TF32" if torch.cuda.get_device_capability(device) >= TF32_FROM else ""
     if device != "cpu":
         return ""
-    return "bfloat16" if _rounds_factors() else ""
+    return _short_on_cpu()
 
 
 def resolved(asked: str, method: str, device: str, tau: float | None = None) -> str:
     """`float32` or `fast`: what a run of a method is computed with.
 
-    `auto` is `fast` for the methods of `shown_equivalent` only.
+    `auto` is `fast` for the methods of `shown_equivalent` only, on hardware of the same kind.
 
     Args:
         tau: the method's temperature, where it has one.
@@ -64,7 +68,8 @@ def resolved(asked: str, method: str, device: str, tau: float | None = None) -> 
         return FLOAT32
     if tau is not None and tau < LEAST_TEMPERATURE:
         return FLOAT32
-    return FAST if asked == FAST or method in shown_equivalent() else FLOAT32
+    shown = shown_equivalent().get(method, {}).get("hardware") == hardware(device)
+    return FAST if asked == FAST or shown else FLOAT32
 
 
 @contextlib.contextmanager
@@ -115,20 +120,14 @@ def described(device: str) -> str:
     found = hardware(device)
     if not found:
         return f"float32 on {device}: torch makes no bfloat16 or TF32 products, so fast is the same"
-    methods = ", ".join(sorted(shown_equivalent())) or "none yet"
+    listed = (name for name, facts in shown_equivalent().items() if facts["hardware"] == found)
+    methods = ", ".join(sorted(listed)) or "none yet"
     return f"fast on {device} is {found}; auto takes it for methods shown equivalent: {methods}"
 
 
-@functools.cache
-def _rounds_factors() -> bool:
-    """Whether torch's products on this processor have bfloat16 factors where they may.
+def _short_on_cpu() -> str:
+    from gclbench.contrast.short_factors import has_own, torch_shortens
 
-    A processor's flags do not say: torch 2.13 keeps float32 factors on an AMD EPYC that has
-    AVX512-BF16 and no AMX. So one product is made: 1 + 2⁻¹² needs more bits than bfloat16 has.
-    """
-    import torch
-
-    factor, side = 1 + 2.0**-12, 64  # smaller products stay float32 anyway
-    with _matmul_precision(SHORT_ON_CPU):
-        product = torch.full((side, side), factor) @ torch.eye(side)
-    return bool((product != factor).any())
+    if torch_shortens():
+        return "bfloat16"
+    return IN_CONTRASTS if has_own() else ""

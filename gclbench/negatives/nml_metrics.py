@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from gclbench.contrast.kept_weights import kept_weights
-from gclbench.contrast.panel import Weights, paired, panel
+from gclbench.contrast.panel import paired, panel
+from gclbench.contrast.tiles import Weights
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.nml_oracle import optimal_weights
 from gclbench.negatives.strategy import Pair, WeightRows

@@ -12,7 +12,8 @@ from torch import Tensor
 from gclbench.component.registry import NEGATIVES
 from gclbench.component.settings import Fraction, Range
 from gclbench.contrast.blocks import block_rows, sums_by_blocks
-from gclbench.contrast.panel import paired, tile_dtype
+from gclbench.contrast.panel import paired
+from gclbench.contrast.tiles import tile_dtype
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes
 from gclbench.negatives.uniform import UniformNegatives, mean_one, ones

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from gclbench.component.registry import METHODS
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.validation import experiment_of
+from gclbench.contrast import short_factors
 from gclbench.embedding import Embedding
 from gclbench.machine import precision
 from gclbench.machine.precision import FAST, FLOAT32, products, resolved, trained_with
@@ -21,12 +22,20 @@ from gclbench.training.watch import Watch
 
 @pytest.fixture
 def with_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_rounds_factors", lambda: True)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: True)
 
 
 @pytest.fixture
 def without_hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "_rounds_factors", lambda: False)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    monkeypatch.setattr(short_factors, "has_own", lambda: False)
+
+
+@pytest.fixture
+def with_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor whose short products are those of contrasts alone."""
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    monkeypatch.setattr(short_factors, "has_own", lambda: True)
 
 
 def test_without_the_hardware_everything_is_float32(without_hardware: None) -> None:
@@ -40,36 +49,64 @@ def test_fast_means_what_torch_does_and_not_what_the_processor_could(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A processor's flag is no proof: torch may keep float32 factors all the same."""
-    rounds = precision._rounds_factors()
+    rounds = short_factors.torch_shortens()
     a, b = torch.randn(2, 96, 96, generator=torch.Generator().manual_seed(0))
     torch.set_float32_matmul_precision("medium")
     found = a @ b
     torch.set_float32_matmul_precision("highest")
     error = float((found.double() - a.double() @ b.double()).norm() / found.norm())
     assert (error > 1e-4) == rounds, "2⁻⁹ for bfloat16, 2⁻²⁴ for float32"
-    assert bool(precision.hardware("cpu")) == rounds
+    assert (precision.hardware("cpu") == "bfloat16") == rounds
 
     monkeypatch.setattr(torch, "full", lambda size, value: torch.ones(size))
-    precision._rounds_factors.cache_clear()
+    short_factors.torch_shortens.cache_clear()
     try:
-        assert precision._rounds_factors(), "factors that lose their last bits are rounded ones"
+        assert short_factors.torch_shortens(), "factors that lose their last bits are rounded ones"
         assert torch.get_float32_matmul_precision() == "highest"
     finally:
-        precision._rounds_factors.cache_clear()
+        short_factors.torch_shortens.cache_clear()
+
+
+@pytest.mark.parametrize("supported", [True, False])
+@pytest.mark.parametrize("by_torch", [True, False])
+def test_copies_are_made_where_only_they_are_fast(
+    supported: bool, by_torch: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: supported, raising=False)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: by_torch)
+    short_factors.has_own.cache_clear()
+    try:
+        assert short_factors.has_own() == (supported and not by_torch)
+        expected = "bfloat16" if by_torch else precision.IN_CONTRASTS if supported else ""
+        assert precision.hardware("cpu") == expected
+    finally:
+        short_factors.has_own.cache_clear()
 
 
 def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
     with_hardware: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(precision, "shown_equivalent", lambda: {"dgi": {}})
+    shown = {"dgi": {"hardware": "bfloat16"}, "gca": {"hardware": "TF32"}}
+    monkeypatch.setattr(precision, "shown_equivalent", lambda: shown)
     assert resolved("auto", "dgi", "cpu") == FAST
     assert resolved("auto", "grace", "cpu") == FLOAT32
+    assert resolved("auto", "gca", "cpu") == FLOAT32, "it was shown on other hardware"
     assert resolved("fast", "grace", "cpu") == FAST
     assert resolved("float32", "dgi", "cpu") == FLOAT32
     assert resolved("fast", "dgi", "cpu", tau=0.1) == FAST
     assert resolved("fast", "dgi", "cpu", tau=0.09) == FLOAT32, "the gradient would be noise"
     assert resolved("fast", "dgi", "meta") == FLOAT32, "an unknown device"
     assert precision.described("cpu").endswith("methods shown equivalent: dgi")
+
+
+def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = {"dgi": {"hardware": "bfloat16"}, "gca": {"hardware": precision.IN_CONTRASTS}}
+    monkeypatch.setattr(precision, "shown_equivalent", lambda: shown)
+    assert resolved("fast", "grace", "cpu") == FAST
+    assert (resolved("auto", "gca", "cpu"), resolved("auto", "dgi", "cpu")) == (FAST, FLOAT32)
+    assert precision.described("cpu") == (
+        "fast on cpu is bfloat16 in contrasts; auto takes it for methods shown equivalent: gca"
+    )
 
 
 def test_the_list_names_methods_and_what_showed_it() -> None:

@@ -13,7 +13,7 @@ from torch.nn.functional import kl_div, normalize, relu
 
 from gclbench.component.settings import bind
 from gclbench.contrast import blocks, panel
-from gclbench.contrast.panel import Weights
+from gclbench.contrast.tiles import Weights
 from gclbench.graph import Unsupported
 from gclbench.negatives import nml_metrics
 from gclbench.negatives.nml import LEAST_ORACLE_ALPHA, Nml, NmlNegatives

@@ -1,0 +1,95 @@
+"""Tiles whose products are made of bfloat16 copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+from gclbench.contrast import short_factors
+from gclbench.contrast.panel import panel
+from gclbench.machine.precision import FAST, exact_products, products, trained_with
+
+NODES, OTHERS, WIDTH = 30, 41, 16
+SCALE = 2.5
+BFLOAT16 = 2.0**-9
+"""Half a unit in the last place: of either factor, and of the product."""
+
+
+@pytest.fixture(autouse=True)
+def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_factors, "has_own", lambda: True)
+
+
+@pytest.fixture
+def fast() -> Iterator[None]:
+    with trained_with(FAST, "cpu"), products():
+        yield
+
+
+def unit(count: int, seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    x = torch.randn(count, WIDTH, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+    return torch.nn.functional.normalize(x).requires_grad_()
+
+
+WEIGHTS = torch.rand(NODES, OTHERS, generator=torch.Generator().manual_seed(3))
+AMONG = torch.rand(NODES, NODES, generator=torch.Generator().manual_seed(4))
+
+
+def reduced(case: str, block: int | None) -> tuple[list[Tensor], list[Tensor]]:
+    """The reductions, and the gradients of their sum of squares."""
+    u, v = unit(NODES, 0), unit(OTHERS, 1)
+    if case == "across":
+        heads = (None, lambda start, stop: WEIGHTS[start:stop])
+        found = panel(u, v, SCALE, heads, columns=True, block=block)
+    elif case == "among":
+        found = panel(u, u, SCALE, skip_self=True, block=block)
+    else:
+        turned = (lambda start, stop: AMONG.T[start:stop],)
+        heads = (lambda start, stop: AMONG[start:stop],)
+        found = panel(u, u, SCALE, heads, symmetric=True, column_heads=turned, block=block)
+    outputs = [*found.rows, *found.columns]
+    inputs = [u, v] if case == "across" else [u]
+    total = torch.stack([output.square().sum() for output in outputs]).sum()
+    return outputs, list(torch.autograd.grad(total, inputs))
+
+
+@pytest.mark.parametrize("block", [None, 7])
+@pytest.mark.parametrize("case", ["across", "among", "turned"])
+def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None) -> None:
+    exact = reduced(case, block)
+    with trained_with(FAST, "cpu"), products():
+        found = reduced(case, block)
+    for short, long in zip((*found[0], *found[1]), (*exact[0], *exact[1]), strict=True):
+        error = float((short - long).detach().norm() / long.detach().norm())
+        assert 0 < error < 3 * SCALE * BFLOAT16
+        assert short.dtype == torch.float32
+
+
+def test_the_factors_are_the_rounded_vectors(fast: None) -> None:
+    """With one pair a row, its log-sum-exp is its similarity."""
+    u, v = unit(1, 0), unit(1, 1)
+    expected = 4 * (u.bfloat16() @ v.bfloat16().T).float()
+    found = panel(u, v, 4.0).rows[0]
+    torch.testing.assert_close(found, expected[0], rtol=1e-6, atol=1e-6)
+
+
+def test_what_is_not_short(fast: None) -> None:
+    """Not outside a step, not what decides in it, not float64, not beyond what float32 holds."""
+    u, v = unit(NODES, 0), unit(OTHERS, 1)
+    with exact_products():
+        exact = panel(u, v, SCALE).rows[0]
+    assert not torch.equal(panel(u, v, SCALE).rows[0], exact)
+    wide = panel(u.double(), v.double(), SCALE).rows[0]
+    torch.testing.assert_close(wide, torch.logsumexp(SCALE * u.double() @ v.double().T, dim=1))
+    cold = panel(u, v, 60.0).rows[0]
+    torch.testing.assert_close(cold, torch.logsumexp(60 * u @ v.T, dim=1), rtol=1e-5, atol=1e-5)
+
+
+def test_without_a_fast_step_nothing_is_rounded() -> None:
+    u, v = unit(NODES, 0), unit(OTHERS, 1)
+    torch.testing.assert_close(
+        panel(u, v, SCALE).rows[0], torch.logsumexp(SCALE * u @ v.T, dim=1), rtol=1e-6, atol=1e-6
+    )
