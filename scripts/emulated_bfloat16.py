@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gclbench.contrast import short_factors
 from gclbench.machine import precision
 
 aten = torch.ops.aten
@@ -55,6 +56,27 @@ def emulated() -> Iterator[None]:
     """Within the block dense float32 products have bfloat16 factors."""
     with _Rounding():
         yield
+
+
+@contextlib.contextmanager
+def in_contrasts() -> Iterator[None]:
+    """Within the block products are those of a step's fast ones on a processor with AVX512-BF16 and
+    no AMX: those of contrasts have bfloat16 copies for factors and are rounded themselves.
+
+    Any processor makes them, if not fast.
+
+    Raises:
+        RuntimeError: where torch shortens the factors of all products.
+    """
+    if short_factors.torch_shortens():
+        raise RuntimeError("torch shortens all factors here; this is about contrasts alone")
+    before = short_factors.has_own
+    short_factors.has_own = lambda: True  # type: ignore[assignment]
+    try:
+        with precision.trained_with(precision.FAST, "cpu"), precision.products():
+            yield
+    finally:
+        short_factors.has_own = before
 
 
 @contextlib.contextmanager

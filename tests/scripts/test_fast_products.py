@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from gclbench.component.registry import NEGATIVES
+from gclbench.contrast import short_factors
 from gclbench.machine import precision
 
 
@@ -61,6 +62,20 @@ def test_the_gradient_of_a_contrast_is_near_at_usual_temperatures() -> None:
     assert row["relative_loss_error"] < 1e-3
     text = gradient_errors.markdown([row], 48, 16)
     assert "| uniform |" in text and "τ = 0.5" in text
+
+
+def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    own = short_factors.has_own
+    row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
+    assert 1e-6 < row["relative_gradient_error"] < 5e-3
+    assert short_factors.has_own is own
+    text = gradient_errors.markdown([row], 48, 16, gradient_errors.CONTRASTS)
+    assert "Fast is bfloat16 factors of the products of contrasts" in text
+
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: True)
+    with pytest.raises(RuntimeError, match="torch shortens all factors here"):
+        gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
 
 
 def test_below_the_least_temperature_gradients_are_not_near() -> None:
@@ -116,6 +131,8 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
 
 @pytest.mark.parametrize("name", sorted({*NEGATIVES.names()} - {"uniform"}))
 def test_a_strategy_is_at_work_where_its_gradient_errors_are_taken(name: str) -> None:
-    _, plain = gradient_errors.gradient("uniform", 0.5, nodes=48, width=16, fast=False)
-    _, its = gradient_errors.gradient(name, 0.5, nodes=48, width=16, fast=False)
+    _, plain = gradient_errors.gradient(
+        "uniform", 0.5, nodes=48, width=16, fast=gradient_errors.EXACT
+    )
+    _, its = gradient_errors.gradient(name, 0.5, nodes=48, width=16, fast=gradient_errors.EXACT)
     assert not torch.allclose(its, plain, rtol=1e-3, atol=1e-6)
