@@ -171,6 +171,7 @@ def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
     first one computes what a training keeps."""
     u, v = two_views(nodes, width)
     seconds = {"bare loop": quickest(lambda: bare_loop(unit_rows(u), unit_rows(v)), 2)}
+    fast: dict[str, float] = {}
     counters = {}
     for name in STRATEGIES:
         strategy = learned(name, u, v)
@@ -180,15 +181,29 @@ def losses(nodes: int, width: int, rounds: int = 2) -> dict[str, Any]:
             strategy(Pair(one, (other,), TAU, LATE)).value.backward()
 
         seconds[name] = quickest(step, rounds)
+        if precision.hardware("cpu"):
+            with precision.trained_with(precision.FAST, "cpu"), precision.products():
+                fast[name] = quickest(step, rounds)
         with Counter() as counters[name]:
             step()
     return {
         "nodes": nodes,
         "width": width,
         "seconds": seconds,
+        "fast_seconds": fast,
         "gigaflop": {name: counter.flops / 1e9 for name, counter in counters.items()},
         "million_exponentials": {name: one.exponentials / 1e6 for name, one in counters.items()},
     }
+
+
+def about_fast() -> list[str]:
+    """What a reader should know of the floors in fast precision here."""
+    if precision.hardware("cpu") != precision.IN_CONTRASTS:
+        return []
+    return [
+        "Fast are the products of contrasts alone. The floor takes all products at that rate, so"
+        " the share is low where an encoder has many.",
+    ]
 
 
 def bare_loop(u: Tensor, v: Tensor) -> None:
@@ -232,6 +247,7 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         + f"{known.exponentials / 1e6:.0f} million exponentials a second.",
         "The floor is products ÷ rate + exponentials ÷ rate, as counted in one epoch.",
         "Propagation is not counted: what does little else (`dgi`, `mvgrl`) is far above a floor.",
+        *about_fast(),
         "",
         "| run | precision | s/epoch | GFLOP | M exp | floor s | share of floor | plain loop s |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
@@ -260,9 +276,9 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         "",
         "The last column is the floor of its products and exponentials over that of `uniform`.",
         "",
-        "| loss | s | times the bare loop | times `uniform` | GFLOP | M exp"
+        "| loss | s | fast s | times the bare loop | times `uniform` | GFLOP | M exp"
         " | floor, times `uniform`'s |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, taken in seconds.items():
         flops, exponentials = (
@@ -272,8 +288,10 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         if flops is not None:
             share = least(loss, name, known) / least(loss, "uniform", known)
             floor = f"| {flops:.0f} | {exponentials:.0f} | {share:.2f} |"
+        fast = loss["fast_seconds"].get(name)
         lines.append(
-            f"| {name} | {taken:.2f} | {taken / seconds['bare loop']:.2f}"
+            f"| {name} | {taken:.2f} | {'' if fast is None else f'{fast:.2f}'}"
+            f" | {taken / seconds['bare loop']:.2f}"
             f" | {taken / seconds['uniform']:.2f} {floor}"
         )
     return "\n".join(lines) + "\n"
