@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gclbench.contrast import blocks
+from gclbench.contrast.short_factors import shortened
 from gclbench.contrast.tiles import Plan, Tiles, Weights, tile_dtype
 
 _SAFE_BOUND_DOUBLE = 650.0
@@ -118,6 +119,7 @@ def panel(
             f" {_SAFE_BOUND_DOUBLE:g}, which is a temperature of {1 / _SAFE_BOUND_DOUBLE:.2g} for"
             " unit vectors"
         )
+    dtype = tile_dtype(bound, anchors.dtype)
     plan = Plan(
         scale=scale,
         heads=heads,
@@ -127,7 +129,8 @@ def panel(
         columns=columns,
         column_heads=column_heads,
         bound=bound,
-        **_cut(len(anchors), len(candidates), block, tile_dtype(bound, anchors.dtype), anchors),
+        short=shortened(anchors, dtype),
+        **_cut(len(anchors), len(candidates), block, dtype, anchors),
     )
     # The same tensor on both sides is passed once: its similarities are symmetric, its two
     # gradients need a single product.

@@ -1,5 +1,5 @@
-"""bfloat16 copies as the factors of a tile's products, where torch asks for short factors and has
-none of its own.
+"""bfloat16 copies as the factors of a tile's products, where a processor multiplies those fast and
+torch makes none.
 
 With `torch.set_float32_matmul_precision("medium")` torch shortens the factors of float32 products
 on processors with AMX. On those with AVX512-BF16 alone (AMD EPYC, Intel Cooper Lake) it keeps
@@ -9,28 +9,35 @@ a product is summed in float32 and rounded to bfloat16 at the end.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
 
-ASKED = "medium"
-"""torch's name for bfloat16 factors on a processor."""
+_asked: ContextVar[bool] = ContextVar("short factors in contrasts", default=False)
 
 
-def shortened(like: Tensor) -> bool:
-    """Whether the products of a tile's float32 matrices are to be made of bfloat16 copies."""
-    return (
-        like.is_cpu
-        and like.dtype == torch.float32
-        and torch.get_float32_matmul_precision() == ASKED
-        and has_own()
-    )
+@contextlib.contextmanager
+def short_factors(asked: bool = True) -> Iterator[None]:
+    """Within the block panels are reduced with bfloat16 copies, or are not."""
+    before = _asked.set(asked)
+    try:
+        yield
+    finally:
+        _asked.reset(before)
+
+
+def shortened(anchors: Tensor, dtype: torch.dtype) -> bool:
+    """Whether the products of a panel, whose tiles have this dtype, are made of bfloat16 copies."""
+    return _asked.get() and anchors.is_cpu and dtype == torch.float32
 
 
 @functools.cache
 def has_own() -> bool:
-    """Whether the copies are what makes products fast on this processor."""
+    """Whether copies are what makes products fast on this processor."""
     supported = getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)
     return bool(supported()) and not torch_shortens()
 
@@ -44,7 +51,7 @@ def torch_shortens() -> bool:
     """
     factor, side = 1 + 2.0**-12, 64  # smaller products stay float32 anyway
     before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(ASKED)
+    torch.set_float32_matmul_precision("medium")
     try:
         product = torch.full((side, side), factor) @ torch.eye(side)
     finally:

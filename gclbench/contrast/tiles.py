@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gclbench.contrast.short_factors import shortened
-
 Weights = Callable[[int, int], Tensor]
 """Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
 backward. Weight 0 masks a pair. A weight function must give the same numbers when it is called
@@ -23,7 +21,7 @@ computed in float64."""
 @dataclass(frozen=True)
 class Plan:
     """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
-    kept.
+    kept, and whether products are made of bfloat16 copies.
 
     Where it is symmetric, the tile of the anchors start…stop begins at candidate `start`.
     """
@@ -37,6 +35,7 @@ class Plan:
     bound: float
     block: int
     keep: bool
+    short: bool
 
     def dtype(self, given: torch.dtype) -> torch.dtype:
         """Of the tiles."""
@@ -71,7 +70,7 @@ class Tiles:
         self.plan = plan
         self.anchors, self.candidates = anchors, candidates
         self.like = anchors.new_empty(0, dtype=dtype)
-        self.short = shortened(self.like)
+        self.short = plan.short
         if self.short:
             # Rounded before they are scaled, as the factors of the backward pass are.
             self.left, self.right = anchors.bfloat16(), candidates.bfloat16()

@@ -90,7 +90,13 @@ def products() -> Iterator[None]:
     if device is None:
         yield
         return
-    with _matmul_precision("high" if device.startswith("cuda") else SHORT_ON_CPU):
+    if device == "cpu" and hardware(device) == IN_CONTRASTS:
+        from gclbench.contrast.short_factors import short_factors
+
+        with short_factors():
+            yield
+        return
+    with _matmul_precision(SHORT_ON_CPU if device == "cpu" else "high"):
         yield
 
 
@@ -98,7 +104,9 @@ def products() -> Iterator[None]:
 def exact_products() -> Iterator[None]:
     """Within the block of a step products are of float32 factors: for what decides and is no
     loss."""
-    with _matmul_precision("highest"):
+    from gclbench.contrast.short_factors import short_factors
+
+    with _matmul_precision("highest"), short_factors(asked=False):
         yield
 
 

@@ -20,7 +20,9 @@ BFLOAT16 = 2.0**-9
 
 @pytest.fixture(autouse=True)
 def own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that makes such products fast."""
     monkeypatch.setattr(short_factors, "has_own", lambda: True)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
 
 
 @pytest.fixture
@@ -86,6 +88,29 @@ def test_what_is_not_short(fast: None) -> None:
     torch.testing.assert_close(wide, torch.logsumexp(SCALE * u.double() @ v.double().T, dim=1))
     cold = panel(u, v, 60.0).rows[0]
     torch.testing.assert_close(cold, torch.logsumexp(60 * u @ v.T, dim=1), rtol=1e-5, atol=1e-5)
+
+
+def test_only_the_products_of_contrasts_are_short(fast: None) -> None:
+    a, b = torch.randn(2, 96, 96, generator=torch.Generator().manual_seed(0))
+    assert torch.get_float32_matmul_precision() == "highest"
+    with exact_products():
+        exact = a @ b
+    assert torch.equal(a @ b, exact)
+
+
+def test_the_backward_pass_is_short_as_the_forward_pass_was() -> None:
+    """Wherever it runs: torch may call it outside the block."""
+    gradients = []
+    for inside in (True, False):
+        u, v = unit(NODES, 0), unit(OTHERS, 1)
+        with trained_with(FAST, "cpu"), products():
+            total = panel(u, v, SCALE, block=7).rows[0].sum()
+            if inside:
+                total.backward()
+        if not inside:
+            total.backward()
+        gradients.append(u.grad)
+    assert torch.equal(*gradients)
 
 
 def test_without_a_fast_step_nothing_is_rounded() -> None:

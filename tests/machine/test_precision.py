@@ -127,7 +127,8 @@ class Watched(Model):
         self.seen: dict[str, str] = {}
 
     def _note(self, where: str) -> None:
-        self.seen[where] = torch.get_float32_matmul_precision()
+        short = short_factors.shortened(torch.zeros(1), torch.float32)
+        self.seen[where] = "copies" if short else torch.get_float32_matmul_precision()
 
     def loss(self, step: Step) -> Loss:
         self._note("loss")
@@ -156,13 +157,19 @@ def _trained(score: bool = False) -> dict[str, str]:
     return model.seen
 
 
-def test_only_the_steps_of_a_training_are_fast() -> None:
+@pytest.mark.parametrize(
+    ("hardware", "short"), [("with_hardware", "medium"), ("with_own", "copies")]
+)
+def test_only_the_steps_of_a_training_are_fast(
+    hardware: str, short: str, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(hardware)
     with trained_with(FAST, "cpu"):
         seen = _trained(score=True)
         assert torch.get_float32_matmul_precision() == "highest"
     assert seen == {
-        "loss": "medium",
-        "backward": "medium",
+        "loss": short,
+        "backward": short,
         "after": "highest",
         "embed": "highest",
         "score": "highest",
