@@ -61,7 +61,7 @@ def emulated() -> Iterator[None]:
 @contextlib.contextmanager
 def in_contrasts() -> Iterator[None]:
     """Within the block products are those of a step's fast ones on a processor with AVX512-BF16 and
-    no AMX: those of contrasts have bfloat16 copies for factors and are rounded themselves.
+    no AMX: those of panels have bfloat16 copies for factors and are rounded themselves.
 
     Any processor makes them, if not fast.
 

@@ -103,7 +103,8 @@ def adopt(path: Path) -> list[str]:
     facts = json.loads(path.read_text())
     if facts["emulated"]:
         raise SystemExit(f"{path} is of an emulation; --adopt takes runs on the hardware alone")
-    listed = precision.shown_equivalent()
+    known = json.loads(LIST.read_text(encoding="utf-8"))
+    listed = known.setdefault(facts["hardware"], {})
     rows: dict[str, list[dict[str, Any]]] = {}
     for one in facts["rows"]:
         rows.setdefault(one["method"], []).append(one)
@@ -115,10 +116,10 @@ def adopt(path: Path) -> list[str]:
                 "datasets": sorted(one["dataset"] for one in found),
                 "seeds": min(len(one["fast"]) for one in found),
                 "margin": MARGIN,
-                "hardware": facts["hardware"],
                 "evidence": str(path),
             }
-    LIST.write_text(json.dumps(listed, indent=2, sort_keys=True) + "\n")
+    known = {hardware: methods for hardware, methods in known.items() if methods}
+    LIST.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
     return sorted(listed)
 
 

@@ -27,7 +27,7 @@ from emulated_bfloat16 import emulated, in_contrasts
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
-from gclbench.machine.environment import versions
+from gclbench.machine.environment import device_name, instructions, versions
 from gclbench.negatives.strategy import Pair
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -55,7 +55,7 @@ def views(nodes: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
 EXACT, EVERYWHERE, CONTRASTS = "exact", "everywhere", "contrasts"
 ABOUT = {
     EVERYWHERE: "emulated: bfloat16 factors of all products, float32 sums",
-    CONTRASTS: "bfloat16 factors of the products of contrasts, which are rounded to bfloat16 too",
+    CONTRASTS: "bfloat16 factors of panels' products, which are rounded to bfloat16 too",
 }
 """Which products are fast, and how a table says it."""
 
@@ -152,6 +152,8 @@ def main() -> None:
             "where": options.where,
             "nodes": options.nodes,
             "width": options.width,
+            "device": device_name("cpu"),
+            "instructions": instructions(),
             "environment": versions(),
             "rows": rows,
         }

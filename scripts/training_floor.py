@@ -201,7 +201,7 @@ def about_fast() -> list[str]:
     if precision.hardware("cpu") != precision.IN_CONTRASTS:
         return []
     return [
-        "Fast are the products of contrasts alone. The floor takes all products at that rate, so"
+        "Fast are the products of panels alone. The floor takes all products at that rate, so"
         " the share is low where an encoder has many.",
     ]
 

@@ -73,7 +73,8 @@ class Tiles:
         self.short = plan.short
         if self.short:
             # Rounded before they are scaled, as the factors of the backward pass are.
-            self.left, self.right = anchors.bfloat16(), candidates.bfloat16()
+            self.left = anchors.bfloat16()
+            self.right = self.left if candidates is anchors else candidates.bfloat16()
         else:
             self.left, self.right = anchors.to(dtype) * plan.scale, candidates.to(dtype)
         self.spare: dict[tuple[int, torch.dtype], Tensor] = {}

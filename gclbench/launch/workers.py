@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from gclbench.machine import threads
 from gclbench.machine.memory_map import available_memory
 
 if TYPE_CHECKING:
-    from gclbench.graph import Graph
     from gclbench.run.unit import Unit
 
 PROCESS = 1 << 30
@@ -34,39 +33,41 @@ def workers_for(units: Sequence[Unit]) -> int:
     gpus = _gpus(units)
     if gpus:
         return min(most, gpus)
-    needs = [_needs(*found) for found in _graphs(units)]
+    needs = [needed for same in _by_dataset(units) for needed in _needs(same)]
     if not needs:
         return 1
     wide, size = (max(values) for values in zip(*needs, strict=True))
     return max(1, min(most, threads.cores() // wide, available_memory() // size))
 
 
-def _needs(graph: Graph, method: Any, unit: Unit) -> tuple[int, int]:
-    """Threads, and bytes."""
-    from gclbench.graph import bytes_of
+def _by_dataset(units: Sequence[Unit]) -> list[list[Unit]]:
+    """The units of each dataset, one of those that differ in seed or task alone."""
+    groups: dict[str, dict[tuple[str, ...], Unit]] = {}
+    for unit in units:
+        groups.setdefault(unit.dataset_hash, {})[unit.overrides] = unit
+    return [list(group.values()) for group in groups.values()]
 
-    held = getattr(method, "held_bytes", lambda graph: 0)(graph)
-    size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1] + held
-    return threads.threads_of(graph, unit.threads), size
 
+def _needs(units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
+    """Threads and bytes of each unit; they have one dataset, whose graph is read once and not kept.
 
-def _graphs(units: Sequence[Unit]) -> list[tuple[Graph, Any, Unit]]:
-    """Each graph with each method on it, and one of their units; what cannot be had is left to its
-    run."""
+    What cannot be had is left to its run.
+    """
     from gclbench.config.validation import ConfigErrors, experiment_of
     from gclbench.data.mirror import DataUnavailable
-    from gclbench.graph import GraphError
+    from gclbench.graph import Graph, GraphError, bytes_of
     from gclbench.run import datasets
 
-    found = []
-    for unit in {(unit.dataset_hash, unit.method): unit for unit in units}.values():
+    graph: Graph | None = None
+    for unit in units:
         try:
             components = experiment_of(list(unit.overrides)).components
-            graph = datasets.load(components.dataset).graph
-            found.append((graph, components.method, unit))
+            graph = graph or datasets.load(components.dataset).graph
         except (ConfigErrors, DataUnavailable, GraphError):
             continue
-    return found
+        held = getattr(components.method, "held_bytes", lambda graph: 0)(graph)
+        size = PROCESS + COPIES * bytes_of(graph.x) + ENTRY * graph.edge_index.shape[1]
+        yield threads.threads_of(graph, unit.threads), size + held
 
 
 def _gpus(units: Sequence[Unit]) -> int:

@@ -2,7 +2,7 @@
 
 `fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
 with AMX, TF32 on a GPU) and sums in float32. On a processor with AVX512-BF16 and no AMX it is the
-products of contrasts alone, and these are rounded to bfloat16 besides (`contrast.short_factors`).
+products of panels alone (`contrast.panel`), and these are rounded to bfloat16 besides.
 Exponentials, sums, parameters and the optimiser stay float32. Only the steps of a training are
 computed so: filters, k-means, probes, metrics and the embedding itself never are. Hardware without
 such products computes float32.
@@ -21,8 +21,8 @@ AUTO, FLOAT32, FAST = "auto", "float32", "fast"
 PRECISIONS = (AUTO, FLOAT32, FAST)
 
 SHOWN = "fast_methods.json"
-"""Beside this file: the methods whose results with `fast` were shown to be equivalent, each with
-what showed it. `scripts/equivalence.py --adopt` fills it."""
+"""Beside this file: by hardware, the methods whose results with `fast` were shown to be equivalent,
+each with what showed it. `scripts/equivalence.py --adopt` fills it."""
 
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""
@@ -35,14 +35,20 @@ IN_CONTRASTS = "bfloat16 in contrasts"
 
 LEAST_TEMPERATURE = 0.1
 """Below it contrasts stay float32, whatever is asked: a loss's gradient is then a small difference
-of large terms, and short factors move it by more than it is (results/bench/gradient_errors.md)."""
+of large terms, and short factors move it by more than it is (results/bench/gradient_errors.md and
+gradient_errors_in_contrasts.md)."""
 
 _device: ContextVar[str | None] = ContextVar("device of fast products", default=None)
 
 
-def shown_equivalent() -> dict[str, Any]:
-    """Method name to what showed that `fast` changes its results by less than the margin."""
-    return dict(json.loads(files("gclbench.machine").joinpath(SHOWN).read_text(encoding="utf-8")))
+def shown_equivalent(on: str) -> dict[str, Any]:
+    """Method name to what showed that `fast` changes its results by less than the margin.
+
+    Args:
+        on: hardware, as `hardware` names it.
+    """
+    known = json.loads(files("gclbench.machine").joinpath(SHOWN).read_text(encoding="utf-8"))
+    return dict(known.get(on, {}))
 
 
 def hardware(device: str) -> str:
@@ -68,8 +74,7 @@ def resolved(asked: str, method: str, device: str, tau: float | None = None) -> 
         return FLOAT32
     if tau is not None and tau < LEAST_TEMPERATURE:
         return FLOAT32
-    shown = shown_equivalent().get(method, {}).get("hardware") == hardware(device)
-    return FAST if asked == FAST or shown else FLOAT32
+    return FAST if asked == FAST or method in shown_equivalent(hardware(device)) else FLOAT32
 
 
 @contextlib.contextmanager
@@ -128,8 +133,7 @@ def described(device: str) -> str:
     found = hardware(device)
     if not found:
         return f"float32 on {device}: torch makes no bfloat16 or TF32 products, so fast is the same"
-    listed = (name for name, facts in shown_equivalent().items() if facts["hardware"] == found)
-    methods = ", ".join(sorted(listed)) or "none yet"
+    methods = ", ".join(sorted(shown_equivalent(found))) or "none yet"
     return f"fast on {device} is {found}; auto takes it for methods shown equivalent: {methods}"
 
 

@@ -47,10 +47,14 @@ class Mvgrl(MvgrlSettings):
         return NodesModel(self, graph, rng, negatives or Uniform())
 
     def held_bytes(self, graph: Data) -> int:
-        """What a training holds beside some copies of the features: the diffusion, if stored."""
-        if "graph_of" in graph or not self.subgraphs:
+        """What a training holds beside some copies of the features: the diffusion, if stored.
+
+        Args:
+            graph: as loaded, before the filter and before a task hides a part.
+        """
+        if "graph_of" in graph or not self.epochs:
             return 0
-        stored = stores_diffusion(graph, self.alpha, self.subgraph_nodes)
+        stored = stores_diffusion(graph, self.alpha, self.sub_graph)
         return 4 * len(graph.x) ** 2 if stored else 0
 
 
@@ -66,7 +70,7 @@ class MvgrlModel(Model):
         self.settings, self.x, self.edge_index = settings, graph.x, graph.edge_index
         count, size = settings.subgraphs, settings.subgraph_nodes
         self.views = TwoPropagations(
-            graph, settings.alpha, settings.normalize_features, size if count else 0
+            graph, settings.alpha, settings.normalize_features, settings.sub_graph
         )
         self.nodes = self.views.features.nodes
         self.subgraphs = Subgraphs(self.nodes, count, size, streams["subgraphs"])

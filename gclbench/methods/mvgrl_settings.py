@@ -29,8 +29,9 @@ class MvgrlSettings(Trained):
         epochs: steps at most. patience: steps without a new lowest training loss that end the
             training; 0: all epochs.
         subgraphs: random sub-graphs that a step averages its loss over; 0: the whole graph. They
-            bound the memory of the loss; propagation still walks all nodes, or its diffusion is
-            stored (`two_propagations`). `patience` then compares losses of different sub-graphs.
+            bound the memory of the loss. Propagation by S still walks all nodes; so does the
+            diffusion, or it is stored, N×N (`two_propagations`). `patience` then compares losses of
+            different sub-graphs.
         subgraph_nodes: nodes of each, drawn uniformly; as many as the graph has, or more: the
             whole graph.
         lr, weight_decay: of Adam.
@@ -87,6 +88,11 @@ class MvgrlSettings(Trained):
                 "train_encoder=false trains the heads of objective=summary alone, and"
                 " objective=nodes has none; for an untrained encoder type method.epochs=0"
             )
+
+    @property
+    def sub_graph(self) -> int:
+        """Nodes of a step's sub-graphs; 0 where it has the whole graph."""
+        return self.subgraph_nodes if self.subgraphs else 0
 
     def for_collections(self) -> str:
         """The first setting away from its default that only a collection reads; empty for none."""

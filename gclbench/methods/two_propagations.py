@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -30,13 +31,22 @@ product with the weights."""
 
 def cost_per_column(graph: Data, alpha: float) -> int:
     """What the diffusion of one column costs by sparse products, in multiplications of a dense
-    one."""
+    one.
+
+    Args:
+        graph: x (N×F), edge_index (2×E). alpha: α of the diffusion.
+    """
     entries = graph.edge_index.shape[1] + len(graph.x)
     return PROPAGATION_COST * chebyshev_steps(alpha) * entries
 
 
 def stores_diffusion(graph: Data, alpha: float, sub_graph: int) -> bool:
-    """Whether a training on sub-graphs of so many nodes stores the diffusion, N×N."""
+    """Whether steps on sub-graphs store the diffusion, N×N.
+
+    Args:
+        graph: x (N×F), edge_index (2×E). alpha: α of the diffusion. sub_graph: M, nodes of a
+            sub-graph; 0 where steps have the whole graph.
+    """
     nodes = len(graph.x)
     return 0 < sub_graph < nodes <= STORED_NODES and sub_graph**2 < cost_per_column(graph, alpha)
 
@@ -71,8 +81,12 @@ class TwoPropagations:
                 .x
             )
             self.smoothed = Features(smoothed.to(x.device))
-        stored = stores_diffusion(graph, alpha, sub_graph)
-        self.stored = self.diffusion.matrix() if stored else None
+        self.stores = stores_diffusion(graph, alpha, sub_graph)
+
+    @cached_property
+    def stored(self) -> Tensor | None:
+        """All of the diffusion, N×N, made for the first sub-graph; None where it is not stored."""
+        return self.diffusion.matrix() if self.stores else None
 
     def nodes(
         self,
@@ -92,7 +106,7 @@ class TwoPropagations:
         here = part.product(first)
         if mixture is not None:
             here = mixture.apply(here)
-        return first.activate(part.propagated(here)), second.activate(self._diffused(part, second))
+        return first.activate(part.propagated(here)), second.activate(part.diffused_layer(second))
 
     def local_global(
         self,
@@ -108,7 +122,7 @@ class TwoPropagations:
         here, there = part.product(first), part.product(second)
         order = torch.randperm(len(here), generator=shuffles).to(here.device)
         u = first.activate(part.propagated(here))
-        v = second.activate(self._diffused(part, second, there))
+        v = second.activate(part.diffused_layer(second, there))
         # Shuffling the rows of x W is shuffling those of x.
         shuffled_u = first.activate(part.propagated(here.index_select(0, order)))
         shuffled_v = second.activate(part.diffused(there.index_select(0, order)))
@@ -118,38 +132,56 @@ class TwoPropagations:
             [discriminator(shuffled_v, of_u), discriminator(shuffled_u, of_v)],
         )
 
-    def _diffused(
-        self, part: WholeGraph, layer: Convolution, product: Tensor | None = None
-    ) -> Tensor:
-        """The diffusion of x W of the graph or a sub-graph, the cheaper way."""
-        if self.smoothed is not None and not isinstance(part, SubGraph):
-            return layer.product(self.smoothed)
-        return part.diffused(part.product(layer) if product is None else product)
-
-    def _part(self, among: Tensor | None) -> WholeGraph:
+    def _part(self, among: Tensor | None) -> Part:
         return WholeGraph(self) if among is None else SubGraph(self, among)
 
 
-class WholeGraph:
-    """The products of a step with all nodes."""
+class Part:
+    """The products of a step, with all nodes or some."""
 
     def __init__(self, views: TwoPropagations):
         self.views = views
 
     def product(self, layer: Convolution) -> Tensor:
         """x W."""
-        return layer.product(self.views.features)
+        raise TypeError(f"{type(self).__name__} defines no product")
 
     def propagated(self, product: Tensor) -> Tensor:
         """S x W from x W."""
-        return self.views.propagation @ product
+        raise TypeError(f"{type(self).__name__} defines no propagation")
 
     def diffused(self, product: Tensor) -> Tensor:
         """The diffusion of x W from x W."""
+        raise TypeError(f"{type(self).__name__} defines no diffusion")
+
+    def diffused_layer(self, layer: Convolution, product: Tensor | None = None) -> Tensor:
+        """The diffusion of x W, the cheaper way.
+
+        Args:
+            product: x W, where it is there already.
+        """
+        return self.diffused(self.product(layer) if product is None else product)
+
+
+class WholeGraph(Part):
+    """The products of a step with all nodes."""
+
+    def product(self, layer: Convolution) -> Tensor:
+        return layer.product(self.views.features)
+
+    def propagated(self, product: Tensor) -> Tensor:
+        return self.views.propagation @ product
+
+    def diffused(self, product: Tensor) -> Tensor:
         return self.views.diffusion @ product
 
+    def diffused_layer(self, layer: Convolution, product: Tensor | None = None) -> Tensor:
+        if self.views.smoothed is not None:
+            return layer.product(self.views.smoothed)
+        return super().diffused_layer(layer, product)
 
-class SubGraph(WholeGraph):
+
+class SubGraph(Part):
     """The products of a step with M nodes (`among`): the matrices without the rows and columns of
     the others."""
 
@@ -163,7 +195,7 @@ class SubGraph(WholeGraph):
     def product(self, layer: Convolution) -> Tensor:
         if self.features is not None:
             return layer.product(self.features)
-        return super().product(layer).index_select(0, self.among)
+        return layer.product(self.views.features).index_select(0, self.among)
 
     def propagated(self, product: Tensor) -> Tensor:
         return self._through(self.views.propagation, product)

@@ -1,4 +1,4 @@
-"""Personalised PageRank diffusion inside a network: a linear operator that is never stored."""
+"""Personalised PageRank diffusion inside a network: a linear operator, stored only by `matrix`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ TOLERANCE = 1e-4
 
 
 def chebyshev_steps(alpha: float, tolerance: float = TOLERANCE) -> int:
-    """Steps of the iteration that bring its error below tolerance·‖result‖."""
+    """Steps of the iteration that bring its error below tolerance·‖result‖.
+
+    Args:
+        alpha: teleport probability, in (0, 1]. tolerance: in (0, 1).
+    """
     if alpha == 1:
         return 1
     return max(1, math.ceil(math.acosh(1 / tolerance) / math.acosh(1 / (1 - alpha))))
@@ -68,11 +72,11 @@ class Diffusion:
         return result
 
     def matrix(self) -> Tensor:
-        """All of it, N×N. Each product with it takes N² multiplications per column."""
+        """All of it, N×N float32, each column within the tolerance."""
         nodes, device = self.propagation.shape[0], self.propagation.matrix.device
         result = torch.empty(nodes, nodes, device=device)
-        # It is symmetric: its columns are rows, which lie together.
-        width = _together(nodes)
+        # It is symmetric, so a slice of columns is written as rows, which lie together in memory.
+        width = _together(nodes) if device.type == "cpu" else nodes
         for start in range(0, nodes, width):
             rows = result[start : start + width]
             ones = rows.new_zeros(nodes, len(rows))

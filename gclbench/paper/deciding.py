@@ -30,8 +30,8 @@ class Offer:
     Attributes:
         tables: ids of those with cells of these runs. dataset, column: their place in the first
             one. command: runs them. seeds: how many there are.
-        cells: the undetermined cells that they would decide, or make testable; undetermined: all of
-            these runs.
+        cells: the undetermined cells that they would decide, or make testable; undetermined: all
+            undetermined cells of these runs.
         untested: the cells have a single run so far, which no test can use.
         seconds: of all of them, by the recorded runs of the cell; None where these have no times.
     """
@@ -87,18 +87,31 @@ def undecided(comparison: Comparison) -> list[str]:
 
 def undecided_anywhere(comparisons: Sequence[Comparison]) -> list[str]:
     """The same for several tables: cells of the same runs stand together, and each number counts
-    once, as in the summary."""
+    once, as in the summary.
+
+    Raises:
+        ValueError: when no cell could have a verdict, or none is run.
+    """
     cells = [
         (definition, entry)
         for definition, entry in counted(comparisons)
-        if entry.verdict == UNDETERMINED
-        and definition.source == "runs"
-        and not papers()[definition.paper].repeats
+        if definition.source == "runs" and not papers()[definition.paper].repeats
     ]
-    return _lines(cells, of_several=True)
+    if not cells:
+        raise ValueError(
+            "--undecided asks for verdicts against printed numbers, and what is asked for has none"
+            " in any table"
+        )
+    if all(entry.verdict == NOT_RUN for _, entry in cells):
+        raise ValueError(
+            "no cell is run of what is asked for; `gclbench table ID --missing` prints the commands"
+            " that fill a table"
+        )
+    return _lines([cell for cell in cells if cell[1].verdict == UNDETERMINED], of_several=True)
 
 
 Cell = tuple[Definition, Entry]
+"""A table's cell, and the table."""
 
 
 def _lines(cells: Sequence[Cell], of_several: bool) -> list[str]:

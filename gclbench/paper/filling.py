@@ -60,10 +60,13 @@ def fill_all(
     metrics: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> list[Comparison]:
-    """The papers' tables, of each what it has of what is asked for.
+    """Every paper's table, cut to the names asked for that it has; those with none are left out.
+
+    Args:
+        datasets, metrics, methods: these only; all by default.
 
     Raises:
-        NotInTable: for a name that no table has.
+        NotInTable: for a name that no table has, and where no table has a name of each kind.
     """
     wanted = {"dataset": datasets, "metric": metrics, "method": methods}
     known = {name: definition.names() for name, definition in TABLES.items()}
@@ -86,6 +89,9 @@ def fill_all(
         if all(here[kind] for kind, names in wanted.items() if names):
             chosen = compare(definition, collection)
             found.append(chosen.restrict(here["dataset"], here["metric"], here["method"]))
+    if not found:
+        asked = (f"{kind} {' or '.join(names)}" for kind, names in wanted.items() if names)
+        raise NotInTable(f"no table has all of this: {', '.join(asked)}")
     return found
 
 

@@ -4,7 +4,7 @@ device."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gclbench.records import Record
 
@@ -13,7 +13,7 @@ UNRECORDED = "not recorded"
 FACTS: dict[str, Callable[[Record], str]] = {
     "threads": lambda record: record.environment.get("threads", UNRECORDED),
     # Records from before there was a choice are of float32 products.
-    "precision": lambda record: record.environment.get("precision", "float32"),
+    "precision": lambda record: _precision(record.environment),
     "instructions": lambda record: record.environment.get("instructions", UNRECORDED),
     "device": lambda record: record.device or UNRECORDED,
 }
@@ -21,6 +21,12 @@ FACTS: dict[str, Callable[[Record], str]] = {
 
 MAY_BE_UNKNOWN = ("instructions",)
 """Facts that most records are older than: runs that lack one are not held to differ from others."""
+
+
+def _precision(environment: Mapping[str, str]) -> str:
+    """`float32`, or `fast` and of what products."""
+    products = environment.get("fast_products")
+    return environment.get("precision", "float32") + (f" ({products})" if products else "")
 
 
 def differing(records: Iterable[Record]) -> dict[str, Counter[str]]:

@@ -79,6 +79,11 @@ class Pipeline:
         """Of the products so far: `fast` once a training has stepped so, else `float32`."""
         return self._precision if self.watch.reached else precision.FLOAT32
 
+    @property
+    def fast(self) -> str:
+        """Which of its products were fast (`precision.hardware`); empty where none was."""
+        return precision.hardware(self._device) if self.precision == precision.FAST else ""
+
     def check(self, task: Any) -> None:
         """Whether the method and its strategy suit the task and the graph.
 

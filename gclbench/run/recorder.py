@@ -108,6 +108,7 @@ class Recorder:
                 **environment.versions(),
                 "threads": str(environment.threads()),
                 "precision": pipeline.precision,
+                **({"fast_products": pipeline.fast} if pipeline.fast else {}),
                 "instructions": environment.instructions(),
             },
             filter_report=pipeline.filter_report,

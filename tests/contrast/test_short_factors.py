@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from gclbench.contrast import panel as panel_module
 from gclbench.contrast import short_factors
 from gclbench.contrast.panel import panel
 from gclbench.machine.precision import FAST, exact_products, products, trained_with
@@ -48,6 +49,9 @@ def reduced(case: str, block: int | None) -> tuple[list[Tensor], list[Tensor]]:
         found = panel(u, v, SCALE, heads, columns=True, block=block)
     elif case == "among":
         found = panel(u, u, SCALE, skip_self=True, block=block)
+    elif case == "both":
+        heads = (None,)
+        found = panel(u, u, SCALE, heads, symmetric=True, columns=True, block=block)
     else:
         turned = (lambda start, stop: AMONG.T[start:stop],)
         heads = (lambda start, stop: AMONG[start:stop],)
@@ -58,8 +62,26 @@ def reduced(case: str, block: int | None) -> tuple[list[Tensor], list[Tensor]]:
     return outputs, list(torch.autograd.grad(total, inputs))
 
 
+@pytest.mark.parametrize("case", ["across", "among", "turned", "both"])
+def test_tiles_are_the_same_kept_and_made_again(
+    case: str, fast: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several blocks, which are as one."""
+    whole = reduced(case, None)
+    monkeypatch.setattr(panel_module, "TILE_ROWS", 8)
+    kept = reduced(case, None)
+    monkeypatch.setattr(panel_module, "KEPT_BYTES", 0)
+    again = reduced(case, None)
+    for one, two, three in zip(
+        *((*each[0], *each[1]) for each in (kept, again, whole)), strict=True
+    ):
+        assert torch.equal(one, two)
+        error = (one - three).detach().norm() / three.detach().norm()
+        assert float(error) < 3 * SCALE * BFLOAT16
+
+
 @pytest.mark.parametrize("block", [None, 7])
-@pytest.mark.parametrize("case", ["across", "among", "turned"])
+@pytest.mark.parametrize("case", ["across", "among", "turned", "both"])
 def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None) -> None:
     exact = reduced(case, block)
     with trained_with(FAST, "cpu"), products():

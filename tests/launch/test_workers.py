@@ -12,6 +12,7 @@ from gclbench.launch import local, workers
 from gclbench.launch.workers import PROCESS, workers_for
 from gclbench.machine import threads
 from gclbench.methods.mvgrl import Mvgrl
+from gclbench.run import datasets
 from gclbench.run.unit import Unit
 
 UNIT = Unit(
@@ -60,13 +61,25 @@ def test_memory_permitting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_a_method_holds_besides_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each method on a graph is asked, not only the first."""
+    """Each method on a graph is asked with its settings, not only the first or last one."""
     monkeypatch.setattr(workers, "available_memory", lambda: int(4.5 * PROCESS))
-    wide = ("dataset=sbm", "dataset.nodes=60", "method=mvgrl", "method.subgraphs=2")
-    mvgrl = replace(UNIT, method="mvgrl", overrides=(*wide, "method.subgraph_nodes=20"))
+    words = ("dataset=sbm", "dataset.nodes=60", "method=mvgrl")
+    mvgrl = replace(UNIT, method="mvgrl", overrides=(*words, "method.subgraphs=2"))
     assert workers_for([UNIT, mvgrl, UNIT] * 5) == 4
-    monkeypatch.setattr(Mvgrl, "held_bytes", lambda self, graph: PROCESS)
+    monkeypatch.setattr(Mvgrl, "held_bytes", lambda self, graph: PROCESS * (self.subgraphs > 0))
     assert workers_for([UNIT, mvgrl, UNIT] * 5) == 2
+    whole = replace(mvgrl, overrides=(*words, "method.subgraphs=0"))
+    assert workers_for([whole] * 5) == 4
+    assert workers_for([mvgrl, whole] * 5) == workers_for([whole, mvgrl] * 5) == 2
+
+
+def test_a_graph_is_read_once_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    load = datasets.load
+    monkeypatch.setattr(datasets, "load", lambda dataset: read.append(dataset) or load(dataset))
+    both = [replace(UNIT, overrides=(*UNIT.overrides, f"method={name}")) for name in ("gcn", "dgi")]
+    workers_for([*both, *both])
+    assert len(read) == 1
 
 
 def test_one_per_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

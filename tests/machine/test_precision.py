@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -86,8 +87,8 @@ def test_copies_are_made_where_only_they_are_fast(
 def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
     with_hardware: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = {"dgi": {"hardware": "bfloat16"}, "gca": {"hardware": "TF32"}}
-    monkeypatch.setattr(precision, "shown_equivalent", lambda: shown)
+    shown = {"bfloat16": {"dgi": {}}, "TF32": {"gca": {}}}
+    monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
     assert resolved("auto", "dgi", "cpu") == FAST
     assert resolved("auto", "grace", "cpu") == FLOAT32
     assert resolved("auto", "gca", "cpu") == FLOAT32, "it was shown on other hardware"
@@ -100,8 +101,8 @@ def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
 
 
 def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = {"dgi": {"hardware": "bfloat16"}, "gca": {"hardware": precision.IN_CONTRASTS}}
-    monkeypatch.setattr(precision, "shown_equivalent", lambda: shown)
+    shown = {"bfloat16": {"dgi": {}}, precision.IN_CONTRASTS: {"gca": {}}}
+    monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
     assert resolved("fast", "grace", "cpu") == FAST
     assert (resolved("auto", "gca", "cpu"), resolved("auto", "dgi", "cpu")) == (FAST, FLOAT32)
     assert precision.described("cpu") == (
@@ -110,12 +111,18 @@ def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_list_names_methods_and_what_showed_it() -> None:
-    shown = precision.shown_equivalent()
-    assert set(shown) <= set(METHODS.names())
-    for facts in shown.values():
-        assert {"datasets", "seeds", "margin", "hardware", "evidence"} <= set(facts)
-        assert "emulated" not in json.dumps(facts), "an emulation shows numbers, not hardware"
-        assert Path(facts["evidence"]).is_file()
+    known = json.loads(
+        files("gclbench.machine").joinpath(precision.SHOWN).read_text(encoding="utf-8")
+    )
+    assert set(known) <= {"bfloat16", precision.IN_CONTRASTS, "TF32"}
+    for hardware in known:
+        shown = precision.shown_equivalent(hardware)
+        assert shown and set(shown) <= set(METHODS.names())
+        for facts in shown.values():
+            assert {"datasets", "seeds", "margin", "evidence"} == set(facts)
+            evidence = json.loads(Path(facts["evidence"]).read_text())
+            assert (evidence["hardware"], evidence["emulated"]) == (hardware, False)
+    assert precision.shown_equivalent("no such hardware") == {}
 
 
 class Watched(Model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from methods.small_collection import small_collection
@@ -96,8 +98,25 @@ def test_when_the_diffusion_is_stored(graph, way, monkeypatch):
 def test_what_a_training_holds_is_what_it_stores(graph, settings, nodes):
     method = Mvgrl(**settings)
     model = method.model(graph, torch.full((NODES,), -1), Streams(0))
+    assert "stored" not in vars(model.views), "before a step on a sub-graph"
     held = 0 if model.views.stored is None else model.views.stored.numel()
     assert method.held_bytes(graph) == 4 * held == 4 * nodes**2
+    assert replace(method, epochs=0).held_bytes(graph) == 0, "no step, no sub-graph"
+
+
+def test_the_stored_diffusion_of_a_weighted_graph(graph, monkeypatch):
+    monkeypatch.setattr(two_propagations, "PROPAGATION_COST", 1e9)
+    weight = torch.rand(graph.edge_index.shape[1], generator=torch.Generator().manual_seed(6)) + 0.5
+    dense = torch.zeros(NODES, NODES)
+    dense[graph.edge_index[0], graph.edge_index[1]] = weight
+    weight = (dense + dense.T)[graph.edge_index[0], graph.edge_index[1]]
+    weighted = make_graph(graph.x, graph.edge_index, None, "weighted", edge_weight=weight)
+    a = torch.eye(NODES) + dense + dense.T
+    scale = a.sum(dim=1).rsqrt()
+    s = scale[:, None] * a * scale
+    expected = 0.2 * torch.linalg.inv(torch.eye(NODES) - 0.8 * s)
+    stored = TwoPropagations(weighted, 0.2, False, 6).stored
+    torch.testing.assert_close(stored, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_training_on_a_collection_stores_no_diffusion():

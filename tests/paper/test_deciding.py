@@ -14,6 +14,7 @@ from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill_all
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
+from gclbench.records import Store
 
 
 def of(records, *metrics: str):
@@ -161,7 +162,6 @@ def test_of_all_tables_those_are_read_that_have_what_is_asked_for(record) -> Non
     assert (
         "no mixing (mmix/7, mmix/9)" in undecided_anywhere(fill_all(found, methods=["mmix_mp"]))[0]
     )
-    assert undecided_anywhere(fill_all(found, datasets=["pubmed"])) == ["# no cell is undetermined"]
     assert {
         each.definition.id for each in fill_all(found, methods=["gcn"], datasets=["mutag"])
     } == {
@@ -173,14 +173,30 @@ def test_of_all_tables_those_are_read_that_have_what_is_asked_for(record) -> Non
         fill_all(found, methods=["dmati"])
 
 
-def test_the_command_about_all_tables(tmp_path, monkeypatch, capsys) -> None:
+@pytest.mark.parametrize(
+    "words,told",
+    [
+        ([], "no cell is run of what is asked for; `gclbench table ID --missing` prints"),
+        (["--dataset", "mutag", "--metric", "nmi"], "has all of this: dataset mutag, metric nmi"),
+        (["--method", "dmati"], "no table has the method 'dmati'; did you mean 'dmat_i'?"),
+        (["--method", "nml_gcl oracle"], "and what is asked for has none in any table"),
+        (["--with", "grace"], "a row of --with has none"),
+    ],
+)
+def test_wrong_questions_about_all_tables(words, told, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
+    assert main(["table", "--undecided", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_command_about_all_tables(record, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    sure = [0.7057 + spread for spread in (-0.001, 0.0, 0.001)]
+    for run in runs(record, "dmat_i", 1.0, {"acc": sure}):
+        Store(tmp_path / "runs").write(run)
     assert main(["table", "--undecided"]) == 0
     assert capsys.readouterr().out == "# no cell is undetermined\n"
-    assert main(["table", "--undecided", "--dataset", "cora"]) == 0
-    assert main(["table", "--undecided", "--with", "grace"]) == 2
-    assert "a row of --with has none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["dmat/4", "dmat/7", "contrast/weights"])

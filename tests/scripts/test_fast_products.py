@@ -71,7 +71,7 @@ def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch)
     assert 1e-6 < row["relative_gradient_error"] < 5e-3
     assert short_factors.has_own is own
     text = gradient_errors.markdown([row], 48, 16, gradient_errors.CONTRASTS)
-    assert "Fast is bfloat16 factors of the products of contrasts" in text
+    assert "Fast is bfloat16 factors of panels' products" in text
 
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: True)
     with pytest.raises(RuntimeError, match="torch shortens all factors here"):
@@ -112,17 +112,19 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = tmp_path / "list.json"
+    listed.write_text('{"TF32": {"dgi": {"seeds": 12}}}')
     monkeypatch.setattr(equivalence, "LIST", listed)
     file = tmp_path / "found.json"
     assert equivalence.adopt(shown(file)) == ["dgi"]
-    assert json.loads(listed.read_text())["dgi"] == {
+    assert json.loads(listed.read_text())["amx_bf16"]["dgi"] == {
         "datasets": ["citeseer", "cora"],
         "seeds": 10,
         "margin": 0.003,
-        "hardware": "amx_bf16",
         "evidence": str(file),
     }
     assert equivalence.adopt(shown(file, equivalent=False)) == []
+    elsewhere = {"TF32": {"dgi": {"seeds": 12}}}
+    assert json.loads(listed.read_text()) == elsewhere, "other hardware keeps what it showed"
     assert equivalence.adopt(shown(file, fast=[0.8] * 9)) == []
     assert equivalence.adopt(shown(file, settings=["method.epochs=5"])) == []
     with pytest.raises(SystemExit, match="of an emulation"):

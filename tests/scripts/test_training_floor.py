@@ -27,7 +27,7 @@ def test_every_row_has_the_cells_of_its_heading(hardware: str) -> None:
     assert set(losses["fast_seconds"]) == (set(training_floor.STRATEGIES) if hardware else set())
     facts = {"device": "a machine", "load": 0.5, "losses": losses}
     text = training_floor.markdown([row], known, facts)
-    assert ("products of contrasts alone" in text) == bool(hardware)
+    assert ("products of panels alone" in text) == bool(hardware)
     tables = [line.count("|") for line in text.splitlines() if line.startswith("|")]
     of_runs, of_losses = 2 + len(precisions), 2 + 1 + len(training_floor.STRATEGIES)
     assert len(tables) == of_runs + of_losses
