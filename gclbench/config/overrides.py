@@ -18,7 +18,16 @@ from gclbench.config.quoting import quoted
 if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
-OF_THE_COMMAND = ("runs_dir", "rerun", "launcher", "tracking", "save", "criterion")
+OF_THE_COMMAND = (
+    "runs_dir",
+    "rerun",
+    "launcher",
+    "tracking",
+    "save",
+    "criterion",
+    "precision",
+    "threads",
+)
 """Keys that a sweep has one value of."""
 
 REMOVALS = {

@@ -100,14 +100,26 @@ def undecided_anywhere(comparisons: Sequence[Comparison]) -> list[str]:
     if not cells:
         raise ValueError(
             "--undecided asks for verdicts against printed numbers, and what is asked for has none"
-            " in any table"
+            f" in any table{''.join(_left_out(comparisons)).replace('#', '.')}"
         )
     if all(entry.verdict == NOT_RUN for _, entry in cells):
         raise ValueError(
             "no cell is run of what is asked for; `gclbench table ID --missing` prints the commands"
             " that fill a table"
         )
-    return _lines([cell for cell in cells if cell[1].verdict == UNDETERMINED], of_several=True)
+    lines = _lines([cell for cell in cells if cell[1].verdict == UNDETERMINED], of_several=True)
+    return [*lines, *_left_out(comparisons)]
+
+
+def _left_out(comparisons: Sequence[Comparison]) -> list[str]:
+    """Which papers' tables are not looked at, and how one is."""
+    there = {comparison.definition.paper: comparison.definition.id for comparison in comparisons}
+    return [
+        f"# {name} prints {paper.repeats}'s numbers again: its tables are left out here; one of"
+        f" them is asked for as in gclbench table {there[name]} --undecided."
+        for name, paper in papers().items()
+        if paper.repeats and name in there
+    ]
 
 
 Cell = tuple[Definition, Entry]

@@ -12,7 +12,7 @@ from typing import Any
 from gclbench.component.components import Components
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
-from gclbench.machine import environment
+from gclbench.machine import environment, precision
 from gclbench.machine.limits import alarm, memory_limit
 from gclbench.records import Record, RunSpec, Store, digest
 from gclbench.run.datasets import Loaded
@@ -163,7 +163,11 @@ def _checkpoint(
     if not judging.of_one_task(components.method, components.tasks[name]):
         del what["task"], what["versions"]["protocol"]
     versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
-    key = digest([what, versions, unit.device.partition(":")[0]])
+    method = spec.method
+    products = precision.resolved(unit.precision, method["name"], unit.device, method.get("tau"))
+    if products == precision.FAST:
+        products = precision.hardware(unit.device)
+    key = digest([what, versions, unit.device.partition(":")[0], products])
     return Checkpoint(_beside(store, spec), key, unit.checkpoint_every)
 
 

@@ -81,7 +81,8 @@ class Unit:
             for text in self.overrides
             if not text.lstrip("+").startswith("task.") or _of_task(text, task)
         ]
-        return shlex.join(["gclbench", *own, f"task={task}", f"seeds=[{self.seed}]"])
+        asked = [] if self.precision == "auto" else [f"precision={self.precision}"]
+        return shlex.join(["gclbench", *own, f"task={task}", f"seeds=[{self.seed}]", *asked])
 
     def only(self, places: Iterable[int]) -> Unit:
         """The unit with the runs at these places."""

@@ -241,6 +241,10 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             ["-m", "launcher.workers=1,2"],
             "'launcher.workers=1,2' names several values, and a sweep has one launcher.workers",
         ),
+        (
+            ["-m", "precision=fast,float32"],
+            "'precision=fast,float32' names several values, and a sweep has one precision",
+        ),
         (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
         (
             ["-m", "dataset=glob(zzz*)"],

@@ -13,10 +13,12 @@ import pytest
 import torch
 
 from gclbench.config.validation import experiment_of
+from gclbench.contrast import short_factors
 from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
 from gclbench.launch.plan import expand
 from gclbench.launch.running import announced, running
 from gclbench.launch.specification import specification
+from gclbench.machine import precision
 from gclbench.records import Record, Store
 from gclbench.run import datasets
 from gclbench.run.ending import Ending
@@ -235,8 +237,32 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
     perform(other, "runs")
     assert (
         "resumed" not in record_of(other).fit
-        and "is of another run or version; the training starts anew" in caplog.text
+        and "is of another run, version or precision; the training starts anew" in caplog.text
     )
+
+
+def test_a_checkpoint_of_another_precision_is_not_taken_up(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record would name the last one alone."""
+    monkeypatch.setattr(short_factors, "has_own", lambda: True)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    for first, then in (("fast", "float32"), ("float32", "fast")):
+        (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={first}")
+        stopper = Stopper(after=7)
+        perform(unit, first, stopper, stopper.flag)
+        (other,) = units("task=clustering", "checkpoint_every=1000", f"precision={then}")
+        caplog.clear()
+        perform(other, first)
+        assert "is of another run, version or precision" in caplog.text
+        record = Store(first).read(other.ids[0])
+        assert record is not None
+        assert "resumed" not in record.fit
+        assert record.environment["precision"] == then
+        assert record.environment.get("fast_products") == (
+            precision.IN_CONTRASTS if then == "fast" else None
+        )
+        assert f"precision={then}" in record.command.split()
 
 
 def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
