@@ -73,6 +73,10 @@ def fill_all(
     for kind, names in wanted.items():
         everywhere = [*dict.fromkeys(name for table in known.values() for name in table[kind])]
         for name in names:
+            if name in TABLES:
+                raise NotInTable(
+                    f"'{name}' is a table, and an ID comes first: gclbench table {name} …"
+                )
             if among(METHODS, name, everywhere) not in everywhere:
                 likely = nearest(name, everywhere)
                 hint = (
