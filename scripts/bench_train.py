@@ -36,8 +36,9 @@ from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
+from gclbench.machine import precision
 from gclbench.machine.allocator import reusing_memory
-from gclbench.machine.environment import device_name, versions
+from gclbench.machine.environment import device_name, instructions, versions
 from gclbench.methods.dmat_i import DmatI
 from gclbench.nn.mlp import Mlp
 from gclbench.training.streams import Streams
@@ -304,6 +305,8 @@ def floor(runs: list[str], epochs: int, output: Path | None) -> None:
         "benchmark": "bench_train --floor",
         "device": device_name("cpu"),
         "load": round(os.getloadavg()[0], 2),
+        "instructions": instructions(),
+        "fast_products": precision.hardware("cpu"),
         "rates": asdict(known),
         "environment": versions(),
         "rows": rows,

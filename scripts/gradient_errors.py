@@ -59,6 +59,14 @@ ABOUT = {
 }
 """Which products are fast, and how a table says it."""
 
+ABOUT_ZEROS = {
+    EVERYWHERE: [],
+    CONTRASTS: [
+        "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
+    ],
+}
+"""What a reader should know of the zeros."""
+
 
 def gradient(name: str, tau: float, nodes: int, width: int, fast: str) -> tuple[float, Tensor]:
     """The loss of a strategy, and its gradient with respect to both views (2N×d).
@@ -115,6 +123,7 @@ def markdown(rows: list[dict[str, Any]], nodes: int, width: int, where: str = EV
         "‖fast − float32‖ / ‖float32‖ of the gradient with respect to both views.",
         f"Fast is {ABOUT[where]} (`scripts/gradient_errors.py`).",
         f"{nodes} nodes, {width} columns. Tiles are float64 for τ < 0.025.",
+        *ABOUT_ZEROS[where],
         "",
         f"| objective | {' | '.join(f'τ = {tau:g}' for tau in taus)} |",
         f"|---|{'---:|' * len(taus)}",

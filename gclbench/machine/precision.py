@@ -35,8 +35,8 @@ IN_CONTRASTS = "bfloat16 in contrasts"
 
 LEAST_TEMPERATURE = 0.1
 """Below it contrasts stay float32, whatever is asked: a loss's gradient is then a small difference
-of large terms, and short factors move it by more than it is (results/bench/gradient_errors.md and
-gradient_errors_in_contrasts.md)."""
+of large terms, and short factors can move it by more than it is
+(results/bench/gradient_errors.md, gradient_errors_in_contrasts.md)."""
 
 _device: ContextVar[str | None] = ContextVar("device of fast products", default=None)
 

@@ -77,7 +77,7 @@ class Record:
         memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was
             used.
         device: name of the device. environment: versions of Python and libraries, platform, git
-            commit; threads, precision (and which products were fast, `fast_products`) and the
+            commit; threads, precision (and what the machine shortens, `fast_products`) and the
             processor's vector instructions (`instructions`).
             Records from before one of these was recorded lack it.
         filter_report: what the filter's solver did. split: protocol and hash.

@@ -81,7 +81,8 @@ class Pipeline:
 
     @property
     def fast(self) -> str:
-        """Which of its products were fast (`precision.hardware`); empty where none was."""
+        """What the machine shortens in a fast training (`precision.hardware`); empty for
+        float32."""
         return precision.hardware(self._device) if self.precision == precision.FAST else ""
 
     def check(self, task: Any) -> None:
