@@ -70,13 +70,8 @@ def in_contrasts() -> Iterator[None]:
     """
     if short_factors.torch_shortens():
         raise RuntimeError("torch shortens all factors here; this is about contrasts alone")
-    before = short_factors.has_own
-    short_factors.has_own = lambda: True  # type: ignore[assignment]
-    try:
-        with precision.trained_with(precision.FAST, "cpu"), precision.products():
-            yield
-    finally:
-        short_factors.has_own = before
+    with short_factors.short_factors():
+        yield
 
 
 @contextlib.contextmanager

@@ -70,8 +70,7 @@ class Tiles:
         self.plan = plan
         self.anchors, self.candidates = anchors, candidates
         self.like = anchors.new_empty(0, dtype=dtype)
-        self.short = plan.short
-        if self.short:
+        if plan.short:
             # Rounded before they are scaled, as the factors of the backward pass are.
             self.left = anchors.bfloat16()
             self.right = self.left if candidates is anchors else candidates.bfloat16()
@@ -96,7 +95,7 @@ class Tiles:
         columns = self.right[first:]
         shape = (stop - start, len(columns))
         tile = self.like.new_empty(shape) if own else self.buffer(0, *shape)
-        if self.short:
+        if self.plan.short:
             product = self.buffer(0, shape[0], shape[1], torch.bfloat16)
             torch.mm(self.left[start:stop], columns.T, out=product)
             torch.mul(product, self.plan.scale, out=tile)
@@ -110,23 +109,23 @@ class Tiles:
     def slope_factor(self, slope: Tensor, tile: Tensor) -> Tensor:
         """slope·tile, as the factor of the products below; slope is overwritten, or of no use
         afterwards."""
-        if self.short:
+        if self.plan.short:
             space = self.buffer(1, tile.shape[0], tile.shape[1], torch.bfloat16)
             return torch.mul(slope, tile, out=space)
         return slope.mul_(tile).to(self.anchors.dtype)
 
     def times_candidates(self, gradient: Tensor, factor: Tensor, first: int) -> None:
         """Adds scale·factor·candidates, of the candidates from `first` on."""
-        rows = self.right[first:] if self.short else self.candidates[first:]
+        rows = self.right[first:] if self.plan.short else self.candidates[first:]
         self._add_product(gradient, factor, rows)
 
     def times_anchors(self, gradient: Tensor, factor: Tensor, start: int, stop: int) -> None:
         """Adds scale·factor·anchors, of the anchors start…stop."""
-        rows = (self.left if self.short else self.anchors)[start:stop]
+        rows = (self.left if self.plan.short else self.anchors)[start:stop]
         self._add_product(gradient, factor, rows)
 
     def _add_product(self, gradient: Tensor, factor: Tensor, rows: Tensor) -> None:
-        if self.short:
+        if self.plan.short:
             gradient.add_(torch.mm(factor, rows), alpha=self.plan.scale)
         else:
             gradient.addmm_(factor, rows, alpha=self.plan.scale)

@@ -20,6 +20,7 @@ LEAST_SLICE = 16
 
 
 TOLERANCE = 1e-4
+"""Error of a product over its size, in the 2-norm."""
 
 
 def chebyshev_steps(alpha: float, tolerance: float = TOLERANCE) -> int:

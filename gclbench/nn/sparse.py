@@ -124,9 +124,8 @@ class Features:
         part.nodes = len(chosen)
         if self.dense is not None:
             part.dense = rows_of(self.dense, chosen)
-        part.sparse = (
-            None if self.sparse is None else both_ways(rows_of(self.sparse.matrix, chosen))
-        )
+        if self.sparse is not None:
+            part.sparse = both_ways(rows_of(self.sparse.matrix, chosen))
         return part
 
     def product(self, weight: Tensor, keep: Tensor | None = None) -> Tensor:

@@ -75,7 +75,7 @@ def fill_all(
         for name in names:
             if name in TABLES:
                 raise NotInTable(
-                    f"'{name}' is a table, and an ID comes first: gclbench table {name} …"
+                    f"'{name}' is a table, and an ID comes first: gclbench table {name} --undecided"
                 )
             if among(METHODS, name, everywhere) not in everywhere:
                 likely = nearest(name, everywhere)

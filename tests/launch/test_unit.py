@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from gclbench.config.validation import experiment_of
-from gclbench.contrast import short_factors
 from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
 from gclbench.launch.plan import expand
 from gclbench.launch.running import announced, running
@@ -241,28 +240,24 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
     )
 
 
-def test_a_checkpoint_of_another_precision_is_not_taken_up(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("first", "then"), [("fast a", "float32"), ("float32", "fast a"), ("fast a", "fast b")]
+)
+def test_a_checkpoint_of_other_products_is_not_taken_up(
+    first: str, then: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The record would name the last one alone."""
-    monkeypatch.setattr(short_factors, "has_own", lambda: True)
-    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
-    for first, then in (("fast", "float32"), ("float32", "fast")):
-        (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={first}")
+    """Of another precision, or of a machine that shortens others: the record has the last alone."""
+    for products in (first, then):
+        asked, _, shortened = products.partition(" ")
+        monkeypatch.setattr(precision, "hardware", lambda device, here=shortened: here)
+        (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={asked}")
         stopper = Stopper(after=7)
-        perform(unit, first, stopper, stopper.flag)
-        (other,) = units("task=clustering", "checkpoint_every=1000", f"precision={then}")
-        caplog.clear()
-        perform(other, first)
-        assert "is of another run, version or precision" in caplog.text
-        record = Store(first).read(other.ids[0])
-        assert record is not None
-        assert "resumed" not in record.fit
-        assert record.environment["precision"] == then
-        assert record.environment.get("fast_products") == (
-            precision.IN_CONTRASTS if then == "fast" else None
-        )
-        assert f"precision={then}" in record.command.split()
+        perform(unit, "runs", *((stopper, stopper.flag) if products == first else ()))
+    assert "is of another run, version or precision" in caplog.text
+    record = record_of(unit)
+    assert "resumed" not in record.fit and record.environment["precision"] == asked
+    assert record.environment.get("fast_products", "") == shortened
+    assert f"precision={asked}" in record.command.split()
 
 
 def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:

@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import pytest
 import torch
-from methods.small_graph import INPUTS, NODES, WIDTH, small_graph, views_of
+from methods.small_graph import INPUTS, NODES, WIDTH, views_of
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 
 from gclbench.cli import main
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.methods import two_propagations
 from gclbench.methods.mvgrl import Mvgrl
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.imix import Imix
@@ -24,20 +23,6 @@ from gclbench.nn.convolution import Convolution
 from gclbench.training.loop import Loss, Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
-
-
-@pytest.fixture
-def graph():
-    return small_graph()
-
-
-@pytest.fixture(params=["features", "products"])
-def way(request, monkeypatch):
-    """Diffuses the features once, or the product with the weights in every step."""
-    monkeypatch.setattr(
-        two_propagations, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param]
-    )
-    return request.param
 
 
 @pytest.mark.parametrize("objective", ["summary", "nodes", "nodes, inter only"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from methods.small_collection import small_collection
-from methods.small_graph import INPUTS, NODES, WIDTH, small_graph, views_of
+from methods.small_graph import INPUTS, NODES, WIDTH, views_of
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from gclbench.graph import make_graph
@@ -16,20 +16,6 @@ from gclbench.methods.mvgrl import Mvgrl
 from gclbench.methods.two_propagations import TwoPropagations
 from gclbench.nn.convolution import Convolution
 from gclbench.training.streams import Streams
-
-
-@pytest.fixture
-def graph():
-    return small_graph()
-
-
-@pytest.fixture(params=["features", "products"])
-def way(request, monkeypatch):
-    """Diffuses the features once, or the product with the weights in every step."""
-    monkeypatch.setattr(
-        two_propagations, "PROPAGATION_COST", {"features": 1e9, "products": 0}[request.param]
-    )
-    return request.param
 
 
 def test_which_way_is_taken(graph, way):

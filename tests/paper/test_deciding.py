@@ -178,7 +178,7 @@ def test_of_all_tables_those_are_read_that_have_what_is_asked_for(record) -> Non
     [
         ([], "no cell is run of what is asked for; `gclbench table ID --missing` prints"),
         (["--dataset", "mutag", "--metric", "nmi"], "has all of this: dataset mutag, metric nmi"),
-        (["--dataset", "cora", "dmat/1"], "an ID comes first: gclbench table dmat/1 "),
+        (["--dataset", "cora", "dmat/1"], "an ID comes first: gclbench table dmat/1 --undecided"),
         (["--method", "dmati"], "no table has the method 'dmati'; did you mean 'dmat_i'?"),
         (["--method", "nml_gcl oracle"], "and what is asked for has none in any table"),
         (["--with", "grace"], "a row of --with has none"),

@@ -28,6 +28,13 @@ def test_what_differs_is_counted() -> None:
     assert differing([made(0, threads="1"), made(1, "failed", threads="2")]) == {}
 
 
+def test_fast_products_of_two_kinds_are_a_difference() -> None:
+    """`fast` is another thing on a GPU than on a processor."""
+    kinds = [made(0, precision="fast", fast_products=kind) for kind in ("TF32", "bfloat16")]
+    assert differing(kinds) == {"precision": Counter({"fast (TF32)": 1, "fast (bfloat16)": 1})}
+    assert differing([kinds[0], kinds[0]]) == {}
+
+
 def test_other_instructions_are_a_difference_and_unknown_ones_are_none() -> None:
     old, wide = [made(0), made(1)], [made(2, instructions="AVX512")]
     assert differing([*old, *wide]) == {}, "nothing is guessed for runs from before"

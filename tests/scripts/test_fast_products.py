@@ -66,10 +66,9 @@ def test_the_gradient_of_a_contrast_is_near_at_usual_temperatures() -> None:
 
 def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
-    own = short_factors.has_own
     row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
     assert 1e-6 < row["relative_gradient_error"] < 5e-3
-    assert short_factors.has_own is own
+    assert not short_factors.shortened(torch.zeros(1), torch.float32), "after it nothing is"
     text = gradient_errors.markdown([row], 48, 16, gradient_errors.CONTRASTS)
     assert "Fast is bfloat16 factors of panels' products" in text
 
