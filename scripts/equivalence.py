@@ -4,12 +4,16 @@ Ten seeds on cora and citeseer in both precisions; accuracy over equal seeds; tw
 t-tests (TOST) with a margin of 0.3 points. A method is equivalent where both datasets are. What
 fails, or cannot be told yet, stays float32.
 
+With `--records` the float32 runs of a folder of records count: those of the same commands, on a
+processor of the same name, if this machine repeats two of them digit by digit.
+
 Hardware without fast products: `--emulate` rounds the factors of products in the steps of a
 training (`emulated_bfloat16.py`). That shows the numbers, not the hardware, and `--adopt` refuses
 it.
 
     python scripts/equivalence.py --methods dgi --emulate --output results/bench/emulated.json
     python scripts/equivalence.py --methods grace --output results/bench/equivalence.json
+                                  [--records results/records]
     python scripts/equivalence.py --adopt results/bench/equivalence.json     # into the list of auto
 """
 
@@ -31,34 +35,66 @@ from scipy.stats import t
 import gclbench.machine
 from gclbench.config.validation import experiment_of
 from gclbench.launch.execution import execute
+from gclbench.launch.plan import content_hash, expand
 from gclbench.machine import precision
 from gclbench.machine.environment import device_name, versions
+from gclbench.records import Record, Store
 
 MARGIN = 0.003
 LEVEL = 0.05
+REPEATED = 2
+"""Seeds of recorded runs that are run again."""
+
 DATASETS = ("cora", "citeseer")
 LIST = Path(gclbench.machine.__file__).with_name(precision.SHOWN)
 
 
-def accuracies(
-    method: str, dataset: str, chosen: str, seeds: int, more: list[str], device: str, folder: str
-) -> list[float]:
-    """Test accuracy per seed."""
-    words = [
-        *(f"method={method}", f"dataset={dataset}", "task=classification", f"seeds={seeds}"),
-        *(f"precision={chosen}", f"device={device}", f"runs_dir={folder}/{chosen}", *more),
-    ]
+def accuracies(words: list[str], chosen: str, seeds: int, folder: str) -> list[float]:
+    """Test accuracy per seed; what is recorded in the folder already is not run again."""
+    words = [*words, f"seeds={seeds}", f"precision={chosen}", f"runs_dir={folder}/{chosen}"]
     records = execute(experiment_of(words))
     for record in records:
         if not record.ok:
-            raise SystemExit(f"{method} on {dataset}, {chosen}: {record.status}: {record.reason}")
-        found = record.environment["precision"]
+            raise SystemExit(f"{' '.join(words)}: {record.status}: {record.reason}")
+        found = record.environment.get("precision", precision.FLOAT32)  # before it was recorded
         if found != chosen:
             raise SystemExit(
-                f"{method} on {dataset} was asked for precision={chosen} and ran with {found};"
-                " --emulate does without the hardware"
+                f"{' '.join(words)} ran with precision={found}; --emulate does without the hardware"
             )
     return [record.metrics["accuracy"] for record in records]
+
+
+def recorded(words: list[str], seeds: int, known: Path) -> list[Record]:
+    """The records of a command's seeds in float32, of a processor named as this one."""
+    experiment = experiment_of([*words, f"seeds={seeds}"])
+    content_hash(experiment.components.dataset)
+    here = device_name("cpu")
+    found = [
+        record
+        for record in expand([experiment], Store(known)).done.values()
+        if record.ok
+        and record.device == here
+        and record.environment.get("precision", precision.FLOAT32) == precision.FLOAT32
+    ]
+    return sorted(found, key=lambda record: record.spec["seed"])
+
+
+def exact_accuracies(
+    words: list[str], seeds: int, known: Path | None, folder: str
+) -> tuple[list[float], list[int]]:
+    """Test accuracy per seed in float32, and the seeds whose accuracy is a record's."""
+    found = recorded(words, seeds, known) if known else []
+    repeated, taken = found[:REPEATED], found[REPEATED:]
+    if not taken:
+        return accuracies(words, precision.FLOAT32, seeds, folder), []
+    store = Store(f"{folder}/{precision.FLOAT32}")
+    for record in taken:
+        store.write(record)
+    exact = accuracies(words, precision.FLOAT32, seeds, folder)
+    if all(exact[one.spec["seed"]] == one.metrics["accuracy"] for one in repeated):
+        return exact, [one.spec["seed"] for one in taken]
+    print(f"{' '.join(words)}: not what was recorded, so all seeds are run", flush=True)
+    return accuracies(words, precision.FLOAT32, seeds, f"{folder}/again"), []
 
 
 def paired_tost(differences: list[float], margin: float) -> float:
@@ -76,10 +112,11 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
     """A method on a dataset in both precisions."""
     with tempfile.TemporaryDirectory() as folder:
         emulation = fast_is_emulated() if options.emulate else contextlib.nullcontext()
-        given = (options.seeds, options.settings, options.device, folder)
-        exact = accuracies(method, dataset, "float32", *given)
+        words = [f"method={method}", f"dataset={dataset}", "task=classification"]
+        words += [f"device={options.device}", *options.settings]
+        exact, taken = exact_accuracies(words, options.seeds, options.records, folder)
         with emulation:
-            fast = accuracies(method, dataset, "fast", *given)
+            fast = accuracies(words, precision.FAST, options.seeds, folder)
     differences = [b - a for a, b in zip(exact, fast, strict=True)]
     p = paired_tost(differences, MARGIN)
     return {
@@ -87,6 +124,7 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
         "dataset": dataset,
         "float32": exact,
         "fast": fast,
+        "float32_recorded": taken,
         "mean_difference": statistics.fmean(differences),
         "std_of_differences": statistics.stdev(differences) if len(differences) > 1 else 0.0,
         "p_tost": p,
@@ -131,6 +169,7 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=DATASETS)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--records", type=Path, help="a folder of records with float32 runs")
     parser.add_argument("--emulate", action="store_true")
     parser.add_argument(
         "--settings", nargs="*", default=[], help="KEY=VALUE of the runs, to try it"
