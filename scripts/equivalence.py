@@ -68,11 +68,12 @@ def recorded(words: list[str], seeds: int, known: Path) -> list[Record]:
     """The records of a command's seeds in float32, of a processor named as this one."""
     experiment = experiment_of([*words, f"seeds={seeds}"])
     content_hash(experiment.components.dataset)
-    here = device_name("cpu")
+    here, ids = device_name("cpu"), set(expand([experiment], Store(known)).ids)
     found = [
         record
-        for record in expand([experiment], Store(known)).done.values()
-        if record.ok
+        for record in Store(known).scan()
+        if record.id in ids
+        and record.ok
         and record.device == here
         and record.environment.get("precision", precision.FLOAT32) == precision.FLOAT32
     ]
