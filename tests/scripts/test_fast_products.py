@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,13 @@ import equivalence
 import gradient_errors
 import pytest
 import torch
+from example_records import SPEC, record
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.contrast import short_factors
 from gclbench.machine import precision
+from gclbench.machine.environment import device_name
+from gclbench.records import Store
 
 
 def test_factors_are_rounded_and_sums_are_not() -> None:
@@ -84,17 +89,85 @@ def test_below_the_least_temperature_gradients_are_not_near() -> None:
 
 
 @pytest.mark.parametrize(
-    ("differences", "equivalent"),
+    ("differences", "said"),
     [
-        ([0.0] * 10, True),
-        ([0.001, -0.001] * 5, True),
-        ([0.004] * 10, False),
-        ([0.01, -0.01] * 5, False),
-        ([0.0005], False),
+        ([0.0] * 10, "equivalent"),
+        ([0.001, -0.001] * 5, "equivalent"),
+        ([0.004] * 10, "differs"),
+        ([0.004, 0.005] * 5, "differs"),
+        ([0.002, 0.0021] * 5, "equivalent"),  # a difference, and a small one
+        ([0.005, -0.005] * 5, "not shown; about 28 seeds would tell"),
     ],
 )
-def test_two_one_sided_tests(differences: list[float], equivalent: bool) -> None:
-    assert (equivalence.paired_tost(differences, equivalence.MARGIN) < 0.05) == equivalent
+def test_verdicts_on_accuracies(differences: list[float], said: str) -> None:
+    exact = [0.8 + 0.01 * seed for seed in range(len(differences))]
+    fast = [a + b for a, b in zip(exact, differences, strict=True)]
+    found = equivalence.judged(exact, fast)
+    assert equivalence.said(found) == said
+    assert found["mean_difference"] == pytest.approx(sum(differences) / len(differences))
+
+
+def test_one_seed_tells_nothing() -> None:
+    with pytest.raises(SystemExit, match="--seeds 10 is enough"):
+        equivalence.judged([0.8], [0.8])
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
+    """The precision, number of seeds and folder of what was run; accuracy 0.8 in float32, and
+    by turns 0.5 points more and less in fast precision."""
+    calls: list[tuple[str, int, str]] = []
+
+    def accuracies(words: list[str], chosen: str, seeds: int, folder: str) -> list[float]:
+        calls.append((chosen, seeds, Path(folder).name))
+        apart = 0.005 if chosen == precision.FAST else 0.0
+        return [0.8 + apart * (-1) ** seed for seed in range(seeds)]
+
+    monkeypatch.setattr(equivalence, "accuracies", accuracies)
+    return calls
+
+
+def test_undecided_seeds_are_tested_once_more(ran: list[tuple[str, int, str]]) -> None:
+    options = Namespace(device="cpu", settings=[], records=None, emulate=False, seeds=10, most=40)
+    found = equivalence.row("dgi", "cora", options)
+    assert [(chosen, seeds) for chosen, seeds, _ in ran] == [
+        *(("float32", 10), ("fast", 10)),
+        *(("float32", 28), ("fast", 28)),
+    ]
+    assert found["looks"] == [10, 28] and len(found["fast"]) == 28
+    options.most = 27
+    assert equivalence.row("dgi", "cora", options)["looks"] == [10]
+
+
+@pytest.mark.parametrize("accuracy", [0.8, 0.79])
+def test_records_count_where_this_machine_repeats_them(
+    accuracy: float,
+    ran: list[tuple[str, int, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    records = [
+        record(replace(SPEC, seed=seed), metrics={"accuracy": accuracy}, device=device_name("cpu"))
+        for seed in range(4)
+    ]
+    known = Store(tmp_path / "known")
+    of_another_command = record(replace(SPEC, seed=9), device=device_name("cpu"))
+    for one in (*records, of_another_command):
+        known.write(one)
+    plan = Namespace(ids=[one.id for one in records])
+    monkeypatch.setattr(equivalence, "expand", lambda experiments, store: plan)
+    words = ["method=dgi", "dataset=sbm"]
+    exact, taken = equivalence.exact_accuracies(words, 4, known.root, str(tmp_path / "runs"))
+    assert len(exact) == 4
+    copied = {one.spec["seed"] for one in Store(tmp_path / "runs" / "float32").scan()}
+    assert copied == {2, 3}, "two seeds are run again"
+    if accuracy == 0.8:
+        assert taken == [2, 3] and [folder for *_, folder in ran] == ["runs"]
+    else:
+        assert taken == [] and [folder for *_, folder in ran] == ["runs", "again"]
+
+    known.write(replace(records[3], device="another processor"))
+    assert len(equivalence.recorded(words, 4, known.root)) == 3
 
 
 def shown(path: Path, emulated: bool = False, settings: Any = (), **changes: Any) -> Path:
