@@ -120,7 +120,8 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
     """A method on a dataset in both precisions."""
     words = [f"method={method}", f"dataset={dataset}", "task=classification"]
     words += [f"device={options.device}", *options.settings]
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = options.runs or stack.enter_context(tempfile.TemporaryDirectory())
 
         def accuracies_of(seeds: int) -> tuple[list[float], list[float], list[int]]:
             emulation = fast_is_emulated() if options.emulate else contextlib.nullcontext()
@@ -193,6 +194,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=40, help="seeds of the second test at most")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--records", type=Path, help="a folder of records with float32 runs")
+    parser.add_argument("--runs", help="a folder that keeps the runs, to go on with them")
     parser.add_argument("--emulate", action="store_true")
     parser.add_argument(
         "--settings", nargs="*", default=[], help="KEY=VALUE of the runs, to try it"

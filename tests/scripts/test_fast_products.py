@@ -128,7 +128,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
 
 
 def test_undecided_seeds_are_tested_once_more(ran: list[tuple[str, int, str]]) -> None:
-    options = Namespace(device="cpu", settings=[], records=None, emulate=False, seeds=10, most=40)
+    options = Namespace(
+        device="cpu", settings=[], records=None, runs=None, emulate=False, seeds=10, most=40
+    )
     found = equivalence.row("dgi", "cora", options)
     assert [(chosen, seeds) for chosen, seeds, _ in ran] == [
         *(("float32", 10), ("fast", 10)),
