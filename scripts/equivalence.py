@@ -15,6 +15,7 @@ it.
     python scripts/equivalence.py --methods dgi --emulate --output results/bench/emulated.json
     python scripts/equivalence.py --methods grace --output results/bench/equivalence.json
                                   [--records results/records]
+    python scripts/equivalence.py --merge one.json other.json --output results/bench/both.json
     python scripts/equivalence.py --adopt results/bench/equivalence.json     # into the list of auto
 """
 
@@ -42,6 +43,9 @@ from gclbench.records import Record, Store
 MARGIN = 0.003
 LEVEL = 0.025
 """Of each of at most two tests."""
+
+MUST_AGREE = ("emulated", "hardware", "device", "margin", "settings")
+"""What files to be merged have in common."""
 
 REPEATED = 2
 """Seeds of recorded runs that are run again."""
@@ -147,6 +151,36 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
     }
 
 
+def merged(files: list[Path], beside: Path | None) -> dict[str, Any]:
+    """The facts of several files in one, each row judged anew; with `beside`, a file of another
+    processor, how far its float32 is from float32 here.
+
+    Raises:
+        SystemExit: for files of different hardware or settings.
+    """
+    read = [json.loads(file.read_text()) for file in files]
+    alike = {json.dumps([one[key] for key in MUST_AGREE]) for one in read}
+    if len(alike) > 1:
+        raise SystemExit(f"--merge takes files that agree in {', '.join(MUST_AGREE)}")
+    others = json.loads(beside.read_text()) if beside else {"rows": []}
+    rows = []
+    for row in (row for one in read for row in one["rows"]):
+        row = {**row, **judged(row["float32"], row["fast"])}
+        for other in others["rows"]:
+            if all(row[key] == other[key] for key in ("method", "dataset")):
+                found = paired(
+                    dict(enumerate(row["float32"])), dict(enumerate(other["float32"])), 0
+                )
+                assert found is not None
+                row["float32_elsewhere"] = {
+                    "device": others["device"],
+                    "mean_difference": found.difference,
+                    "std_of_differences": found.spread,
+                }
+        rows.append(row)
+    return {**read[0], "rows": rows}
+
+
 def said(found: dict[str, Any]) -> str:
     """A row's verdict."""
     if found["equivalent"] or found["differs"]:
@@ -200,12 +234,22 @@ def main() -> None:
         "--settings", nargs="*", default=[], help="KEY=VALUE of the runs, to try it"
     )
     parser.add_argument("--adopt", type=Path, help="a file of this script's; runs nothing")
+    parser.add_argument(
+        "--merge", nargs="+", type=Path, help="files of this script's, for --output; runs nothing"
+    )
+    parser.add_argument(
+        "--beside", type=Path, help="with --merge: a file of float32 on another processor"
+    )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     if options.adopt:
         print(f"auto is fast for: {', '.join(adopt(options.adopt)) or 'no method'}")
         return
-    facts: dict[str, Any] = {
+    if options.merge:
+        facts: dict[str, Any] = merged(options.merge, options.beside)
+        options.output.write_text(json.dumps(facts, indent=2) + "\n")
+        return
+    facts = {
         "benchmark": "equivalence",
         "emulated": options.emulate,
         "hardware": "emulated" if options.emulate else precision.hardware(options.device),

@@ -205,6 +205,27 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
         equivalence.adopt(shown(file, emulated=True))
 
 
+def test_files_are_merged_beside_those_of_another_processor(tmp_path: Path) -> None:
+    facts = {"emulated": False, "hardware": "bfloat16", "margin": 0.003, "settings": []}
+
+    def file(name: str, device: str, method: str, float32: list[float]) -> Path:
+        row = {"method": method, "dataset": "cora", "float32": float32, "fast": [0.8, 0.901]}
+        place = tmp_path / name
+        place.write_text(json.dumps({**facts, "device": device, "rows": [row]}))
+        return place
+
+    first, second = file("a", "one", "dgi", [0.8, 0.9]), file("b", "one", "grace", [0.7, 0.9])
+    elsewhere = file("c", "other", "dgi", [0.79, 0.88])
+    found = equivalence.merged([first, second], elsewhere)["rows"]
+    assert [row["method"] for row in found] == ["dgi", "grace"]
+    assert [row["mean_difference"] for row in found] == pytest.approx([0.0005, 0.0505])
+    assert found[0]["float32_elsewhere"]["device"] == "other"
+    assert found[0]["float32_elsewhere"]["mean_difference"] == pytest.approx(0.015)
+    assert "float32_elsewhere" not in found[1]
+    with pytest.raises(SystemExit, match="agree in emulated, hardware, device"):
+        equivalence.merged([first, elsewhere], None)
+
+
 @pytest.mark.parametrize("name", sorted({*NEGATIVES.names()} - {"uniform"}))
 def test_a_strategy_is_at_work_where_its_gradient_errors_are_taken(name: str) -> None:
     _, plain = gradient_errors.gradient(
