@@ -1,7 +1,7 @@
 """How far `precision=fast` moves the gradient of each objective: a table.
 
-The fast products are those of all, which are emulated, or those of contrasts alone, which are what
-a processor with AVX512-BF16 and no AMX makes.
+The fast products are those of all, which are emulated, those of contrasts alone, which are what a
+processor with AVX512-BF16 and no AMX makes, or what the processor at hand makes.
 
 Every strategy for negatives, temperatures from 0.02 to 4: below 0.025 the row-block engine's tiles
 are float64. The rows compared are unit rows around group centres, as an encoder gives them. What a
@@ -11,6 +11,8 @@ strategy learns by itself (`update`) is computed in the same precision as its lo
         [--output results/bench/gradient_errors.json]
     python scripts/gradient_errors.py --where contrasts
         --output results/bench/gradient_errors_in_contrasts.json
+    python scripts/gradient_errors.py --where here     # on a processor with fast products
+        --output results/bench/gradient_errors_amx.json
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ from emulated_bfloat16 import emulated, in_contrasts
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
+from gclbench.machine import precision
 from gclbench.machine.environment import device_name, instructions, versions
 from gclbench.negatives.strategy import Pair
 from gclbench.training.loop import Step
@@ -52,10 +56,11 @@ def views(nodes: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
     return node + 0.5 * normal(nodes, width), node + 0.5 * normal(nodes, width), edges
 
 
-EXACT, EVERYWHERE, CONTRASTS = "exact", "everywhere", "contrasts"
+EXACT, EVERYWHERE, CONTRASTS, HERE = "exact", "everywhere", "contrasts", "here"
 ABOUT = {
     EVERYWHERE: "emulated: bfloat16 factors of all products, float32 sums",
     CONTRASTS: "bfloat16 factors of panels' products, which are rounded to bfloat16 too",
+    HERE: "what `precision=fast` is on this processor",
 }
 """Which products are fast, and how a table says it."""
 
@@ -64,6 +69,7 @@ ABOUT_ZEROS = {
     CONTRASTS: [
         "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
     ],
+    HERE: [],
 }
 """What a reader should know of the zeros."""
 
@@ -72,9 +78,14 @@ def gradient(name: str, tau: float, nodes: int, width: int, fast: str) -> tuple[
     """The loss of a strategy, and its gradient with respect to both views (2N×d).
 
     Args:
-        fast: `EXACT`, `EVERYWHERE` or `CONTRASTS`.
+        fast: `EXACT`, `EVERYWHERE`, `CONTRASTS` or `HERE`.
     """
-    of = {EXACT: contextlib.nullcontext, EVERYWHERE: emulated, CONTRASTS: in_contrasts}
+    of = {
+        EXACT: contextlib.nullcontext,
+        EVERYWHERE: emulated,
+        CONTRASTS: in_contrasts,
+        HERE: fast_here,
+    }
     u, v, edges = views(nodes, width)
     u.requires_grad_()
     v.requires_grad_()
@@ -97,6 +108,19 @@ def gradient(name: str, tau: float, nodes: int, width: int, fast: str) -> tuple[
     return float(loss.value.detach()), torch.cat([u.grad, v.grad])
 
 
+@contextlib.contextmanager
+def fast_here() -> Iterator[None]:
+    """Within the block products are what a training's are with `precision=fast`.
+
+    Raises:
+        SystemExit: on a processor without fast products.
+    """
+    if not precision.hardware("cpu"):
+        raise SystemExit(f"{precision.described('cpu')}; --where everywhere emulates them")
+    with precision.trained_with(precision.FAST, "cpu"), precision.products():
+        yield
+
+
 def row(name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE) -> dict[str, Any]:
     """Relative errors of the loss and of the gradient, and the angle between the gradients."""
     exact_loss, exact = gradient(name, tau, nodes, width, EXACT)
@@ -117,11 +141,12 @@ def markdown(rows: list[dict[str, Any]], nodes: int, width: int, where: str = EV
     """The gradient errors, objectives by temperature."""
     taus = list(dict.fromkeys(one["tau"] for one in rows))
     found = {(one["objective"], one["tau"]): one["relative_gradient_error"] for one in rows}
+    on = f", {device_name('cpu')}: {precision.hardware('cpu')}" if where == HERE else ""
     lines = [
         "# Gradient errors of fast products",
         "",
         "‖fast − float32‖ / ‖float32‖ of the gradient with respect to both views.",
-        f"Fast is {ABOUT[where]} (`scripts/gradient_errors.py`).",
+        f"Fast is {ABOUT[where]}{on} (`scripts/gradient_errors.py`).",
         f"{nodes} nodes, {width} columns. Tiles are float64 for τ < 0.025.",
         *ABOUT_ZEROS[where],
         "",
@@ -162,6 +187,7 @@ def main() -> None:
             "nodes": options.nodes,
             "width": options.width,
             "device": device_name("cpu"),
+            "hardware": precision.hardware("cpu"),
             "instructions": instructions(),
             "environment": versions(),
             "rows": rows,

@@ -82,6 +82,17 @@ def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch)
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
 
 
+def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "hardware", lambda device: precision.IN_CONTRASTS)
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
+    assert row == gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
+    assert "bfloat16 in contrasts" in gradient_errors.markdown([row], 48, 16, gradient_errors.HERE)
+    monkeypatch.setattr(precision, "hardware", lambda device: "")
+    with pytest.raises(SystemExit, match="torch makes no bfloat16.*--where everywhere"):
+        gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
+
+
 def test_below_the_least_temperature_gradients_are_not_near() -> None:
     """Why `precision.LEAST_TEMPERATURE` is there."""
     row = gradient_errors.row("uniform", precision.LEAST_TEMPERATURE / 5, nodes=48, width=16)
