@@ -54,9 +54,17 @@ DATASETS = ("cora", "citeseer")
 LIST = Path(gclbench.machine.__file__).with_name(precision.SHOWN)
 
 
-def accuracies(words: list[str], chosen: str, seeds: int, folder: str) -> list[float]:
-    """Test accuracy per seed; what is recorded in the folder already is not run again."""
-    words = [*words, f"seeds={seeds}", f"precision={chosen}", f"runs_dir={folder}/{chosen}"]
+def accuracies(
+    words: list[str], chosen: str, seeds: int | list[int], folder: str, device: str = "cpu"
+) -> list[float]:
+    """Test accuracy per seed; what is recorded in the folder already is not run again.
+
+    Raises:
+        SystemExit: where a run failed, or was made with other products or on another device.
+    """
+    which = str(seeds).replace(" ", "")
+    words = [*words, f"seeds={which}", f"precision={chosen}", f"runs_dir={folder}/{chosen}"]
+    fast = precision.hardware(device) if chosen == precision.FAST else ""
     records = execute(experiment_of(words))
     for record in records:
         if not record.ok:
@@ -66,14 +74,20 @@ def accuracies(words: list[str], chosen: str, seeds: int, folder: str) -> list[f
             raise SystemExit(
                 f"{' '.join(words)} ran with precision={found}; --emulate does without the hardware"
             )
+        made_by = record.device, record.environment.get("fast_products", "")
+        if made_by != (device_name(device), fast):
+            raise SystemExit(
+                f"{folder} has runs of {' '.join(made_by)}, and this is"
+                f" {device_name(device)} {fast}; --runs takes a folder for each"
+            )
     return [record.metrics["accuracy"] for record in records]
 
 
-def recorded(words: list[str], seeds: int, known: Path) -> list[Record]:
+def recorded(words: list[str], seeds: int, known: Path, device: str = "cpu") -> list[Record]:
     """The records of a command's seeds in float32, of a processor named as this one."""
     experiment = experiment_of([*words, f"seeds={seeds}"])
     content_hash(experiment.components.dataset)
-    here, ids = device_name("cpu"), set(expand([experiment], Store(known)).ids)
+    here, ids = device_name(device), set(expand([experiment], Store(known)).ids)
     found = [
         record
         for record in Store(known).scan()
@@ -86,25 +100,29 @@ def recorded(words: list[str], seeds: int, known: Path) -> list[Record]:
 
 
 def exact_accuracies(
-    words: list[str], seeds: int, known: Path | None, folder: str
+    words: list[str], seeds: int, known: Path | None, folder: str, device: str = "cpu"
 ) -> tuple[list[float], list[int]]:
     """Test accuracy per seed in float32, and the seeds whose accuracy is a record's."""
-    found = recorded(words, seeds, known) if known else []
-    repeated, taken = found[:REPEATED], found[REPEATED:]
-    if not taken:
-        return accuracies(words, precision.FLOAT32, seeds, folder), []
-    store = Store(f"{folder}/{precision.FLOAT32}")
-    for record in taken:
-        store.write(record)
-    exact = accuracies(words, precision.FLOAT32, seeds, folder)
-    if all(exact[one.spec["seed"]] == one.metrics["accuracy"] for one in repeated):
-        return exact, [one.spec["seed"] for one in taken]
-    print(f"{' '.join(words)}: not what was recorded, so all seeds are run", flush=True)
-    return accuracies(words, precision.FLOAT32, seeds, f"{folder}/again"), []
+    found = recorded(words, seeds, known, device) if known else []
+    repeated, others = found[:REPEATED], found[REPEATED:]
+    taken = []
+    if others:
+        again = [one.spec["seed"] for one in repeated]
+        exact = accuracies(words, precision.FLOAT32, again, folder, device)
+        if exact == [one.metrics["accuracy"] for one in repeated]:
+            store = Store(f"{folder}/{precision.FLOAT32}")
+            for record in others:
+                if store.read(record.id) in (None, record):
+                    store.write(record)
+                    taken.append(record.spec["seed"])
+        else:
+            print(f"{' '.join(words)}: not what was recorded, so all seeds are run", flush=True)
+    return accuracies(words, precision.FLOAT32, seeds, folder, device), taken
 
 
 def judged(exact: list[float], fast: list[float]) -> dict[str, Any]:
-    """Whether two lists of accuracies, of equal seeds, are equivalent, or differ."""
+    """Whether two lists of accuracies, of equal seeds, are equivalent, or differ; where neither is
+    shown, how many seeds a test at the level 0.05 would need, with power 0.8."""
     found = paired(dict(enumerate(fast)), dict(enumerate(exact)), MARGIN)
     if found is None:
         raise SystemExit(f"{len(fast)} seeds tell nothing; --seeds 10 is enough for a first test")
@@ -129,15 +147,17 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
 
         def accuracies_of(seeds: int) -> tuple[list[float], list[float], list[int]]:
             emulation = fast_is_emulated() if options.emulate else contextlib.nullcontext()
-            exact, taken = exact_accuracies(words, seeds, options.records, folder)
+            given = (folder, options.device)
+            exact, taken = exact_accuracies(words, seeds, options.records, *given)
             with emulation:
-                return exact, accuracies(words, precision.FAST, seeds, folder), taken
+                return exact, accuracies(words, precision.FAST, seeds, *given), taken
 
         looks = [options.seeds]
         exact, fast, taken = accuracies_of(looks[0])
         found = judged(exact, fast)
-        if (found["seeds_needed"] or options.most + 1) <= options.most:
-            looks.append(max(found["seeds_needed"], options.seeds + 1))
+        needed = found["seeds_needed"]
+        if needed and (second := max(needed, options.seeds + 1)) <= options.most:
+            looks.append(second)
             exact, fast, taken = accuracies_of(looks[1])
             found = judged(exact, fast)
     return {
@@ -160,12 +180,15 @@ def merged(files: list[Path], beside: Path | None) -> dict[str, Any]:
     """
     read = [json.loads(file.read_text()) for file in files]
     alike = {json.dumps([one[key] for key in MUST_AGREE]) for one in read}
-    if len(alike) > 1:
-        raise SystemExit(f"--merge takes files that agree in {', '.join(MUST_AGREE)}")
+    names = [(row["method"], row["dataset"]) for one in read for row in one["rows"]]
+    if len(alike) > 1 or len(set(names)) < len(names):
+        raise SystemExit(
+            f"--merge takes files that agree in {', '.join(MUST_AGREE)} and share no row"
+        )
     others = json.loads(beside.read_text()) if beside else {"rows": []}
     rows = []
-    for row in (row for one in read for row in one["rows"]):
-        row = {**row, **judged(row["float32"], row["fast"])}
+    for row, commit in ((row, one["environment"]["commit"]) for one in read for row in one["rows"]):
+        row = {"commit": commit, **row, **judged(row["float32"], row["fast"])}
         for other in others["rows"]:
             if all(row[key] == other[key] for key in ("method", "dataset")):
                 found = paired(
@@ -178,6 +201,7 @@ def merged(files: list[Path], beside: Path | None) -> dict[str, Any]:
                     "std_of_differences": found.spread,
                 }
         rows.append(row)
+    # Of the first file; each row has its own commit.
     return {**read[0], "rows": rows}
 
 
@@ -246,6 +270,8 @@ def main() -> None:
         print(f"auto is fast for: {', '.join(adopt(options.adopt)) or 'no method'}")
         return
     if options.merge:
+        if not options.output:
+            parser.error("--merge needs --output FILE")
         facts: dict[str, Any] = merged(options.merge, options.beside)
         options.output.write_text(json.dumps(facts, indent=2) + "\n")
         return

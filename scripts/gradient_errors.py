@@ -69,7 +69,7 @@ ABOUT_ZEROS = {
     CONTRASTS: [
         "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
     ],
-    HERE: [],
+    HERE: ["A training computes in float32 for τ < 0.1, whatever is asked."],
 }
 """What a reader should know of the zeros."""
 

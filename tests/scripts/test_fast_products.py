@@ -129,13 +129,34 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, str]]:
     by turns 0.5 points more and less in fast precision."""
     calls: list[tuple[str, int, str]] = []
 
-    def accuracies(words: list[str], chosen: str, seeds: int, folder: str) -> list[float]:
-        calls.append((chosen, seeds, Path(folder).name))
+    def accuracies(
+        words: list[str], chosen: str, seeds: int | list[int], folder: str, device: str
+    ) -> list[float]:
+        which = list(range(seeds)) if isinstance(seeds, int) else seeds
+        calls.append((chosen, len(which), Path(folder).name))
         apart = 0.005 if chosen == precision.FAST else 0.0
-        return [0.8 + apart * (-1) ** seed for seed in range(seeds)]
+        return [0.8 + apart * (-1) ** seed for seed in which]
 
     monkeypatch.setattr(equivalence, "accuracies", accuracies)
     return calls
+
+
+def test_runs_of_other_products_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ran(fast_products: str, device: str) -> None:
+        environment = {"precision": precision.FAST, "fast_products": fast_products}
+        found = record(environment=environment, device=device, metrics={"accuracy": 0.8})
+        monkeypatch.setattr(equivalence, "execute", lambda experiment: [found])
+
+    monkeypatch.setattr(precision, "hardware", lambda device: "bfloat16")
+    words = ["method=kmeans", "dataset=sbm", "task=classification"]
+    ran("bfloat16", device_name("cpu"))
+    assert equivalence.accuracies(words, precision.FAST, 1, str(tmp_path)) == [0.8]
+    for products, device in (("emulated", device_name("cpu")), ("bfloat16", "another")):
+        ran(products, device)
+        with pytest.raises(SystemExit, match="--runs takes a folder for each"):
+            equivalence.accuracies(words, precision.FAST, 1, str(tmp_path))
 
 
 def test_undecided_seeds_are_tested_once_more(ran: list[tuple[str, int, str]]) -> None:
@@ -173,11 +194,8 @@ def test_records_count_where_this_machine_repeats_them(
     exact, taken = equivalence.exact_accuracies(words, 4, known.root, str(tmp_path / "runs"))
     assert len(exact) == 4
     copied = {one.spec["seed"] for one in Store(tmp_path / "runs" / "float32").scan()}
-    assert copied == {2, 3}, "two seeds are run again"
-    if accuracy == 0.8:
-        assert taken == [2, 3] and [folder for *_, folder in ran] == ["runs"]
-    else:
-        assert taken == [] and [folder for *_, folder in ran] == ["runs", "again"]
+    assert [(chosen, seeds) for chosen, seeds, _ in ran] == [("float32", 2), ("float32", 4)]
+    assert copied == {*taken} == ({2, 3} if accuracy == 0.8 else set())
 
     known.write(replace(records[3], device="another processor"))
     assert len(equivalence.recorded(words, 4, known.root)) == 3
@@ -222,19 +240,22 @@ def test_files_are_merged_beside_those_of_another_processor(tmp_path: Path) -> N
     def file(name: str, device: str, method: str, float32: list[float]) -> Path:
         row = {"method": method, "dataset": "cora", "float32": float32, "fast": [0.8, 0.901]}
         place = tmp_path / name
-        place.write_text(json.dumps({**facts, "device": device, "rows": [row]}))
+        of = {"device": device, "environment": {"commit": name}, "rows": [row]}
+        place.write_text(json.dumps({**facts, **of}))
         return place
 
     first, second = file("a", "one", "dgi", [0.8, 0.9]), file("b", "one", "grace", [0.7, 0.9])
     elsewhere = file("c", "other", "dgi", [0.79, 0.88])
     found = equivalence.merged([first, second], elsewhere)["rows"]
-    assert [row["method"] for row in found] == ["dgi", "grace"]
+    assert [(row["method"], row["commit"]) for row in found] == [("dgi", "a"), ("grace", "b")]
     assert [row["mean_difference"] for row in found] == pytest.approx([0.0005, 0.0505])
     assert found[0]["float32_elsewhere"]["device"] == "other"
     assert found[0]["float32_elsewhere"]["mean_difference"] == pytest.approx(0.015)
     assert "float32_elsewhere" not in found[1]
     with pytest.raises(SystemExit, match="agree in emulated, hardware, device"):
         equivalence.merged([first, elsewhere], None)
+    with pytest.raises(SystemExit, match="share no row"):
+        equivalence.merged([first, first], None)
 
 
 @pytest.mark.parametrize("name", sorted({*NEGATIVES.names()} - {"uniform"}))
