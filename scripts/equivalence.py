@@ -128,6 +128,7 @@ def judged(exact: list[float], fast: list[float]) -> dict[str, Any]:
         raise SystemExit(f"{len(fast)} seeds tell nothing; --seeds 10 is enough for a first test")
     equivalent, differs = found.p_equivalence < LEVEL, found.p_difference < LEVEL
     return {
+        "seeds": len(fast),
         "mean_difference": found.difference,
         "std_of_differences": found.spread,
         "p_tost": found.p_equivalence,
@@ -172,11 +173,14 @@ def row(method: str, dataset: str, options: argparse.Namespace) -> dict[str, Any
 
 
 def merged(files: list[Path], beside: Path | None) -> dict[str, Any]:
-    """The facts of several files in one, each row judged anew; with `beside`, a file of another
-    processor, how far its float32 is from float32 here.
+    """The facts of several files in one, each row judged anew.
+
+    Args:
+        beside: a file of another processor; its rows say how far float32 here is from float32
+            there.
 
     Raises:
-        SystemExit: for files of different hardware or settings.
+        SystemExit: for files of different hardware or settings, or of the same rows.
     """
     read = [json.loads(file.read_text()) for file in files]
     alike = {json.dumps([one[key] for key in MUST_AGREE]) for one in read}
@@ -292,7 +296,7 @@ def main() -> None:
             facts["rows"].append(found)
             print(
                 f"{method:<10}{dataset:<10}{100 * found['mean_difference']:+.2f} points"
-                f" ± {100 * found['std_of_differences']:.2f}, {len(found['fast'])} seeds,"
+                f" ± {100 * found['std_of_differences']:.2f}, {found['seeds']} seeds,"
                 f" p(TOST) {found['p_tost']:.3f}, p {found['p_difference']:.3f}: {said(found)}",
                 flush=True,
             )

@@ -64,14 +64,14 @@ ABOUT = {
 }
 """Which products are fast, and how a table says it."""
 
-ABOUT_ZEROS = {
+REMARKS = {
     EVERYWHERE: [],
     CONTRASTS: [
         "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
     ],
     HERE: ["A training computes in float32 for τ < 0.1, whatever is asked."],
 }
-"""What a reader should know of the zeros."""
+"""What a reader should know besides."""
 
 
 def gradient(name: str, tau: float, nodes: int, width: int, fast: str) -> tuple[float, Tensor]:
@@ -137,18 +137,23 @@ def row(name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE) 
     }
 
 
-def markdown(rows: list[dict[str, Any]], nodes: int, width: int, where: str = EVERYWHERE) -> str:
-    """The gradient errors, objectives by temperature."""
+def markdown(
+    rows: list[dict[str, Any]], nodes: int, width: int, where: str = EVERYWHERE, on: str = ""
+) -> str:
+    """The gradient errors, objectives by temperature.
+
+    Args:
+        on: the processor and its fast products, of `HERE`.
+    """
     taus = list(dict.fromkeys(one["tau"] for one in rows))
     found = {(one["objective"], one["tau"]): one["relative_gradient_error"] for one in rows}
-    on = f", {device_name('cpu')}: {precision.hardware('cpu')}" if where == HERE else ""
     lines = [
         "# Gradient errors of fast products",
         "",
         "‖fast − float32‖ / ‖float32‖ of the gradient with respect to both views.",
-        f"Fast is {ABOUT[where]}{on} (`scripts/gradient_errors.py`).",
+        f"Fast is {ABOUT[where]}{on and f', {on}'} (`scripts/gradient_errors.py`).",
         f"{nodes} nodes, {width} columns. Tiles are float64 for τ < 0.025.",
-        *ABOUT_ZEROS[where],
+        *REMARKS[where],
         "",
         f"| objective | {' | '.join(f'τ = {tau:g}' for tau in taus)} |",
         f"|---|{'---:|' * len(taus)}",
@@ -177,7 +182,8 @@ def main() -> None:
         for name in options.objectives
         for tau in options.temperatures
     ]
-    text = markdown(rows, options.nodes, options.width, options.where)
+    on = f"{device_name('cpu')}: {precision.hardware('cpu')}" if options.where == HERE else ""
+    text = markdown(rows, options.nodes, options.width, options.where, on)
     print(text)
     if options.output:
         facts = {

@@ -87,7 +87,8 @@ def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
     row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
     assert row == gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
-    assert "bfloat16 in contrasts" in gradient_errors.markdown([row], 48, 16, gradient_errors.HERE)
+    text = gradient_errors.markdown([row], 48, 16, gradient_errors.HERE, "a processor: bfloat16")
+    assert "is on this processor, a processor: bfloat16 (" in text
     monkeypatch.setattr(precision, "hardware", lambda device: "")
     with pytest.raises(SystemExit, match="torch makes no bfloat16.*--where everywhere"):
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
@@ -114,7 +115,8 @@ def test_verdicts_on_accuracies(differences: list[float], said: str) -> None:
     exact = [0.8 + 0.01 * seed for seed in range(len(differences))]
     fast = [a + b for a, b in zip(exact, differences, strict=True)]
     found = equivalence.judged(exact, fast)
-    assert equivalence.said(found) == said
+    assert equivalence.said(found) == said and found["seeds"] == 10
+    assert (found["equivalent"], found["differs"]) == (said == "equivalent", said == "differs")
     assert found["mean_difference"] == pytest.approx(sum(differences) / len(differences))
 
 
@@ -253,7 +255,7 @@ def test_files_are_merged_beside_those_of_another_processor(tmp_path: Path) -> N
     assert found[0]["float32_elsewhere"]["mean_difference"] == pytest.approx(0.015)
     assert "float32_elsewhere" not in found[1]
     with pytest.raises(SystemExit, match="agree in emulated, hardware, device"):
-        equivalence.merged([first, elsewhere], None)
+        equivalence.merged([second, elsewhere], None)
     with pytest.raises(SystemExit, match="share no row"):
         equivalence.merged([first, first], None)
 
