@@ -1,4 +1,4 @@
-"""Overrides of everyday: `method=grace`, `seeds=[3,7]`, `method.tau=0.4`, `dataset.path=a/x.npz`.
+"""Overrides of everyday: `method=grace`, `seeds=[3,7-9]`, `method.tau=0.4`, `dataset.path=a/x.npz`.
 
 Hydra's grammar takes a quarter of a second to import, which is half of a short answer. These words
 mean the same with and without it (tests/config/test_plain_override.py).
@@ -13,7 +13,7 @@ from typing import Any
 KEY = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?")
-TEXT = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)[\w./-]*", re.ASCII)
+TEXT = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)[\w./-]*|[1-9][0-9]{0,17}-[1-9][0-9]{0,17}", re.ASCII)
 
 MEANT_OTHERWISE = ("null", "true", "false", "inf", "nan")
 """Words that stand for a value, in any case."""

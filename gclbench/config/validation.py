@@ -27,10 +27,11 @@ from gclbench.component.registry import (
 )
 from gclbench.component.settings import bind, identity_of
 from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.seeds import seeds_of
 from gclbench.config.spelling import in_python
 from gclbench.config.values import values_of_command
 from gclbench.machine.precision import PRECISIONS
-from gclbench.records import LARGEST_SEED, NAMED_BY_USER
+from gclbench.records import NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
 from gclbench.tracking import chosen
 
@@ -56,9 +57,6 @@ NO_PART_OF_A_RUN = (
     "criterion",
 )
 """Keys that the command which repeats a run leaves out."""
-
-MOST_SEEDS = 10_000
-"""Seeds of one command: each is a run of its own, planned before the first one starts."""
 
 RERUN = ("never", "failed", "incomplete", "all")
 
@@ -183,7 +181,7 @@ def _validate(
     for name, given in values["task"].items():
         tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
         settings["tasks"][name] = _settings(TASKS, name, tasks[name])
-    seeds = _seeds(values["seeds"], errors)
+    seeds = seeds_of(values["seeds"], errors)
     if values["rerun"] not in RERUN:
         errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
     limits = {
@@ -287,38 +285,6 @@ def _settings(registry: Registry, name: str, component: Any) -> dict[str, Any]:
     if registry is DATASETS and recorded != name:
         settings[NAMED_BY_USER] = name
     return settings
-
-
-def _seeds(value: Any, errors: list[str]) -> tuple[int, ...]:
-    """`10` is 0…9, `[3,7]` those two."""
-    whole = [
-        item
-        for item in (value if isinstance(value, list) else [value])
-        if isinstance(item, int) and not isinstance(item, bool)
-    ]
-    if whole and max(whole) > LARGEST_SEED:
-        errors.append(f"seeds={value}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
-        return ()
-    if isinstance(value, list):
-        if not value or len(whole) != len(value) or min(whole) < 0 or len(set(whole)) != len(whole):
-            errors.append(
-                f"seeds={value} must be different whole numbers from 0, for example seeds=[3,7]"
-            )
-            return ()
-        return tuple(whole)
-    if not whole or whole[0] < 1:
-        errors.append(
-            f"seeds={value} must be a number of seeds, at least 1 (seeds=10 runs seeds 0 to 9), or"
-            " a list: seeds=[3,7]"
-        )
-        return ()
-    if whole[0] > MOST_SEEDS:
-        errors.append(
-            f"seeds={value} is a number of seeds, 0 to {whole[0] - 1}, and a command takes at most"
-            f" {MOST_SEEDS:,}; the one seed {value} is seeds=[{value}]"
-        )
-        return ()
-    return tuple(range(whole[0]))
 
 
 def find_device(value: str, errors: list[str], here: bool = True) -> str:

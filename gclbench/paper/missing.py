@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
 from gclbench.paper.filled_table import Comparison
+from gclbench.paper.run_words import of_seeds
 from gclbench.paper.table_definition import Definition
 from gclbench.records import Record
 
@@ -135,7 +136,7 @@ def sweep_command(
     if list(lacking) == list(range(seeds)):
         words += [f"seeds={seeds}"] if seeds != SEEDS else []
     else:
-        words.append(f"seeds=[{','.join(map(str, lacking))}]")
+        words.append(of_seeds(lacking))
     words += [word for text in added if text for word in ("--with", text)]
     return "gclbench sweep " + " ".join(map(shlex.quote, words))
 

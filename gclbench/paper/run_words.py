@@ -8,6 +8,7 @@ from typing import Any
 from gclbench.component.declared import declared
 from gclbench.component.registry import METHODS, TASKS
 from gclbench.config.composition import all_names
+from gclbench.config.seeds import spelled
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
 
@@ -61,8 +62,5 @@ def of_dataset(flat: Mapping[str, Any]) -> list[str]:
 
 
 def of_seeds(seeds: Iterable[int]) -> str:
-    """`seeds=10` for 0 to 9, `seeds=[3,7]`."""
-    found = sorted(seeds)
-    if found == list(range(len(found))):
-        return f"seeds={len(found)}"
-    return f"seeds=[{','.join(map(str, found))}]"
+    """`seeds=10` for 0 to 9, `seeds=3-7`, `seeds=[3,7]`."""
+    return f"seeds={spelled(seeds)}"

@@ -25,6 +25,7 @@ class Tally:
             true ones.
         fitted: of the decided ones, how many have settings that were chosen after their own labels
             had been seen (`fitted.SEEN`).
+        at_half_level: of the decided ones, how many have this verdict at half of the level, too.
     """
 
     equivalent: int = 0
@@ -37,6 +38,7 @@ class Tally:
     equivalent_after_holm: int = 0
     beyond_seeds: int = 0
     fitted: int = 0
+    at_half_level: int = 0
 
     @property
     def cells(self) -> int:
@@ -56,6 +58,9 @@ class Tally:
         names = [field.name for field in fields(self)]
         return Tally(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
+
+HALF = f"at {LEVEL / 2:g}"
+"""Heading of `at_half_level`."""
 
 KINDS = tuple(verdict.replace(" ", "_") for verdict in VERDICTS)
 """The counts of a tally that are of one verdict."""
@@ -97,12 +102,20 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
                 entry.verdict == UNDETERMINED and entry.outcome is not None and entry.needed is None
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
+            at_half_level=int(entry.verdict in DECIDED and at_level(entry, LEVEL / 2)),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
             total += one
             methods[entry.method] = methods.get(entry.method, Tally()) + one
     return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
+
+
+def at_level(entry: Entry, level: float) -> bool:
+    """Whether the test that a cell's verdict rests on rejects at a level."""
+    equivalent = entry.verdict == EQUIVALENT
+    assert entry.outcome is not None and entry.p_value is not None
+    return (entry.outcome.p_equivalence if equivalent else entry.p_value) < level
 
 
 def counted(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:
@@ -147,6 +160,9 @@ def markdown(found: Summary) -> str:
             " first three."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."
+            f" {HALF}: of the decided ones, those that have their verdict at half of the"
+            " level as well, as two tests of a cell would need, where seeds were added because it"
+            " was undetermined."
             f" beyond seeds: of the undetermined ones, those that no number of seeds up to"
             f" {MOST_SEEDS:,} would decide, if the difference and the spread so far are the true"
             f" ones. {FITTED}: of the decided ones, those whose settings were chosen after their"
@@ -175,11 +191,16 @@ def markdown(found: Summary) -> str:
 
 
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
-    names = [heading, "cells", "decided", *VERDICTS, "after Holm", "beyond seeds", FITTED]
+    names = [heading, "cells", "decided", *VERDICTS, "after Holm", HALF, "beyond seeds", FITTED]
     lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
         share = f"{counts.decided} ({counts.decided / max(counts.cells, 1):.0%})"
-        notes = (counts.equivalent_after_holm, counts.beyond_seeds, counts.fitted)
+        notes = (
+            counts.equivalent_after_holm,
+            counts.at_half_level,
+            counts.beyond_seeds,
+            counts.fitted,
+        )
         numbers = (counts.cells, share, *counts, *notes)
         lines.append(f"| {name} | {' | '.join(map(str, numbers))} |")
     return lines

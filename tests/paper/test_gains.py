@@ -113,7 +113,7 @@ def test_lower_is_better_undetermined_and_failed(record) -> None:
 def test_the_commands_of_missing_controls(record) -> None:
     records = runs(record, OURS) + runs(record, LOWER[:2], epochs=0)
     assert commands(filled(records).entries) == [
-        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora 'seeds=[2,3,4]'",
+        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora seeds=2-4",
         "gclbench method=kmeans task=clustering dataset=cora seeds=5",
         "gclbench method=kmeans task=clustering task.clustering.normalize=l2 dataset=cora seeds=5",
         "gclbench method=kmeans filter=gnnbp task=clustering dataset=cora seeds=5",

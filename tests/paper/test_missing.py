@@ -93,7 +93,7 @@ def test_other_seeds_count_as_well(record) -> None:
     ]
     assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 2) == []
     assert lacking(runs, "dmat/2", ["cora"], ["dmt"], 3) == [
-        "gclbench sweep table=dmat/2 dataset=cora method=dmt 'seeds=[0]'"
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=1"
     ]
 
 

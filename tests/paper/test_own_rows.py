@@ -158,7 +158,7 @@ def test_what_is_missing_is_the_row(record, own) -> None:
     assert missing(comparison) == [
         "gclbench sweep table=nml/1"
         " dataset=citeseer,pubmed,amazon_photo,amazon_computers,wiki_cs --with mine",
-        "gclbench sweep table=nml/1 dataset=cora 'seeds=[5,6,7,8,9]' --with mine",
+        "gclbench sweep table=nml/1 dataset=cora seeds=5-9 --with mine",
     ]
 
 

@@ -46,6 +46,7 @@ def test_what_became_of_printed_numbers(record) -> None:
         not_run=5 * 6,
         equivalent_after_holm=1,
         fitted=4,  # labels of cora had been seen before DMAT-i's last choices
+        at_half_level=4,
     )
     assert found.methods["kmeans"] == Tally(undetermined=1, failed_seeds=5, not_run=42), (
         "one run is not testable"
@@ -73,9 +74,9 @@ def test_facts_are_counted_for_themselves() -> None:
 def test_page() -> None:
     text = markdown(of([], *TABLES))
     head = "| paper | cells | decided | equivalent | above | below | undetermined | failed seeds"
-    assert f"{head} | not comparable | not run | after Holm | beyond seeds | ‡ |" in text
-    assert "| dmat | 601 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 |" in text
-    assert "| **total** | 1079 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 1079 | 0 | 0 | 0 |" in text
+    assert f"{head} | not comparable | not run | after Holm | at 0.025 | beyond seeds | ‡ |" in text
+    assert "| dmat | 601 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 | 0 |" in text
+    assert "| **total** | 1079 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 1079 | 0 | 0 | 0 | 0 |" in text
     assert text.count("\n| --- |") == 2 and "135 as printed, 12 not" in text
 
 
@@ -102,6 +103,7 @@ def test_equivalence_is_counted_with_the_correction_and_without(record) -> None:
     assert cell.outcome.p_equivalence < 0.05 < cell.p_equivalence
     assert (found.total.equivalent, found.total.equivalent_after_holm) == (1, 0)
     assert found.total.below == 2 and found.total.decided == 3
+    assert found.total.at_half_level == 2, "0.033 is more than half of the level"
     assert found.total.fitted == 0, "no choice of GRACE's was made with labels in view"
     assert f"| nml | {found.total.cells} | 3 (4%) | 1 | 0 | 2 |" in markdown(found)
 
