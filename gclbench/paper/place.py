@@ -23,6 +23,7 @@ from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.sources import Collection
 from gclbench.paper.summary import summary
 from gclbench.paper.tables import TABLES, UnknownTable, find_table
+from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, UNDETERMINED
 from gclbench.records import Record, flatten
 
 FORMS = {
@@ -52,7 +53,7 @@ class Place:
     Attributes:
         unit: `percent`, `seconds`, `GiB` or `number`; values are already in it. entry: of a table.
         said: what the records say where there is no value. alone: it is no number of runs.
-        verdict: of a table's cell or of two sides; empty where there is none.
+        verdict: of a cell, of two sides, or of a benchmark's row; empty where there is none.
     """
 
     values: Mapping[int, float]
@@ -280,9 +281,22 @@ def _number_at(value: Any, paths: str, where: str) -> Place:
         number = finite_number(found)
         if number is None:
             inner = ", ".join(_parts(found)) or "nothing"
-            raise BadReference(f"{where}; {path} is no number; it has {inner}")
+            said = f"{where}; {path} is no number; it has {inner}"
+            if path == paths and (verdict := _verdict_of(found)):
+                return Place({}, "number", said=said, alone=True, verdict=verdict)
+            raise BadReference(said)
         total += number
     return Place({0: total}, "seconds" if "seconds" in paths else "number", alone=True)
+
+
+def _verdict_of(row: Any) -> str:
+    """Of a row of scripts/equivalence.py, whose margin is its own; "" of anything else."""
+    found = _parts(row)
+    if not {"equivalent", "differs", "mean_difference"} <= set(found):
+        return ""
+    if found["equivalent"] or not found["differs"]:
+        return EQUIVALENT if found["equivalent"] else UNDETERMINED
+    return ABOVE if found["mean_difference"] > 0 else BELOW
 
 
 def _walk(value: Any, path: str, where: str) -> Any:

@@ -116,7 +116,7 @@ def _seeds(values: Iterable[int]) -> str:
 
 def _shown(place: Place, how: How) -> str:
     """The text of what is asked of a place."""
-    if place.alone and how.what != "mean":
+    if place.alone and how.what != "mean" and not (how.what == "verdict" and place.verdict):
         raise BadReference(f"'{how.what}' is for a cell or runs; this is one number")
     if how.what in OF_TABLES:
         return _of_entry(place, how)
@@ -124,7 +124,7 @@ def _shown(place: Place, how: How) -> str:
     if how.what == "n":
         return f"{len(numbers):,}"
     if not numbers:
-        raise BadReference(f"there is no number: {place.said}")
+        raise BadReference(place.said if place.alone else f"there is no number: {place.said}")
     if how.what.startswith("seed "):
         seed = int(how.what.removeprefix("seed "))
         if seed not in place.values:

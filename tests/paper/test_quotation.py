@@ -17,7 +17,19 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CELL = "dmat/1; cora; dmat_i; acc"
 RUNS = "runs; method.name=dmat_i dataset.name=cora"
 COMPARED = "compare; dmat_i; method=dmat_i method.epochs=3; acc"
-BENCH = {"wall": 2.5, "rows": [{"graph": "cora", "a.b": 1234, "size": 3 << 30, "share": 0.43}, {}]}
+BENCH = {
+    "wall": 2.5,
+    "rows": [{"graph": "cora", "a.b": 1234, "size": 3 << 30, "share": 0.43}, {}],
+    "tests": [
+        {"on": name, "equivalent": equivalent, "differs": differs, "mean_difference": by}
+        for name, equivalent, differs, by in (
+            ("same", True, False, -0.001),
+            ("more", False, True, 0.01),
+            ("less", False, True, -0.01),
+            ("open", False, False, -0.01),
+        )
+    ],
+}
 
 
 def made_up(record) -> list:
@@ -74,6 +86,11 @@ def places(record, tmp_path: Path) -> Places:
         ("bench/one.json; rows[graph=cora].size; in GiB", "3"),
         ("bench/one.json; rows[graph=cora].share; in percent", "43.0"),
         ("bench/one.json; rows.0.a.b+wall", "1,236"),
+        ("bench/one.json; tests[on=same]; verdict", "equivalent"),
+        ("bench/one.json; tests[on=more]; verdict", "above"),
+        ("bench/one.json; tests[on=less]; verdict", "below"),
+        ("bench/one.json; tests[on=open]; verdict", "undetermined"),
+        ("bench/one.json; tests[on=less].mean_difference; in percent", "−1.0"),
         ("summary; total.cells", "1,079"),
         ("summary; papers.dmat.cells+methods.kmeans.cells", "649"),
         (f"{CELL} minus kmeans", "24.0"),
@@ -250,6 +267,10 @@ def test_a_cell_without_a_printed_number_has_no_verdict(places: Places) -> None:
             "bench/one.json; rows has 0 rows [graph=dblp]; name one",
         ),
         ("bench/one.json; rows.0", "bench/one.json; rows.0 is no number; it has graph, a.b,"),
+        ("bench/one.json; tests.0", "bench/one.json; tests.0 is no number; it has on, equivalent,"),
+        ("bench/one.json; tests.0; n", "'n' is for a cell or runs; this is one number"),
+        ("bench/one.json; rows.0; verdict", "bench/one.json; rows.0 is no number; it has graph"),
+        ("bench/one.json; wall; verdict", "'verdict' is for a cell or runs; this is one number"),
         ("bench/one.json; wall; n", "'n' is for a cell or runs; this is one number"),
         ("summary; totals", "summary has no key 'totals'. Did you mean 'total'? It has total,"),
         (f"{CELL}; n minus kmeans", "what is shown stands last, behind minus …"),
