@@ -73,8 +73,8 @@ def main(argv: list[str], detached: bool = False) -> int:
     from gclbench.cli.run import launch, wrong
     from gclbench.component.registry import UnknownName
     from gclbench.config.overrides import ConfigErrors, sweep
-    from gclbench.paper.missing import SEEDS
     from gclbench.paper.own_column import own_columns, with_columns
+    from gclbench.paper.table_definition import SEEDS
     from gclbench.paper.tables import UnknownTable, find_table
 
     asked = {word.partition("=")[0]: word.partition("=")[2] for word in options.words}

@@ -192,8 +192,9 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     from gclbench.paper import filling, matrix, own_tables
     from gclbench.paper.deciding import undecided, undecided_anywhere
     from gclbench.paper.gains import commands
-    from gclbench.paper.missing import SEEDS, missing
+    from gclbench.paper.missing import missing
     from gclbench.paper.sources import collect
+    from gclbench.paper.table_definition import SEEDS
 
     questions = [name for name in QUESTIONS if getattr(options, name)]
     if len(questions) > 1:

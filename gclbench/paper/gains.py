@@ -19,7 +19,7 @@ from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
 from gclbench.paper.paired_verdict import Settled, settled
-from gclbench.paper.table_definition import Definition
+from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
 from gclbench.records import flatten
 
@@ -52,7 +52,7 @@ class Gain:
     Attributes:
         control: one of CONTROLS. settled: ours minus the control's, and the verdict on it.
         words: what runs the control, without dataset and seeds. lacking: seeds that ours has and
-            the control was not run with.
+            the control was not run with, as many as make ten that both have.
     """
 
     control: str
@@ -102,8 +102,10 @@ def with_gains(
     gains: dict[int, list[Gain]] = {}
     for (place, control, group, words), settlement in zip(found, settlements, strict=True):
         seeds = {record.seed for record in group.records} if group is not None else set()
-        lacking = tuple(seed for seed in entries[place].ours.values if seed not in seeds)
-        gains.setdefault(place, []).append(Gain(control, settlement, words, lacking))
+        ours = entries[place].ours.values
+        lacking = [seed for seed in ours if seed not in seeds]
+        lacking = lacking[: max(0, SEEDS - (len(ours) - len(lacking)))]
+        gains.setdefault(place, []).append(Gain(control, settlement, words, tuple(lacking)))
     return [
         replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
     ], tests

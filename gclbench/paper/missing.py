@@ -9,11 +9,8 @@ from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.run_words import of_seeds
-from gclbench.paper.table_definition import Definition
+from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.records import Record
-
-SEEDS = 10
-"""Of every table, unless it is asked for others."""
 
 REDONE = "interrupted"
 """Status of a run that is taken up again; every other run has ended, with a value or without."""

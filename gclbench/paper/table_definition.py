@@ -16,6 +16,9 @@ from gclbench.paper.measure import Measure
 from gclbench.paper.reference import PrintedValue, printed, row_name
 from gclbench.records import flatten
 
+SEEDS = 10
+"""Of every table, unless it is asked for others."""
+
 
 @dataclass(frozen=True)
 class Definition:

@@ -120,6 +120,11 @@ def test_the_commands_of_missing_controls(record) -> None:
         "gclbench method=kmeans filter=gnnbp task=clustering task.clustering.normalize=l2"
         " dataset=cora seeds=5",
     ]
+    many = runs(record, [*OURS, *OURS, *OURS]) + runs(record, LOWER, epochs=0)
+    assert commands(filled(many).entries)[:2] == [
+        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora seeds=5-9",
+        "gclbench method=kmeans task=clustering dataset=cora seeds=10",
+    ], "ten seeds are enough of a control"
     public = {"task": "classification", "task_settings": {"protocol": "public"}}
     two = [
         item
