@@ -19,7 +19,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
 from gclbench.methods.batches import Batches
 from gclbench.methods.labelled import labelled_nodes
-from gclbench.methods.trained import EpochBy, Trained
+from gclbench.methods.trained import CourseEvery, EpochBy, Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.mlp import ACTIVATIONS, Mlp
 from gclbench.nn.sparse import in_groups, rows_of
@@ -47,6 +47,7 @@ class MetricLearning(Trained):
         batch_size: nodes per batch; a batch larger than the graph is the graph.
         epoch_by: the embedding is that of the `last` iteration, or of the one that the task's
             `validation` part scores best (docs/choices.md).
+        course: iterations between two embeddings that the task evaluates besides.
     """
 
     version: ClassVar[str] = "1"
@@ -66,6 +67,7 @@ class MetricLearning(Trained):
     weight_decay: NonNegative = 0.02
     batch_size: Annotated[int, Range(least=2)] = 512
     epoch_by: EpochBy = "last"
+    course: CourseEvery = 0
 
     def __post_init__(self) -> None:
         if not self.architecture:

@@ -76,7 +76,9 @@ WHOLE = _metrics("svm_accuracy", "percent", "higher")
 CUTS = _metrics("conductance conductance_pooled", "percent", "lower")
 WEIGHTS = _metrics("false_negative_recall false_negative_precision weight_auc", "percent", "higher")
 SHARES = _metrics(
-    "accuracy_fold_std same_class_share mix_self mix_same_class hardness_mean", "percent", "neither"
+    "stability accuracy_fold_std same_class_share mix_self mix_same_class hardness_mean",
+    "percent",
+    "neither",
 ) + [Quantity(f"hardness_{number:02d}", "percent") for number in range(1, 21)]
 NUMBERS = _metrics(
     "mix_entropy tau0_q1 tau0_median tau0_q3 q1 median q3 silhouette inertia ratio p_value"

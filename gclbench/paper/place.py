@@ -236,8 +236,10 @@ def _scaled(cell: Cell, quantity: Quantity, entry: Entry | None = None) -> Place
 
 def _field_of(group: Group, name: str) -> Place:
     """A number of the runs that is no metric, `seconds.fit`."""
-    there = sorted({key for record in group.records for key in _fields(record)})
-    _known("this setting", "field", name, there)
+    there = {key for record in group.records for key in _fields(record)}
+    if name not in there:
+        there = {re.sub(r"(?<=\.after_)\d+$", "N", key) for key in there}
+    _known("this setting", "field", name, sorted(there))
     cell = group.cell(name, lambda record: _fields(record).get(name))
     part = name.partition(".")[0]
     factor = 1 / GIB if part == "memory" else 1
@@ -259,17 +261,17 @@ def _fields(record: Record) -> dict[str, float]:
 
 
 def _of_course(record: Record) -> dict[str, float]:
-    """Of a run with scores on the way, for each metric: that of the untrained state, and by how
-    much the best trained state is above the last one."""
+    """Of a run with scores on the way, for each metric: that after some iterations (0: of the
+    untrained state), and by how much the best trained state is above the last one."""
     course = [(epochs, scores) for epochs, scores in record.data.get("course", ())]
     trained = [scores for epochs, scores in course if epochs > 0]
-    untrained = [scores for epochs, scores in course if epochs == 0]
     found = {}
     for name in trained[-1] if trained else ():
-        values = [scores[name] for scores in trained]
+        values = [scores[name] for scores in trained if name in scores]
         found[f"course.{name}.best_over_last"] = max(values) - values[-1]
-        if untrained:
-            found[f"course.{name}.untrained"] = untrained[0][name]
+    for epochs, scores in course:
+        state = f"after_{int(epochs)}" if epochs else "untrained"
+        found.update({f"course.{name}.{state}": value for name, value in scores.items()})
     return found
 
 

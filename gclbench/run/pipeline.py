@@ -27,6 +27,7 @@ from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
+from gclbench.tasks.scores import Scores
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -223,16 +224,20 @@ class Pipeline:
     def course(
         self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
     ) -> list[tuple[int, dict[str, float]]]:
-        """(iterations, metrics) of the embeddings on the way; empty where none were kept.
+        """(iterations, metrics) of the embeddings on the way; empty where none were kept. Of
+        clusters also their `stability`: how far they are those of the embedding before.
 
         Raises:
             Unsupported: when the task needs more of an embedding than its rows.
         """
         with self.clock.phase("evaluate"):
-            return [
-                (iterations, task.evaluate(passed, self.graph, split, self.rng))
-                for iterations, passed in _on_the_way(embedding)
-            ]
+            found: list[tuple[int, dict[str, float]]] = []
+            before = None
+            for iterations, passed in _on_the_way(embedding):
+                scores = Scores.of(task.evaluate(passed, self.graph, split, self.rng))
+                found.append((iterations, {**scores, **scores.since(before)}))
+                before = scores
+            return found
 
     def criterion(
         self, name: str, task: Any, embedding: Embedding, split: Split | None

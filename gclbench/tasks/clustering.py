@@ -118,6 +118,7 @@ class Clustering(WholeGraph):
             metrics,
             degenerate=("one cluster holds every node",) if metrics["clusters_found"] == 1 else (),
             floor=chance(labels[known], k, rng.numpy("chance")) if comparable else {},
+            clusters=clusters,
         )
 
 

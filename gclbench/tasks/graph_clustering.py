@@ -82,4 +82,5 @@ class GraphClustering(WholeGraph):
             {**metrics, "inertia": inertia, "clusters_found": float(count)},
             degenerate=("one cluster holds every graph",) if count == 1 else (),
             floor=chance(labels[known], k, rng.numpy("chance")) if comparable else {},
+            clusters=clusters,
         )
