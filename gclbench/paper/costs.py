@@ -15,6 +15,7 @@ from typing import Any
 
 from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.paper.config_defaults import own_negatives, shipped_settings
+from gclbench.paper.deciding import all_undecided
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.sources import Collection
@@ -249,6 +250,7 @@ def page(
     cells, of_exact, of_bounds = (
         sum(there.not_run for there in part.values()) for part in (unfilled, exact, bounds)
     )
+    open_cells = all_undecided(comparisons)
     lines = [
         "# What the missing runs would take",
         "",
@@ -272,6 +274,13 @@ def page(
             f"{SEEDS} seeds of what is not run: {spoken(_all_seeds(exact, costs))} for {of_exact}"
             f" of {cells} cells, and at most {spoken(_all_seeds(bounds, costs))} for {of_bounds}"
             " more; of the others nothing is known."
+        ),
+        "",
+        (
+            f"{open_cells.cells} cells are undetermined: no number of seeds would decide"
+            f" {open_cells.beyond}, as they stand. The seeds that would decide {open_cells.offered}"
+            f" others, each with a chance of 80 %, take {spoken(open_cells.seconds)}, one after the"
+            " other (`gclbench table --undecided`)."
         ),
         "",
         "| method | dataset | not run | undetermined | one training | peak GiB | from |",

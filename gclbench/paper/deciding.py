@@ -23,6 +23,10 @@ CAVEAT = (
 )
 
 
+Cell = tuple[Definition, Entry]
+"""A table's cell, and the table."""
+
+
 @dataclass(frozen=True)
 class Offer:
     """More seeds of one column on one dataset.
@@ -92,11 +96,7 @@ def undecided_anywhere(comparisons: Sequence[Comparison]) -> list[str]:
     Raises:
         ValueError: when no cell could have a verdict, or none is run.
     """
-    cells = [
-        (definition, entry)
-        for definition, entry in counted(comparisons)
-        if definition.source == "runs" and not papers()[definition.paper].repeats
-    ]
+    cells = _of_results(comparisons)
     if not cells:
         raise ValueError(
             "--undecided asks for verdicts against printed numbers, and what is asked for has none"
@@ -122,16 +122,58 @@ def _left_out(comparisons: Sequence[Comparison]) -> list[str]:
     ]
 
 
-Cell = tuple[Definition, Entry]
-"""A table's cell, and the table."""
+@dataclass(frozen=True)
+class Undecided:
+    """What it would take to decide the undetermined cells of several tables, once.
+
+    Attributes:
+        cells: all of them. beyond: those that no number of seeds would decide. offered: those that
+            some seeds would decide, and whose time is known. seconds: of these seeds, one after the
+            other.
+    """
+
+    cells: int
+    beyond: int
+    offered: int
+    seconds: float
 
 
-def _lines(cells: Sequence[Cell], of_several: bool) -> list[str]:
+def all_undecided(comparisons: Sequence[Comparison]) -> Undecided:
+    """Of the cells that the summary counts."""
+    cells = _of_results(comparisons, UNDETERMINED)
+    timed = [offer for offer in _offers(cells) if offer.seconds is not None]
+    return Undecided(
+        len(cells),
+        sum(_beyond(entry) for _, entry in cells),
+        sum(offer.cells for offer in timed),
+        sum(offer.seconds or 0.0 for offer in timed),
+    )
+
+
+def _of_results(comparisons: Sequence[Comparison], verdict: str = "") -> list[Cell]:
+    """Cells of results with a verdict, or this one; no paper's that prints another's again."""
+    return [
+        (definition, entry)
+        for definition, entry in counted(comparisons)
+        if definition.source == "runs"
+        and not papers()[definition.paper].repeats
+        and verdict in ("", entry.verdict)
+    ]
+
+
+def _offers(cells: Sequence[Cell]) -> list[Offer]:
+    """The least time per cell first."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple(record.id for record in cell[1].records), []).append(cell)
     offers = [offer for found in groups.values() if (offer := _offer(found))]
-    offers.sort(key=lambda offer: (offer.seconds is None, (offer.seconds or 0.0) / offer.cells))
+    return sorted(
+        offers, key=lambda offer: (offer.seconds is None, (offer.seconds or 0.0) / offer.cells)
+    )
+
+
+def _lines(cells: Sequence[Cell], of_several: bool) -> list[str]:
+    offers = _offers(cells)
     lines = [line for offer in offers for line in (f"# {offer.remark(of_several)}", offer.command)]
     if offers:
         lines.append(CAVEAT)

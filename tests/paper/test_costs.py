@@ -77,6 +77,20 @@ def test_the_total_is_of_what_is_known() -> None:
     assert "| grape | cora | 2 |  | ≤ 20 min |  | one epoch |" in page
 
 
+def test_what_undetermined_cells_would_take_is_said(record) -> None:
+    runs = tuple(
+        replace(record(seed=seed, metrics={"acc": acc}), seconds={"fit": 60.0})
+        for seed, acc in enumerate((0.60, 0.64, 0.70))
+    )
+    comparison = compare(find_table("dmat/1"), Collection(runs))
+    (needed,) = [entry.needed for entry in comparison.entries if entry.needed]
+    page = costs.page([comparison], Collection(runs), {})
+    assert (
+        "1 cells are undetermined: no number of seeds would decide 0, as they stand. The seeds that"
+        f" would decide 1 others, each with a chance of 80 %, take {needed - 3} min, one after"
+    ) in page
+
+
 def test_probes_are_read_from_the_file(tmp_path: Path) -> None:
     row = {"method": "grape", "dataset": "cora", "status": "ok", "reason": ""}
     path = tmp_path / "costs.json"

@@ -9,7 +9,13 @@ import pytest
 
 from gclbench.cli import main
 from gclbench.paper.comparison import compare
-from gclbench.paper.deciding import CAVEAT, undecided, undecided_anywhere
+from gclbench.paper.deciding import (
+    CAVEAT,
+    Undecided,
+    all_undecided,
+    undecided,
+    undecided_anywhere,
+)
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill_all
 from gclbench.paper.sources import Collection
@@ -119,6 +125,21 @@ def test_what_no_number_of_seeds_would_decide_is_counted_once(record) -> None:
     lines = undecided(of(runs(record, "dmat_i", 1.0, {"acc": edge, "nmi": DMAT_I["nmi"]})))
     assert lines[0].startswith("# cora, dmat_i: 1 of 2 undetermined cells, ")
     assert lines[-1] == f"# Of 2 undetermined cells {told}"
+
+
+def test_what_is_undecided_is_added_up(record) -> None:
+    """The seeds that are offered, and once the cells that no seeds decide."""
+    edge = [0.7057 - 0.0127 + spread for spread in (-0.2, 0.0, 0.2)]
+    comparison = of(
+        [
+            *runs(record, "dmat_i", 600.0, {"acc": edge, "nmi": DMAT_I["nmi"]}),
+            *runs(record, "kmeans", 2.0, KMEANS),
+        ]
+    )
+    needed = {entry.column: entry.needed for entry in comparison.entries if entry.needed}
+    seconds = 600.0 * (needed["dmat_i"] - 3) + 2.0 * (needed["kmeans"] - 3)
+    assert all_undecided([comparison]) == Undecided(cells=3, beyond=1, offered=2, seconds=seconds)
+    assert all_undecided([of([])]) == Undecided(0, 0, 0, 0.0)
 
 
 def no_mixing(record, *values: float):
