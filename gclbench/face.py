@@ -135,7 +135,7 @@ def embed(
         DataUnavailable, GraphError: when the dataset cannot be had.
         RunFailed: when the training comes to no embedding, with the reason.
     """
-    check_one_seed("embed", keys)
+    check_one_seed("embed", keys, seed)
     given = overrides_of({**keys, **of_method(settings)})
     return _embedding(_experiment([*overrides, *given, f"seeds=[{seed}]"]), seed, progress)
 
@@ -180,7 +180,7 @@ def fit(
     words = (*keys, *(text.partition("=")[0].lstrip("+") for text in overrides))
     if why := misplaced(words):
         raise ValueError(why)
-    check_one_seed("fit", keys)
+    check_one_seed("fit", keys, seed)
     from gclbench.data.in_memory import graph_of, is_collection
 
     # The name of a method may stand for another one on a collection, as the dataset says.
@@ -314,7 +314,8 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
     Args:
         folders: of records (default: `results` and `runs`, those that exist).
         filters: key to a value or a list of values: a column of the returned table, such as
-            `method`, `seed`, `status`, or a setting, such as `method.tau`.
+            `method`, `seed` (also a range, `"3-7"`), `status`, or a setting, such as
+            `method.tau`.
 
     Returns:
         One row per run with the columns of `run`, and behind them one per setting.
@@ -322,12 +323,16 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
     Raises:
         LookupError: for a folder that is not there, or a key that no run has; the text says which
             ones there are.
+        ValueError: for a text that names no seeds.
     """
     from gclbench.component.registry import nearest
+    from gclbench.config.seeds import seeds_in
     from gclbench.records.frame import frame_of
 
     table = frame_of(_collected(folders).records, settings=True)
     for key, wanted in filters.items():
+        if key == "seed" and (isinstance(wanted, str) or _has_text(wanted)):
+            wanted = seeds_in(wanted)
         if key not in table:
             if table.empty:
                 continue
@@ -345,6 +350,10 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
             ]
         ]
     return table.reset_index(drop=True)
+
+
+def _has_text(values: Any) -> bool:
+    return isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)
 
 
 def _collected(folders: str | Path | Iterable[str | Path] | None) -> Collection:

@@ -274,6 +274,24 @@ def test_seeds_of_an_embedding_are_one() -> None:
         gclbench.embed(**SMALL, seeds=3)
 
 
+@pytest.mark.parametrize("seed", ["3-5", -1, 1.5, None, [3], True])
+def test_a_seed_of_an_embedding_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(ValueError, match=r"seed=.* must be one whole number from 0, as seed=3"):
+        gclbench.embed(**SMALL, seed=seed)
+    with pytest.raises(ValueError, match=r"seed=.* must be one whole number from 0, as seed=3"):
+        gclbench.fit(graph=None, method="grace", seed=seed)
+
+
+def test_seeds_are_found_as_they_are_asked_for() -> None:
+    words = {**SMALL, "method": "kmeans", "task": "clustering", "progress": False}
+    assert list(gclbench.run(**words, seeds=["0-1", 5])["seed"]) == [0, 1, 5]
+    for asked in ("0-1", [0, 1], ["0-1"]):
+        assert sorted(gclbench.runs("runs", seed=asked)["seed"]) == [0, 1]
+    assert sorted(gclbench.runs("runs", seed=["1-5"])["seed"]) == [1, 5]
+    with pytest.raises(ValueError, match="seed=\\[5-1\\]: a range goes up"):
+        gclbench.runs("runs", seed="5-1")
+
+
 @pytest.mark.parametrize(
     "settings, told",
     [

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def preview(experiments: list[Experiment]) -> int:
     """Says what would be run; exit code 1 where a dataset cannot be had."""
+    from gclbench.launch.execution import lacking
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
     from gclbench.run.estimate import Durations
@@ -31,7 +32,7 @@ def preview(experiments: list[Experiment]) -> int:
         refused_unread(dataset)
         return hashes[dataset]
 
-    plan = expand(experiments, store, content_hash)
+    plan, present = expand(experiments, store, content_hash), store.ids()
     say_seeds(experiments, plan, print)
     for unit in plan.units:
         print(unit.title)
@@ -42,6 +43,11 @@ def preview(experiments: list[Experiment]) -> int:
         f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
         f" done in {len(plan.units)} units"
     )
+    again = sum(run_id in present for unit in plan.units for run_id in unit.ids)
+    if again:
+        print(f"{again} of those to be done are recorded, and rerun= makes them again")
+    if plan.incomplete:
+        print(f"of those recorded {lacking(plan)}")
     ended: dict[str, list[str]] = {}
     for run_id, record in plan.done.items():
         if not record.ok:
@@ -53,12 +59,11 @@ def preview(experiments: list[Experiment]) -> int:
         print(f"{count} of all runs: {reason}")
     for reason, count in plan.refused.items():
         print(f"{count} of those to be done will be recorded as unsupported: {reason}")
-    own = store.ids()
     there = [
         run_id
         for unit in plan.units
         for run_id in unit.ids
-        if run_id not in own and run_id in in_results and in_results[run_id].ok
+        if run_id not in present and run_id in in_results and in_results[run_id].ok
     ]
     if there:
         print(

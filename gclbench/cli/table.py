@@ -189,6 +189,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         UnknownName, ConfigErrors, UnknownTable, MissingStore, NotInTable, ValueError: for a command
             that is wrong.
     """
+    from gclbench.config.seeds import MOST_SEEDS
     from gclbench.paper import filling, matrix, own_tables
     from gclbench.paper.deciding import undecided, undecided_anywhere
     from gclbench.paper.gains import commands
@@ -203,6 +204,10 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         )
     if options.seeds is not None and not options.missing:
         raise ValueError("--seeds goes with --missing; a table shows every recorded seed")
+    if options.seeds is not None and options.seeds > MOST_SEEDS:
+        raise ValueError(
+            f"--seeds {options.seeds}: a sweep takes at most {MOST_SEEDS:,} seeds of a cell"
+        )
     for name in ("format", "only"):
         if getattr(options, name) and questions:
             raise ValueError(

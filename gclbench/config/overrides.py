@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -194,6 +195,9 @@ def _unreadable(text: str) -> str:
                 f" written {key}=[A,B], and text that holds brackets is quoted twice:"
                 f" {shlex.quote(f'{key}={quoted(value)}')}"
             )
+    hyphens = value.replace("–", "-").replace("—", "-").replace("−", "-")
+    if hyphens != value and re.fullmatch(r"[\[\]0-9,-]+", hyphens):
+        return f"'{text}' has a dash that is no hyphen; did you mean {key}={hyphens}?"
     first, *others = value.split()
     if others and all("=" in word for word in others):
         return (
@@ -242,7 +246,10 @@ def _not_swept(override: Override | PlainOverride) -> str:
 
 def _seeds_not_swept(override: Override | PlainOverride, values: str) -> str:
     """Swept, each number would be a count: seeds=1,2 is seed 0, and seeds 0 and 1."""
-    return (
-        f"'{override.input_line}' names several values;"
-        f" seeds of one command are a list: seeds=[{values}]"
-    )
+    from gclbench.config.seeds import seeds_of
+
+    errors: list[str] = []
+    inside = values.replace("[", "").replace("]", "")
+    seeds_of(inside.split(","), errors)
+    told = "such as seeds=[3,7-9]" if errors else f"seeds=[{inside}]"
+    return f"'{override.input_line}' names several values; seeds of one command are a list: {told}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,14 +17,25 @@ A_NUMBER = (
     " list, seeds=[3,7]"
 )
 
-RANGE = re.compile(r"([0-9]{1,19})-([0-9]{1,19})")
+WHOLE = re.compile(r"[0-9]{1,4000}", re.ASCII)
+RANGE = re.compile(r"([0-9]{1,2000})-([0-9]{1,2000})", re.ASCII)
 
 LEAST_OF_A_RANGE = 3
 """Seeds in a row that are written as a range."""
 
 
 def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
-    """The seeds that a value stands for; what is wrong with it goes to `errors`."""
+    """The seeds that a value stands for; what is wrong with it goes to `errors`.
+
+    Args:
+        value: a whole number, a range as text, or a list of both. A number or list may be text too.
+    """
+    if isinstance(value, str) and re.fullmatch(r"\[.*\]", value):
+        value = [item.strip() for item in value[1:-1].split(",")]
+    if not isinstance(value, list):
+        value = int(value) if isinstance(value, str) and WHOLE.fullmatch(value) else value
+        if not isinstance(value, str):
+            return _counted(value, errors)
     listed = isinstance(value, list)
     items = [_item(item) for item in (value if listed else [value])]
     text = f"seeds=[{','.join(map(str, value))}]" if listed else f"seeds={value}"
@@ -31,8 +43,6 @@ def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
     if bounds and max(bounds) > LARGEST_SEED:
         errors.append(f"{text}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
         return ()
-    if not listed and not isinstance(value, str):
-        return _counted(value, errors)
     if not listed and None in items:
         errors.append(f"{text} {A_NUMBER}")
         return ()
@@ -44,13 +54,30 @@ def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
         errors.append(f"{text} are {many:,} seeds, and a command takes at most {MOST_SEEDS:,}")
         return ()
     found = [seed for item in items if item for seed in range(item[0], item[1] + 1)]
-    if not items or None in items or min(found) < 0 or len(set(found)) != len(found):
+    if not items or None in items or min(found) < 0:
         errors.append(
             f"{text} must be different whole numbers from 0, for example seeds=[3,7], or ranges of"
             " such, seeds=[0,3-7]"
         )
         return ()
+    twice = sorted(seed for seed, times in Counter(found).items() if times > 1)
+    if twice:
+        errors.append(f"{text} has {spelled_list(twice)} twice; each seed is run once")
+        return ()
     return tuple(found)
+
+
+def seeds_in(value: Any) -> tuple[int, ...]:
+    """The seeds that a filter names: `"3-7"`, `[0, "3-7"]`; a number is that one seed.
+
+    Raises:
+        ValueError: for what names none.
+    """
+    errors: list[str] = []
+    found = seeds_of(value if isinstance(value, (list, tuple)) else [value], errors)
+    if errors:
+        raise ValueError(errors[0].replace("seeds=", "seed="))
+    return found
 
 
 def spelled(seeds: Iterable[int]) -> str:
@@ -58,27 +85,31 @@ def spelled(seeds: Iterable[int]) -> str:
     found = sorted(seeds)
     if found == list(range(len(found))) and found:
         return str(len(found))
+    words = spelled_list(found)
+    return words if "-" in words and "," not in words else f"[{words}]"
+
+
+def spelled_list(seeds: Iterable[int]) -> str:
+    """`0,1,3-7`."""
     runs: list[list[int]] = []
-    for seed in found:
+    for seed in sorted(seeds):
         if runs and runs[-1][-1] == seed - 1:
             runs[-1].append(seed)
         else:
             runs.append([seed])
-    words = [
-        word
+    return ",".join(
+        f"{run[0]}-{run[-1]}" if len(run) >= LEAST_OF_A_RANGE else ",".join(map(str, run))
         for run in runs
-        for word in (
-            [f"{run[0]}-{run[-1]}"] if len(run) >= LEAST_OF_A_RANGE else [str(seed) for seed in run]
-        )
-    ]
-    alone = len(words) == 1 and "-" in words[0]
-    return words[0] if alone else f"[{','.join(words)}]"
+    )
 
 
 def _counted(value: Any, errors: list[str]) -> tuple[int, ...]:
     """`10`, a number of seeds."""
     if _item(value) is None or value < 1:
         errors.append(f"seeds={value} {A_NUMBER}")
+        return ()
+    if value > LARGEST_SEED:
+        errors.append(f"seeds={value}: the largest seed is {LARGEST_SEED} (2^63 - 1)")
         return ()
     if value > MOST_SEEDS:
         errors.append(
@@ -93,5 +124,9 @@ def _item(item: Any) -> tuple[int, int] | None:
     """First and last of `3-7`, or of a whole number; None for anything else."""
     if isinstance(item, int) and not isinstance(item, bool):
         return item, item
-    found = RANGE.fullmatch(item) if isinstance(item, str) else None
+    if not isinstance(item, str):
+        return None
+    if WHOLE.fullmatch(item):
+        return int(item), int(item)
+    found = RANGE.fullmatch(item)
     return (int(found[1]), int(found[2])) if found else None

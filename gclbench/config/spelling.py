@@ -3,6 +3,7 @@ command says of them in the words of Python."""
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -52,10 +53,15 @@ def overrides_of(settings: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def check_one_seed(function: str, keys: Mapping[str, Any]) -> None:
-    """Raises ValueError for `seeds`, which only `run` takes."""
+def check_one_seed(function: str, keys: Mapping[str, Any], seed: Any) -> None:
+    """Raises ValueError for `seeds`, which only `run` takes, and for a seed that is none."""
     if "seeds" in keys:
         raise ValueError(
             f"gclbench.{function} takes one seed, as seed=3; gclbench.run takes seeds, as"
             " seeds=[3, 7], and records them"
+        )
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or seed < 0:
+        raise ValueError(
+            f"seed={seed!r} must be one whole number from 0, as seed=3; gclbench.run takes several,"
+            ' as seeds="3-7"'
         )

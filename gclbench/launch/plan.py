@@ -118,8 +118,8 @@ def _expand(
     reasons = {
         name: kind_refusal(name, task, names["method"], method, names["dataset"], items)
         or refused
-        or judging.refusal(method, task)
         or judging.unlabelled(names["method"], method, name, task)
+        or judging.refusal(method, task)
         for name, task in tasks.items()
     }
     asked = bool(experiment.save or experiment.criterion)

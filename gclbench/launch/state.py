@@ -93,7 +93,9 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
             waiting.append(unit)
         else:
             lost += 1
-    at_once = max(len(at_work), int(sweep.options.get("workers") or 1))
+    asked = sweep.options.get("workers")
+    # Of `auto` those that are at work tell how many there are.
+    at_once = max(len(at_work), asked if isinstance(asked, int) else 1)
     return SweepState(
         runs=sum(len(unit.ids) for unit in sweep.units),
         counts=counts,

@@ -11,7 +11,7 @@ from gclbench.component.registry import DATASETS, METHODS
 from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
-from gclbench.paper.asked_settings import no_runs, origin, settings_of
+from gclbench.paper.asked_settings import no_runs, origin, stands_for
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
 
@@ -25,7 +25,7 @@ def another(words: tuple[str, ...], registered: str) -> str:
     Args:
         registered: under which name the dataset is registered.
     """
-    if settings_of(words, registered).get("method.epochs"):
+    if stands_for(words, registered).get("method.epochs"):
         kept = [word for word in words if not word.startswith("method.epochs=")]
         return f"{shlex.join(kept)} method.epochs=0"
     controls = {"graphs": ("histogram", "graph_statistics"), "nodes": ("kmeans", "dgi")}
@@ -46,7 +46,8 @@ def _items(registered: str) -> str:
 
 def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | None:
     """Why a side's method has nothing to embed in a dataset, as a sentence; else None."""
-    name, items = str(settings_of(words, registered)["method.name"]), _items(registered)
+    items = _items(registered)
+    name = str(stands_for(words, registered).get("method.name", ""))
     if name not in METHODS.entries or registered not in DATASETS.entries:
         return None
     embedded = declared(METHODS, name).items or ("nodes",)

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared, marked
 from gclbench.component.registry import DATASETS, KINDS, METHODS
+from gclbench.component.settings import Machine
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.validation import resolved
 from gclbench.paper import run_words
@@ -22,6 +23,9 @@ from gclbench.paper.columns import typed
 from gclbench.records import NAMED_BY_USER, flatten
 
 CHOSEN = ("method", "filter", "negatives")
+A_GRAPH, A_COLLECTION = "cora", "mutag"
+"""Any graph and any collection of graphs: some names of methods stand for another one on each."""
+
 NAMED = 8
 """So many recorded settings are named."""
 
@@ -53,8 +57,14 @@ def words_of(text: str, elsewhere: str) -> tuple[str, ...]:
         errors.append(f"'{text}' names no method; begin with one: 'dmat_i {text}'")
     if errors:
         raise ConfigErrors(errors)
-    resolved(words)
+    settings_anywhere(tuple(words))
     return tuple(words)
+
+
+def methods_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods that the words stand for, on nodes and on collections of graphs."""
+    found = (stands_for(words, dataset).get("method.name") for dataset in (A_GRAPH, A_COLLECTION))
+    return tuple(dict.fromkeys(str(name) for name in found if name is not None))
 
 
 def origin(flat: Mapping[str, Any]) -> str:
@@ -72,7 +82,40 @@ def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
     """
     known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
     values = resolved([*words, *known])
-    return flatten({kind: values[kind] for kind in CHOSEN})
+    found = flatten({kind: values[kind] for kind in CHOSEN})
+    # How a run is computed, or what is kept of it, does not tell runs apart.
+    own = {
+        f"{kind}.{setting}"
+        for kind in CHOSEN
+        if (name := str(found[f"{kind}.name"])) in KINDS[kind].entries
+        for setting in marked(KINDS[kind], name, Machine)
+    }
+    return {key: value for key, value in found.items() if key not in own}
+
+
+@cache
+def stands_for(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
+    """The same; nothing where the words have no meaning there, as a setting of GCN on collections
+    has none on nodes."""
+    try:
+        return settings_of(words, dataset)
+    except ConfigErrors:
+        return {}
+
+
+def settings_anywhere(words: tuple[str, ...]) -> dict[str, Any]:
+    """What the words set, of the method as typed; where they mean nothing so, on a graph or on a
+    collection of graphs.
+
+    Raises:
+        ConfigErrors: where they mean nothing anywhere.
+    """
+    try:
+        return settings_of(words, "")
+    except ConfigErrors:
+        if found := stands_for(words, A_GRAPH) or stands_for(words, A_COLLECTION):
+            return found
+        raise
 
 
 def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
@@ -81,7 +124,9 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
 
     A setting that a record does not have counts as at its class's default.
     """
-    wanted = settings_of(words, origin(flat))
+    wanted = stands_for(words, origin(flat))
+    if not wanted:
+        return {"method.name": (str(flat["method.name"]), "nothing on this dataset")}
     theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in CHOSEN}
     usual = {
         f"{kind}.{key}": value
@@ -106,17 +151,17 @@ def no_runs(
         where: behind "has no runs", with a space before it; "" for nowhere at all.
         groups: the recorded settings that were looked through. advice: the command's words.
     """
-    method = settings_of(words, "cora")["method.name"]
+    methods = methods_of(words)
     recorded: dict[str, dict[str, None]] = {}
     for group in groups:
-        if group.name("method") == method:
+        if group.name("method") in methods:
             differs = departing(words, group.flat)
             what = ", ".join(f"{key}={ours}" for key, (ours, _) in differs.items())
             recorded.setdefault(what, {})[group.name("dataset")] = None
     kinds = sorted(recorded, key=lambda what: (what.count(","), what))
     listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
     more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
-    what = f" Recorded of {method} are: {'; '.join(listed)}{more}." if listed else ""
+    what = f" Recorded of {' and '.join(methods)} are: {'; '.join(listed)}{more}." if listed else ""
     return f"'{text}' has no runs{where}.{what} `{shlex.join(['gclbench', *advice])}` makes them"
 
 

@@ -30,6 +30,10 @@ class NotInTable(LookupError):
     """A dataset, metric or method that the table does not have; the text lists those it has."""
 
 
+FLOORS = ("majority class", "chance")
+"""What stands among the methods for a task's floor (`floors`)."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One cell: ours, the printed value, and how they compare.
@@ -186,8 +190,13 @@ class Comparison:
 
     @property
     def commits(self) -> list[str]:
-        """Git commits that the records were made with."""
-        return sorted({record.environment.get("commit", "unknown") for record in self.records})
+        """Git commits that the runs were made with."""
+        return sorted({record.environment.get("commit", "unknown") for record in self.runs})
+
+    @property
+    def runs(self) -> list[Record]:
+        """The records without those of floors, which no run has made."""
+        return [record for record in self.records if record.name("method") not in FLOORS]
 
     @property
     def devices(self) -> list[str]:

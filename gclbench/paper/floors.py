@@ -11,18 +11,19 @@ from dataclasses import dataclass, field, replace
 
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import SCORED
-from gclbench.paper.filled_table import Entry
+from gclbench.paper.filled_table import FLOORS, Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
 from gclbench.records import Record, digest
 from gclbench.records.record import id_of
 
+MAJORITY, CHANCE = FLOORS
 NAMES = {
-    "classification": "majority class",
-    "graph_classification": "majority class",
-    "clustering": "chance",
-    "graph_clustering": "chance",
+    "classification": MAJORITY,
+    "graph_classification": MAJORITY,
+    "clustering": CHANCE,
+    "graph_clustering": CHANCE,
 }
 """What a task's floor is called, as a row among the methods."""
 

@@ -24,7 +24,7 @@ from gclbench.paper.advice import (
     without_runs,
 )
 from gclbench.paper.aggregate import Cell, Group
-from gclbench.paper.asked_settings import departing, settings_of, words_of
+from gclbench.paper.asked_settings import departing, stands_for, words_of
 from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
@@ -102,7 +102,8 @@ def head_to_head(
     same = {
         name
         for name, registered in known.items()
-        if settings_of(words[0], registered) == settings_of(words[1], registered)
+        if stands_for(words[0], registered)
+        and stands_for(words[0], registered) == stands_for(words[1], registered)
     }
     if same >= {*names}:
         other = another(words[0], known[names[0]])

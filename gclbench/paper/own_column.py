@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gclbench.paper.aggregate import Group
-from gclbench.paper.asked_settings import CHOSEN, departing, no_runs, settings_of, words_of
+from gclbench.paper.asked_settings import (
+    CHOSEN,
+    departing,
+    methods_of,
+    no_runs,
+    settings_of,
+    stands_for,
+    words_of,
+)
 from gclbench.paper.columns import (
     DATASET,
     SCORED,
@@ -48,7 +56,9 @@ class OwnColumn(Column):
         if not super().matches(flat):
             return False
         named = {word.partition("=")[0] for word in self.words}
-        wanted = settings_of(self.words, str(flat["dataset.name"]))
+        wanted = stands_for(self.words, str(flat["dataset.name"]))
+        if not wanted:
+            return False
         return all(
             flat.get(f"{kind}.name", wanted[f"{kind}.name"]) == wanted[f"{kind}.name"]
             for kind in CHOSEN
@@ -81,16 +91,17 @@ def own_columns(texts: Iterable[str]) -> tuple[OwnColumn, ...]:
     found = {}
     for text in texts:
         words = words_of(text, ELSEWHERE)
-        method = str(settings_of(words, "")["method.name"])
         label = shlex.join([word.removeprefix("method=") for word in words])
-        found[label] = OwnColumn(label, (is_("method.name", method),), words=words)
+        found[label] = OwnColumn(label, (is_("method.name", *methods_of(words)),), words=words)
     return tuple(found.values())
 
 
 def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Definition:
-    """The table with columns of one's own behind the paper's.
+    """The table with columns of one's own behind the paper's, of the methods that they stand for on
+    its datasets.
 
     Raises:
+        ConfigErrors: for words that mean nothing on its datasets.
         ValueError: for a table that compares no methods, and for a column that it has already.
     """
     if not takes_columns(definition):
@@ -105,7 +116,15 @@ def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Defini
                 f"'{column.label}' is in table {definition.id} already, as {there.label}; add it at"
                 f" other settings, as in '{column.method_name} method.SETTING=VALUE'"
             )
-    return replace(definition, columns=(*definition.columns, *columns))
+    here = [replace(column, where=(_of_method(definition, column),)) for column in columns]
+    return replace(definition, columns=(*definition.columns, *here))
+
+
+def _of_method(definition: Definition, column: OwnColumn) -> Condition:
+    names = (
+        str(settings_of(column.words, dataset)["method.name"]) for dataset in definition.datasets
+    )
+    return is_("method.name", *dict.fromkeys(names))
 
 
 def with_rows(
@@ -164,9 +183,10 @@ def _already(definition: Definition, column: OwnColumn) -> Column | None:
     for other in definition.columns:
         stands = []
         for dataset in definition.datasets:
-            flat = {"dataset.name": dataset, **settings_of(column.words, dataset)}
+            flat = {"dataset.name": dataset, **stands_for(column.words, dataset)}
             stands.append(
-                other.matches(flat)
+                "method.name" in flat
+                and other.matches(flat)
                 and all(
                     text.startswith(DATASET)
                     for text in other.departures(flat, definition.conditions(dataset))

@@ -99,8 +99,8 @@ class Pipeline:
         strategy = self._components.negatives
         reason = (
             refusal(method, names["method"], names["negatives"], strategy)
-            or judging.refusal(method, task)
             or judging.unlabelled(names["method"], method, self._spec.task["name"], task)
+            or judging.refusal(method, task)
             or weights_refusal(self.graph, self._components, names)
         )
         if reason is not None:

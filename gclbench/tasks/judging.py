@@ -24,8 +24,8 @@ REVEALING = {"nodes": "classification", "graphs": "graph_classification"}
 
 UNJUDGED = (
     "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task has"
-    " none; task=classification and task=link_prediction have some, and without"
-    " method.epoch_by=validation none are needed"
+    " none; task=classification and task=link_prediction have some, and method.epoch_by=last needs"
+    " none"
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from gclbench.component.registry import DATASETS, FILTERS, KINDS, METHODS, TASKS
 from gclbench.component.settings import values_of
 from gclbench.config import composition
 from gclbench.config import validation as config
-from gclbench.config.seeds import spelled
+from gclbench.config.seeds import seeds_of, spelled
 from gclbench.config.validation import ConfigErrors, experiment_of, resolved
 from gclbench.data.file_format import READ_FROM_FILES
 from gclbench.paper.reference import printed_settings, printed_values
@@ -158,6 +158,7 @@ def test_components_hold_the_values_of_the_settings() -> None:
     experiment = experiment_of(["dataset=cora", "method.epochs=7"])
     values = values_of(experiment.components.method)
     assert values.pop("epoch_by") == "last", "at its default it is no part of a run's identity"
+    assert values.pop("course") == 0, "what is kept of a run is no part of it either"
     assert {"name": "dmat_i", **values} == experiment.settings["method"]
     assert experiment.components.method.epochs == 7
 
@@ -208,7 +209,7 @@ def test_seeds_must_be_a_number_of_seeds(value: str) -> None:
 @pytest.mark.parametrize(
     "value,typed",
     [
-        *((value, value) for value in ("[1,1]", "[]", "[-1]", "[1.5]", "[a]", "[0-2,1]", "[3-]")),
+        *((value, value) for value in ("[]", "[-1]", "[1.5]", "[a]", "[3-]", "[-1-3]")),
         ("[true]", "[True]"),
     ],
 )
@@ -218,6 +219,47 @@ def test_listed_seeds_must_be_different_whole_numbers(value: str, typed: str) ->
         f"seeds={typed} must be different whole numbers from 0, for example seeds=[3,7], or ranges"
         " of such, seeds=[0,3-7]"
     )
+
+
+@pytest.mark.parametrize(
+    "value,twice", [("[1,1]", "1"), ("[0-2,1]", "1"), ("[0-9,2-4,7,8]", "2-4,7,8")]
+)
+def test_a_seed_is_named_once(value: str, twice: str) -> None:
+    assert errors_of(f"seeds={value}") == [
+        f"seeds={value} has {twice} twice; each seed is run once"
+    ]
+
+
+@pytest.mark.parametrize(
+    "value,seeds",
+    [
+        ("3", (0, 1, 2)),
+        ("3-5", (3, 4, 5)),
+        (["3", 5], (3, 5)),
+        (["0-1", 5], (0, 1, 5)),
+        ("[0, 3-4]", (0, 3, 4)),
+    ],
+)
+def test_seeds_may_be_text(value: Any, seeds: tuple[int, ...]) -> None:
+    """As YAML and Python give them: quoted."""
+    errors: list[str] = []
+    assert seeds_of(value, errors) == seeds and not errors
+
+
+@pytest.mark.parametrize(
+    "typed,told",
+    [
+        ("seeds=3–5", "did you mean seeds=3-5?"),
+        ("seeds=[0,3–5]", "did you mean seeds=[0,3-5]?"),
+        ("seeds=3-5,7", "a list: seeds=[3-5,7]"),
+        ("seeds=[3-5],[9]", "a list: seeds=[3-5,9]"),
+        ("seeds=range(3,5)", "a list: such as seeds=[3,7-9]"),
+        ("seeds=3-,7-3", "a list: such as seeds=[3,7-9]"),
+    ],
+)
+def test_advice_on_seeds_can_be_typed(typed: str, told: str) -> None:
+    (error,) = errors_of(typed)
+    assert error.endswith(told)
 
 
 @pytest.mark.parametrize("value", ["7-3", "[0,7-3]"])

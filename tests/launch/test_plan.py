@@ -113,6 +113,10 @@ def test_a_method_that_chooses_by_validation_has_an_embedding_for_each_task(
     tmp_path: Path,
 ) -> None:
     alone = [["clustering"], ["classification"], ["link_prediction"]]
+    dmt = planned(tmp_path, "method=dmt", "task=clustering").refused
+    assert [reason.partition(";")[0] for reason in dmt] == [
+        "method=dmt learns from labels, and task=clustering reveals none"
+    ], "what no setting mends comes first"
     for method in ("dmat_i", "mmix_mp", "mvgrl", "age"):
         result = planned(tmp_path, f"method={method}", "method.epoch_by=validation")
         assert names(result) == alone

@@ -52,6 +52,15 @@ def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(
     )
 
 
+@pytest.mark.parametrize("workers", ["auto", 2, None])
+def test_a_sweep_says_how_far_it_is_however_its_workers_were_asked_for(
+    tmp_path: Path, workers: Any
+) -> None:
+    sweep = Sweep(str(tmp_path), UNITS, "local", {"workers": workers})
+    sweep.save()
+    assert state_of(Sweep.read(sweep.folder)).runs == 3
+
+
 def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:
     job = Job("elsewhere:7", (0, 1, 2))
     sweep = Sweep(str(tmp_path), UNITS, "ray", {}, jobs=[job])

@@ -154,6 +154,8 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
     ]
     assert float(floor["ours_mean"]) == pytest.approx(0.41) and floor["n"] == "3"
     assert "majority class" in latex_of([own]) and "majority class" in markdown(own)
+    (records,) = [line for line in markdown(own).splitlines() if line.startswith("- Records: ")]
+    assert "unknown" not in records, "a floor is no run"
 
 
 def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:

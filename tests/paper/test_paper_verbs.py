@@ -317,3 +317,8 @@ def test_a_number_of_seeds_is_a_whole_one(here, capsys, text) -> None:
     with pytest.raises(SystemExit):
         table.main(["dmat/1", "--missing", f"--seeds={text}"])
     assert f"'{text}' is no number of runs; a whole number from 1" in capsys.readouterr().err
+
+
+def test_more_seeds_than_a_sweep_takes_are_not_asked_for(here, capsys) -> None:
+    assert table.main(["dmat/1", "--missing", "--seeds", "10001"]) == 2
+    assert "--seeds 10001: a sweep takes at most 10,000 seeds" in capsys.readouterr().err

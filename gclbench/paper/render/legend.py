@@ -225,8 +225,6 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         yield mixed
     stores = ", ".join(
         f"{count} of {store}"
-        for store, count in sorted(comparison.collection.per_store(comparison.records).items())
+        for store, count in sorted(comparison.collection.per_store(comparison.runs).items())
     )
-    yield (
-        f"Records: {len(comparison.records)} ({stores}). Commits: {', '.join(comparison.commits)}."
-    )
+    yield (f"Records: {len(comparison.runs)} ({stores}). Commits: {', '.join(comparison.commits)}.")
