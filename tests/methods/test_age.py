@@ -155,7 +155,7 @@ def test_a_task_without_validation_pairs(graph):
         Unsupported,
         match=(
             r"validation nodes or pairs, and this task has none; task=classification and"
-            r" task=link_prediction have some, and without method.epoch_by=validation none are"
+            r" task=link_prediction have some, and method.epoch_by=last needs none"
         ),
     ):
         Age(epoch_by="validation").fit(graph, NONE, Streams(1), Watch())

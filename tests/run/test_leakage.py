@@ -197,8 +197,8 @@ def test_a_method_that_chooses_by_validation_is_trained_for_each_task() -> None:
     assert records["clustering"].status == "unsupported"
     assert records["clustering"].reason == (
         "method.epoch_by=validation chooses by the task's validation nodes or pairs, and this task"
-        " has none; task=classification and task=link_prediction have some, and without"
-        " method.epoch_by=validation none are needed"
+        " has none; task=classification and task=link_prediction have some, and"
+        " method.epoch_by=last needs none"
     )
 
 
