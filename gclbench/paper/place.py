@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -262,13 +263,21 @@ def _fields(record: Record) -> dict[str, float]:
 
 def _of_course(record: Record) -> dict[str, float]:
     """Of a run with scores on the way, for each metric: that after some iterations (0: of the
-    untrained state), and by how much the best trained state is above the last one."""
+    untrained state), by how much the best trained state is above the last one, and mean and least
+    in the second half of the training."""
     course = [(epochs, scores) for epochs, scores in record.data.get("course", ())]
     trained = [scores for epochs, scores in course if epochs > 0]
     found = {}
     for name in trained[-1] if trained else ():
         values = [scores[name] for scores in trained if name in scores]
         found[f"course.{name}.best_over_last"] = max(values) - values[-1]
+        late = [
+            scores[name]
+            for epochs, scores in course
+            if 2 * epochs > course[-1][0] and name in scores
+        ]
+        found[f"course.{name}.late_mean"] = statistics.fmean(late)
+        found[f"course.{name}.late_least"] = min(late)
     for epochs, scores in course:
         state = f"after_{int(epochs)}" if epochs else "untrained"
         found.update({f"course.{name}.{state}": value for name, value in scores.items()})

@@ -76,6 +76,8 @@ def places(record, tmp_path: Path) -> Places:
         ("dmat/1; cora; dmat_i; course.acc.untrained", "30.0"),
         ("dmat/1; cora; dmat_i; course.acc.best_over_last; ±", "8.0 ± 2.0"),
         ("dmat/1; cora; dmat_i; course.acc.after_10", "80.0"),
+        ("dmat/1; cora; dmat_i; course.acc.late_least; seed 1", "72.0"),
+        ("dmat/1; cora; dmat_i; course.acc.late_mean; seed 2", "74.0"),
         ("dmat/1; cora; dmat_i; course.acc.after_20; seed 1", "72.0"),
         ("dmat/7; cora; as loaded; nodes", "2,708"),
         (f"{RUNS} method.epochs=3; acc", "66.5"),
@@ -224,8 +226,9 @@ def test_a_cell_without_a_printed_number_has_no_verdict(places: Places) -> None:
         (
             "dmat/1; cora; dmat_i; fit.steps",
             "this setting has no field 'fit.steps'. Did you mean 'fit.iterations'? It has"
-            " course.acc.after_N, course.acc.best_over_last, course.acc.untrained, fit.iterations,"
-            " fit.mean_cosine, memory.rss_peak, seconds.fit",
+            " course.acc.after_N, course.acc.best_over_last, course.acc.late_least,"
+            " course.acc.late_mean, course.acc.untrained, fit.iterations, fit.mean_cosine,"
+            " memory.rss_peak, seconds.fit",
         ),
         ("dmat/1; cora; agc; acc", "there is no number: not run"),
         ("dmat/1; acm; dmat_i; acc", "there is no number: OOM ×1"),
