@@ -331,8 +331,9 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
 
     table = frame_of(_collected(folders).records, settings=True)
     for key, wanted in filters.items():
-        if key == "seed" and (isinstance(wanted, str) or _has_text(wanted)):
-            wanted = seeds_in(wanted)
+        if key == "seed" and key in table and _has_text(wanted):
+            table = table[table[key].map(seeds_in(wanted))]
+            continue
         if key not in table:
             if table.empty:
                 continue
@@ -353,7 +354,8 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
 
 
 def _has_text(values: Any) -> bool:
-    return isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)
+    several = values if isinstance(values, (list, tuple, set)) else [values]
+    return any(isinstance(value, str) for value in several)
 
 
 def _collected(folders: str | Path | Iterable[str | Path] | None) -> Collection:

@@ -43,7 +43,7 @@ def preview(experiments: list[Experiment]) -> int:
         f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
         f" done in {len(plan.units)} units"
     )
-    again = sum(run_id in present for unit in plan.units for run_id in unit.ids)
+    again = sum(bool(replaced) for unit in plan.units for replaced in unit.replaces)
     if again:
         print(f"{again} of those to be done are recorded, and rerun= makes them again")
     if plan.incomplete:

@@ -195,8 +195,9 @@ def _unreadable(text: str) -> str:
                 f" written {key}=[A,B], and text that holds brackets is quoted twice:"
                 f" {shlex.quote(f'{key}={quoted(value)}')}"
             )
-    hyphens = value.replace("–", "-").replace("—", "-").replace("−", "-")
-    if hyphens != value and re.fullmatch(r"[\[\]0-9,-]+", hyphens):
+    hyphens = re.sub("[‐‑‒–—−]", "-", value)
+    of_seeds = key == "seeds" and re.fullmatch(r"[\[\]0-9,-]+", hyphens)
+    if hyphens != value and (of_seeds or re.fullmatch(r"-[0-9.eE+-]+", hyphens)):
         return f"'{text}' has a dash that is no hyphen; did you mean {key}={hyphens}?"
     first, *others = value.split()
     if others and all("=" in word for word in others):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gclbench.records import LARGEST_SEED
@@ -28,7 +28,7 @@ def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
     """The seeds that a value stands for; what is wrong with it goes to `errors`.
 
     Args:
-        value: a whole number, a range as text, or a list of both. A number or list may be text too.
+        value: an int, a range as text, or a list of both. A number or list may be text too.
     """
     if isinstance(value, str) and re.fullmatch(r"\[.*\]", value):
         value = [item.strip() for item in value[1:-1].split(",")]
@@ -51,7 +51,8 @@ def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
         return ()
     many = sum(item[1] - item[0] + 1 for item in items if item)
     if many > MOST_SEEDS:
-        errors.append(f"{text} are {many:,} seeds, and a command takes at most {MOST_SEEDS:,}")
+        shown = text if len(text) < 80 else f"{text[:70]}…"
+        errors.append(f"{shown} are {many:,} seeds, and a command takes at most {MOST_SEEDS:,}")
         return ()
     found = [seed for item in items if item for seed in range(item[0], item[1] + 1)]
     if not items or None in items or min(found) < 0:
@@ -67,17 +68,21 @@ def seeds_of(value: Any, errors: list[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def seeds_in(value: Any) -> tuple[int, ...]:
-    """The seeds that a filter names: `"3-7"`, `[0, "3-7"]`; a number is that one seed.
+def seeds_in(value: Any) -> Callable[[int], bool]:
+    """Whether a seed is among those that a filter names: `"3-7"`, `[0, "3-7"]`; a number is that
+    one seed.
 
     Raises:
         ValueError: for what names none.
     """
-    errors: list[str] = []
-    found = seeds_of(value if isinstance(value, (list, tuple)) else [value], errors)
-    if errors:
-        raise ValueError(errors[0].replace("seeds=", "seed="))
-    return found
+    values = value if isinstance(value, (list, tuple, set)) else [value]
+    ranges = []
+    for each in values:
+        found = _item(each if isinstance(each, str) else int(each))
+        if found is None or found[0] > found[1]:
+            raise ValueError(f'seed={value!r} names no seeds; one is 3, a range is "3-7"')
+        ranges.append(found)
+    return lambda seed: any(first <= seed <= last for first, last in ranges)
 
 
 def spelled(seeds: Iterable[int]) -> str:

@@ -11,12 +11,10 @@ from gclbench.component.registry import DATASETS, METHODS
 from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
-from gclbench.paper.asked_settings import no_runs, origin, stands_for
+from gclbench.paper.asked_settings import A_COLLECTION, A_GRAPH, no_runs, origin, stands_for
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
-
-SEEDS = 10
-"""Of commands for sides that have no runs."""
+from gclbench.paper.table_definition import SEEDS
 
 
 def another(words: tuple[str, ...], registered: str) -> str:
@@ -45,10 +43,16 @@ def _items(registered: str) -> str:
 
 
 def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | None:
-    """Why a side's method has nothing to embed in a dataset, as a sentence; else None."""
-    items = _items(registered)
-    name = str(stands_for(words, registered).get("method.name", ""))
-    if name not in METHODS.entries or registered not in DATASETS.entries:
+    """Why a side's method has nothing to embed in a dataset, or its words mean nothing there, as a
+    sentence; else None."""
+    if registered not in DATASETS.entries:
+        return None
+    items, wanted = _items(registered), stands_for(words, registered)
+    if not wanted:
+        method = words[0].removeprefix("method=")
+        return f"{dataset} has {items}, and {method} has other settings there"
+    name = str(wanted["method.name"])
+    if name not in METHODS.entries:
         return None
     embedded = declared(METHODS, name).items or ("nodes",)
     if items in embedded:
@@ -99,7 +103,7 @@ def without_runs(
     """That a side has no runs, which settings of its method are recorded, and what runs it; or why
     nothing would."""
     recorded = {group.name("dataset"): group for group in groups}
-    asked = [*datasets] or [*recorded] or ["cora"]
+    asked = [*datasets] or [*recorded] or [A_GRAPH if stands_for(words, A_GRAPH) else A_COLLECTION]
     reasons = {name: unsuited(words, name, registered_as(name, groups)) for name in asked}
     suited = [name for name in asked if reasons[name] is None]
     if not suited:

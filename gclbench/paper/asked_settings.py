@@ -93,7 +93,6 @@ def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key not in own}
 
 
-@cache
 def stands_for(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
     """The same; nothing where the words have no meaning there, as a setting of GCN on collections
     has none on nodes."""
@@ -126,7 +125,7 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
     """
     wanted = stands_for(words, origin(flat))
     if not wanted:
-        return {"method.name": (str(flat["method.name"]), "nothing on this dataset")}
+        return {"method.name": (str(flat["method.name"]), "")}
     theirs = {key: value for key, value in flat.items() if key.partition(".")[0] in CHOSEN}
     usual = {
         f"{kind}.{key}": value
@@ -152,6 +151,7 @@ def no_runs(
         groups: the recorded settings that were looked through. advice: the command's words.
     """
     methods = methods_of(words)
+    there = [name for name in methods if any(group.name("method") == name for group in groups)]
     recorded: dict[str, dict[str, None]] = {}
     for group in groups:
         if group.name("method") in methods:
@@ -161,7 +161,7 @@ def no_runs(
     kinds = sorted(recorded, key=lambda what: (what.count(","), what))
     listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
     more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
-    what = f" Recorded of {' and '.join(methods)} are: {'; '.join(listed)}{more}." if listed else ""
+    what = f" Recorded of {' and '.join(there)} are: {'; '.join(listed)}{more}." if listed else ""
     return f"'{text}' has no runs{where}.{what} `{shlex.join(['gclbench', *advice])}` makes them"
 
 

@@ -18,6 +18,7 @@ from gclbench.paper.config_defaults import own_negatives, shipped_settings
 from gclbench.paper.deciding import all_undecided
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
+from gclbench.paper.significance import MOST_SEEDS
 from gclbench.paper.sources import Collection
 from gclbench.paper.summary import counted
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
@@ -277,10 +278,10 @@ def page(
         ),
         "",
         (
-            f"{open_cells.cells} cells are undetermined: no number of seeds would decide"
-            f" {open_cells.beyond}, as they stand. The seeds that would decide {open_cells.offered}"
-            f" others, each with a chance of 80 %, take {spoken(open_cells.seconds)}, one after the"
-            " other (`gclbench table --undecided`)."
+            f"Undetermined cells: {open_cells.cells}. No number of seeds up to {MOST_SEEDS:,} would"
+            f" decide {open_cells.beyond} of them, as they stand. Seeds that would decide"
+            f" {open_cells.offered} of the others, each with a chance of 80 %, take"
+            f" {spoken(open_cells.seconds)}, one after the other (`gclbench table --undecided`)."
         ),
         "",
         "| method | dataset | not run | undetermined | one training | peak GiB | from |",

@@ -141,7 +141,7 @@ class Undecided:
 def all_undecided(comparisons: Sequence[Comparison]) -> Undecided:
     """Of the cells that the summary counts."""
     cells = _of_results(comparisons, UNDETERMINED)
-    timed = [offer for offer in _offers(cells) if offer.seconds is not None]
+    timed = [offer for offer in _offers(cells) if offer.seconds is not None and not offer.untested]
     return Undecided(
         len(cells),
         sum(_beyond(entry) for _, entry in cells),

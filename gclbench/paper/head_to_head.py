@@ -99,14 +99,13 @@ def head_to_head(
     names = [*datasets] or sorted({group.name("dataset") for group in collection.groups})
     names = names or ["cora"]
     known = {name: registered_as(name, collection.groups) for name in names}
-    same = {
-        name
+    meant = {
+        name: tuple(stands_for(side, registered) for side in words)
         for name, registered in known.items()
-        if stands_for(words[0], registered)
-        and stands_for(words[0], registered) == stands_for(words[1], registered)
     }
-    if same >= {*names}:
-        other = another(words[0], known[names[0]])
+    same = {name for name, (one, other) in meant.items() if one and one == other}
+    if same and same >= {name for name, sides_there in meant.items() if any(sides_there)}:
+        other = another(words[0], known[min(same)])
         raise NothingToCompare(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
             f" '{sides[0]}' and '{other}'"

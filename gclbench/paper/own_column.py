@@ -117,6 +117,15 @@ def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Defini
                 f" other settings, as in '{column.method_name} method.SETTING=VALUE'"
             )
     here = [replace(column, where=(_of_method(definition, column),)) for column in columns]
+    for place, column in enumerate(columns):
+        for other in columns[:place]:
+            if all(
+                stands_for(column.words, dataset) == stands_for(other.words, dataset)
+                for dataset in definition.datasets
+            ):
+                raise ValueError(
+                    f"'{column.label}' and '{other.label}' are the same settings; leave one out"
+                )
     return replace(definition, columns=(*definition.columns, *here))
 
 
@@ -152,9 +161,18 @@ def with_rows(
     for column in columns:
         if column.label not in placed:
             where = " that a paper's table could show beside its own rows"
-            sweep = ["sweep", "table=nml/1", "--with", column.label]
+            table = next(
+                (each.id for each in definitions if takes_columns(each) and _means(each, column)),
+                "nml/1",
+            )
+            sweep = ["sweep", f"table={table}", "--with", column.label]
             raise ValueError(no_runs(column.words, column.label, where, groups, sweep))
     return found
+
+
+def _means(definition: Definition, column: OwnColumn) -> bool:
+    """Whether a column's words mean something on all datasets of a table."""
+    return all(stands_for(column.words, dataset) for dataset in definition.datasets)
 
 
 def takes_columns(definition: Definition) -> bool:

@@ -102,7 +102,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
                 entry.verdict == UNDETERMINED and entry.outcome is not None and entry.needed is None
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
-            at_half_level=int(entry.verdict in DECIDED and at_level(entry, LEVEL / 2)),
+            at_half_level=int(entry.verdict in DECIDED and _at_half(entry)),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -111,11 +111,11 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
 
 
-def at_level(entry: Entry, level: float) -> bool:
-    """Whether the test that a cell's verdict rests on rejects at a level."""
+def _at_half(entry: Entry) -> bool:
+    """Whether the test that a decided cell's verdict rests on rejects at half of the level."""
     equivalent = entry.verdict == EQUIVALENT
     assert entry.outcome is not None and entry.p_value is not None
-    return (entry.outcome.p_equivalence if equivalent else entry.p_value) < level
+    return (entry.outcome.p_equivalence if equivalent else entry.p_value) < LEVEL / 2
 
 
 def counted(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:

@@ -39,7 +39,10 @@ class Scores(dict[str, float]):
 
     def since(self, earlier: Scores | None) -> dict[str, float]:
         """What these clusters have in common with an earlier look's: `stability`, their adjusted
-        Rand index. It reads no label. Nothing where one of the two has no clusters."""
+        Rand index. It reads no label. Nothing where one of the two has no clusters, or others were
+        clustered."""
         if earlier is None or earlier.clusters is None or self.clusters is None:
+            return {}
+        if len(earlier.clusters) != len(self.clusters):
             return {}
         return {"stability": adjusted_rand_index(earlier.clusters, self.clusters)}

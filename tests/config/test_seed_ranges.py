@@ -89,6 +89,12 @@ def test_seeds_may_be_text(value: Any, seeds: tuple[int, ...]) -> None:
     [
         ("seeds=3–5", "did you mean seeds=3-5?"),
         ("seeds=[0,3–5]", "did you mean seeds=[0,3-5]?"),
+        ("seeds=3‑5", "did you mean seeds=3-5?"),
+        ("method.tau=−0.5", "did you mean method.tau=-0.5?"),
+        (
+            "dataset.nodes=3–5",
+            "is quoted twice, for the shell and for gclbench: 'dataset.nodes=\"3–5\"'",
+        ),
         ("seeds=3-5,7", "a list: seeds=[3-5,7]"),
         ("seeds=[3-5],[9]", "a list: seeds=[3-5,9]"),
         ("seeds=range(3,5)", "a list: such as seeds=[3,7-9]"),

@@ -17,6 +17,7 @@ from gclbench.launch import background
 from gclbench.launch.ray import Ray
 from gclbench.launch.state import SweepState, state_of
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
+from gclbench.run.estimate import Durations
 from gclbench.run.unit import Unit
 
 UNITS = tuple(
@@ -54,11 +55,17 @@ def test_units_of_a_sweep_that_ray_works_on_before_ones_eyes_are_queued(
 
 @pytest.mark.parametrize("workers", ["auto", 2, None])
 def test_a_sweep_says_how_far_it_is_however_its_workers_were_asked_for(
-    tmp_path: Path, workers: Any
+    tmp_path: Path, workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    seen: list[int] = []
+    left = Durations.left
+    monkeypatch.setattr(
+        Durations, "left", lambda self, units, at_once: seen.append(at_once) or left(self, units, 1)
+    )
     sweep = Sweep(str(tmp_path), UNITS, "local", {"workers": workers})
     sweep.save()
     assert state_of(Sweep.read(sweep.folder)).runs == 3
+    assert seen == [2 if workers == 2 else 1]
 
 
 def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:

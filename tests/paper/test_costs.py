@@ -86,8 +86,9 @@ def test_what_undetermined_cells_would_take_is_said(record) -> None:
     (needed,) = [entry.needed for entry in comparison.entries if entry.needed]
     page = costs.page([comparison], Collection(runs), {})
     assert (
-        "1 cells are undetermined: no number of seeds would decide 0, as they stand. The seeds that"
-        f" would decide 1 others, each with a chance of 80 %, take {needed - 3} min, one after"
+        "Undetermined cells: 1. No number of seeds up to 1,000 would decide 0 of them, as they"
+        " stand. Seeds that would decide 1 of the others, each with a chance of 80 %, take"
+        f" {needed - 3} min, one after"
     ) in page
 
 

@@ -140,6 +140,8 @@ def test_what_is_undecided_is_added_up(record) -> None:
     seconds = 600.0 * (needed["dmat_i"] - 3) + 2.0 * (needed["kmeans"] - 3)
     assert all_undecided([comparison]) == Undecided(cells=3, beyond=1, offered=2, seconds=seconds)
     assert all_undecided([of([])]) == Undecided(0, 0, 0, 0.0)
+    (single,) = runs(record, "kmeans", 2.0, {"acc": [0.3, 0.3, 0.3]})[:1]
+    assert all_undecided([of([single])]) == Undecided(1, 0, 0, 0.0), "a first test decides nothing"
 
 
 def no_mixing(record, *values: float):

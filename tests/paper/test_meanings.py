@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gclbench.cli import main
 from gclbench.config.overrides import ConfigErrors
 from gclbench.paper.asked_settings import methods_of, stands_for, words_of
 from gclbench.paper.filling import fill
@@ -51,6 +52,34 @@ def test_a_setting_that_only_collections_know_is_one(record) -> None:
     assert (line.dataset, line.settled.n) == ("mutag", 3)
     with pytest.raises(ConfigErrors, match="Known of method=graphcl: "):
         words_of("graphcl method.nothing=1", "")
+
+
+def test_where_a_side_means_nothing_it_is_not_asked_to_run(record) -> None:
+    on_cora = [record(seed=seed, metrics={"acc": value}) for seed, value in enumerate(VALUES)]
+    with pytest.raises(NothingToCompare) as found:
+        head_to_head(("graphcl method.tau=0.7", "dmat_i"), Collection(tuple(on_cora)))
+    assert "cannot run on what is recorded: cora has nodes, and graphcl has other" in str(
+        found.value
+    )
+    with pytest.raises(NothingToCompare, match="dataset=mutag seeds=10` makes them"):
+        head_to_head(("graphcl method.tau=0.7", "graphcl method.tau=0.9"), Collection(()))
+    both = Collection((*on_cora, *graphcl(record, VALUES, tau=0.7)))
+    with pytest.raises(NothingToCompare, match="are the same settings"):
+        head_to_head(("graphcl method.tau=0.7", "graphcl  method.tau=0.70"), both)
+
+
+def test_rows_that_are_the_same_settings_are_one(record) -> None:
+    twins = ["dmat_i method.tau=0.5", "dmat_i method.tau=0.5 method.course=2"]
+    with pytest.raises(ValueError, match="are the same settings; leave one out"):
+        fill("dmat/1", Collection(()), twins, planned=True)
+    with pytest.raises(ConfigErrors):
+        fill("nml/1", Collection(()), ["graphcl method.tau=0.7", "graphcl method.tau=0.8"])
+
+
+def test_a_row_in_a_sweep_has_the_name_that_it_has_there(capsys) -> None:
+    words = ["sweep", "table=mmix/3", "dataset=mutag", "--with", "gcn method.epochs=3"]
+    assert main([*words, "method=gcn_graphs", "seeds=1", "--dry-run"]) == 0
+    assert "gcn_graphs · mutag · seed 0 · graph_classification" in capsys.readouterr().out
 
 
 def test_a_row_stands_for_what_its_words_mean_on_the_tables_datasets(record) -> None:

@@ -42,7 +42,10 @@ def made_up(record) -> list:
         run.memory = {"rss_peak": 3 << 29}
         run.fit = {"iterations": 1200, "curve": [[1, 1.0]], "mean_cosine": 0.12345}
         scores = [0.30, 0.80, run.metrics["acc"]]  # the untrained one is no epoch to choose
-        run.data = {"course": [[10 * place, {"acc": value}] for place, value in enumerate(scores)]}
+        looks = [[10 * place, {"acc": value}] for place, value in enumerate(scores)]
+        for _, found in looks[1:]:
+            found["stability"] = found["acc"] / 2
+        run.data = {"course": looks}
     return [*runs, record(dataset="acm", status="oom")]
 
 
@@ -76,6 +79,7 @@ def places(record, tmp_path: Path) -> Places:
         ("dmat/1; cora; dmat_i; course.acc.untrained", "30.0"),
         ("dmat/1; cora; dmat_i; course.acc.best_over_last; ±", "8.0 ± 2.0"),
         ("dmat/1; cora; dmat_i; course.acc.after_10", "80.0"),
+        ("dmat/1; cora; dmat_i; course.stability.after_10", "40.0"),
         ("dmat/1; cora; dmat_i; course.acc.late_least; seed 1", "72.0"),
         ("dmat/1; cora; dmat_i; course.acc.late_mean; seed 2", "74.0"),
         ("dmat/1; cora; dmat_i; course.acc.after_20; seed 1", "72.0"),
@@ -227,8 +231,10 @@ def test_a_cell_without_a_printed_number_has_no_verdict(places: Places) -> None:
             "dmat/1; cora; dmat_i; fit.steps",
             "this setting has no field 'fit.steps'. Did you mean 'fit.iterations'? It has"
             " course.acc.after_N, course.acc.best_over_last, course.acc.late_least,"
-            " course.acc.late_mean, course.acc.untrained, fit.iterations, fit.mean_cosine,"
-            " memory.rss_peak, seconds.fit",
+            " course.acc.late_mean, course.acc.untrained, course.stability.after_N,"
+            " course.stability.best_over_last, course.stability.late_least,"
+            " course.stability.late_mean, fit.iterations, fit.mean_cosine, memory.rss_peak,"
+            " seconds.fit",
         ),
         ("dmat/1; cora; agc; acc", "there is no number: not run"),
         ("dmat/1; acm; dmat_i; acc", "there is no number: OOM ×1"),

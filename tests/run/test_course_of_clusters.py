@@ -36,7 +36,9 @@ def test_the_course_is_no_part_of_what_is_recorded_otherwise() -> None:
 
 def test_a_task_without_clusters_has_no_stability() -> None:
     for task in ("classification", "link_prediction"):
-        assert all("stability" not in scores for _, scores in course(task))
+        found = course(task)
+        assert [iterations for iterations, _ in found] == [0, 3, 6]
+        assert all("stability" not in scores for _, scores in found)
 
 
 def test_stability_is_the_adjusted_rand_index_of_two_looks() -> None:
@@ -46,6 +48,7 @@ def test_stability_is_the_adjusted_rand_index_of_two_looks() -> None:
     first = look(0, 0, 1, 1, 2, 2)
     assert first.since(None) == {} and first.since(Scores({})) == {}
     assert Scores({}).since(first) == {}
+    assert look(0, 0, 1).since(first) == {}, "others were clustered"
     assert look(2, 2, 0, 0, 1, 1).since(first) == {"stability": 1.0}, "names do not count"
     # Pairs: 2 together in both, 3 in the first, 4 in the second, of 15.
     expected = (2 - 3 * 4 / 15) / ((3 + 4) / 2 - 3 * 4 / 15)

@@ -206,7 +206,9 @@ def _rest(comparison: Comparison) -> Iterator[str]:
             " `gclbench show dataset=NAME` counts anew."
         )
         return
-    if not comparison.records:
+    if not comparison.runs:
+        if comparison.records:
+            return
         where = (
             ", ".join(comparison.collection.stores)
             or "no folder; there is neither results/ nor runs/ here"
