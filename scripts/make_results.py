@@ -1,6 +1,6 @@
 """Regenerates everything that is made from the committed records: results/tables, results/figures,
-results/report.html, results/costs.md, README's table, and the numbers that prose quotes
-(docs/tables.md).
+results/report.html, results/costs.md, results/gains.md, README's table, and the numbers that prose
+quotes (docs/tables.md).
 
 python scripts/make_results.py            writes them, and removes other files from the two folders
 python scripts/make_results.py --check    exits 1 when one differs from what the records give, or
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gclbench.paper import baseline_seeds, costs, figures, matrix, report, summary
+from gclbench.paper import baseline_seeds, costs, figures, matrix, report, summary, training_gains
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.misses import untold
@@ -34,6 +34,7 @@ MADE = (Path("results/tables"), Path("results/figures"))
 """Folders that hold nothing else."""
 
 COSTS = Path("results/costs.md")
+GAINS = Path("results/gains.md")
 
 NOTES = ("results/NOTES.md", "results/calibration.md", "results/notes/*.md")
 """Pages that say what was missed."""
@@ -66,6 +67,7 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
         for suffix, write in ((".md", markdown), (".csv", as_csv), (".tex", latex)):
             files[stem.with_suffix(suffix)] = write(comparison)
     files[MADE[0] / "summary.md"] = summary.markdown(summary.summary(comparisons))
+    files[GAINS] = training_gains.page(comparisons)
     probes = costs.read_probes()
     files[COSTS] = "\n".join(
         [
