@@ -29,11 +29,11 @@ def page(comparisons: Iterable[Comparison]) -> str:
         "",
         (
             "Each trained cell of the papers' tables, and of our own beside them, minus the same"
-            " encoder untrained (`method.epochs=0`, all else equal), paired over the seeds that both have. The"
-            " verdicts are those of the gains under each table: better and worse are significant"
-            " after Holm's correction over the table's gains; equivalent is within one point (two"
-            " one-sided tests). Methods that learn from labels are among them. The tables of"
-            " mmix_iclr, which print mmix's numbers again, are not."
+            " encoder untrained (`method.epochs=0`, all else equal), paired over the seeds that"
+            " both have. The verdicts are those of the gains under each table: better and worse are"
+            " significant after Holm's correction over the table's gains; equivalent is within one"
+            " point (two one-sided tests). Methods that learn from labels are among them. The"
+            " tables of mmix_iclr, which print mmix's numbers again, are not."
         ),
         "",
         f"| table | cells | {' | '.join(SHOWN.values())} |",
