@@ -289,7 +289,7 @@ def test_seeds_are_found_as_they_are_asked_for() -> None:
         assert sorted(gclbench.runs("runs", seed=asked)["seed"]) == [0, 1]
     assert sorted(gclbench.runs("runs", seed=["1-5"])["seed"]) == [1, 5]
     assert len(gclbench.runs("runs", seed={"0-90000", 5})) == 3, "a filter has no limit"
-    for wrong in ("5-1", ["x"], "3-"):
+    for wrong in ("5-1", ["x"], "3-", [1.5, "3-5"], [None, "3-5"]):
         with pytest.raises(ValueError, match='names no seeds; one is 3, a range is "3-7"'):
             gclbench.runs("runs", seed=wrong)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def preview(experiments: list[Experiment]) -> int:
     """Says what would be run; exit code 1 where a dataset cannot be had."""
-    from gclbench.launch.execution import lacking
+    from gclbench.launch.execution import incomplete
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
     from gclbench.run.estimate import Durations
@@ -47,7 +47,7 @@ def preview(experiments: list[Experiment]) -> int:
     if again:
         print(f"{again} of those to be done are recorded, and rerun= makes them again")
     if plan.incomplete:
-        print(f"of those recorded {lacking(plan)}")
+        print(f"of those recorded {incomplete(plan)}")
     ended: dict[str, list[str]] = {}
     for run_id, record in plan.done.items():
         if not record.ok:

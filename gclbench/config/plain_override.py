@@ -13,7 +13,8 @@ from typing import Any
 KEY = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?")
-TEXT = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)[\w./-]*|[1-9][0-9]{0,17}-[1-9][0-9]{0,17}", re.ASCII)
+TEXT = re.compile(r"(?:[A-Za-z_]|\.{0,2}/)[\w./-]*", re.ASCII)
+RANGE = re.compile(r"(?:0|[1-9][0-9]{0,17})-[1-9][0-9]{0,17}")
 
 MEANT_OTHERWISE = ("null", "true", "false", "inf", "nan")
 """Words that stand for a value, in any case."""
@@ -60,4 +61,6 @@ def _value(text: str) -> str | int | float | None:
         return int(text)
     if NUMBER.fullmatch(text):
         return float(text)
+    if RANGE.fullmatch(text):
+        return text
     return text if TEXT.fullmatch(text) and text.lower() not in MEANT_OTHERWISE else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -78,7 +79,7 @@ def seeds_in(value: Any) -> Callable[[int], bool]:
     values = value if isinstance(value, (list, tuple, set)) else [value]
     ranges = []
     for each in values:
-        found = _item(each if isinstance(each, str) else int(each))
+        found = _item(each)
         if found is None or found[0] > found[1]:
             raise ValueError(f'seed={value!r} names no seeds; one is 3, a range is "3-7"')
         ranges.append(found)
@@ -127,8 +128,8 @@ def _counted(value: Any, errors: list[str]) -> tuple[int, ...]:
 
 def _item(item: Any) -> tuple[int, int] | None:
     """First and last of `3-7`, or of a whole number; None for anything else."""
-    if isinstance(item, int) and not isinstance(item, bool):
-        return item, item
+    if isinstance(item, numbers.Integral) and not isinstance(item, bool):
+        return int(item), int(item)
     if not isinstance(item, str):
         return None
     if WHOLE.fullmatch(item):

@@ -12,7 +12,7 @@ SHELL = re.compile(r"`[^`]*`|'[^']*'")
 """Commands, and what was given: they stay as they are."""
 
 CHOICE = re.compile(r"\b(method|dataset|filter|negatives|task|device)=([A-Za-z_]\w*)")
-RANGE = re.compile(r"((?:\bseeds=|(?<=[\[,])))(\d+-\d+)\b")
+RANGE = re.compile(r"(\bseeds=|(?<=[\[,]))(\d+-\d+)\b")
 """A range of seeds, which Python would compute: a text there."""
 
 SWEEP = re.compile(
@@ -28,8 +28,8 @@ def in_python(text: str) -> str:
         each = f"To run each: [gclbench.run({key}=name, …) for name in {names}]"
         return in_python(text[: found.start()]) + each
     kept = SHELL.findall(text)
-    text = RANGE.sub(r'\1"\2"', text)
-    parts = [CHOICE.sub(r'\1="\2"', part) for part in SHELL.split(text)]
+    ranges = [RANGE.sub(r'\1"\2"', part) for part in SHELL.split(text)]
+    parts = [CHOICE.sub(r'\1="\2"', part) for part in ranges]
     return "".join(part + word for part, word in zip(parts, [*kept, ""], strict=True))
 
 

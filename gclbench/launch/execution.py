@@ -108,11 +108,11 @@ def recorded(plan: Plan, store: Store) -> str:
     for name, count in plan.other_names.items():
         text += f"; {count} of the same graph under the name '{name}', which tables show"
     if plan.incomplete:
-        text += f"; {lacking(plan)}"
+        text += f"; {incomplete(plan)}"
     return text
 
 
-def lacking(plan: Plan) -> str:
+def incomplete(plan: Plan) -> str:
     """How many recorded runs have less than is asked for, and what makes it."""
     return (
         f"{plan.incomplete} lack what save=, criterion= or method.course= asks for, and"

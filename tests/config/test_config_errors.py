@@ -5,18 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from told_errors import errors_of
 
 from gclbench.component.registry import DATASETS, KINDS
 from gclbench.component.settings import schema
 from gclbench.config.overrides import ConfigErrors, sweep
-from gclbench.config.validation import experiment_of
-
-
-def errors_of(*command: str) -> list[str]:
-    with pytest.raises(ConfigErrors) as raised:
-        experiment_of(list(command))
-    return raised.value.errors
-
 
 # --- wrong commands
 

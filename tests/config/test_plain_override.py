@@ -16,6 +16,7 @@ PLAIN = [
     "seeds=[3,7]",
     "seeds=[0]",
     "seeds=10-37",
+    "seeds=0-2",
     "seeds=[9,10-37]",
     "task=[clustering,classification]",
     "x=1.50",

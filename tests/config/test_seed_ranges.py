@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from told_errors import errors_of
 
 from gclbench.config.seeds import seeds_of, spelled
-from gclbench.config.validation import ConfigErrors, experiment_of
-
-
-def errors_of(*command: str) -> list[str]:
-    with pytest.raises(ConfigErrors) as raised:
-        experiment_of(list(command))
-    return raised.value.errors
+from gclbench.config.validation import experiment_of
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pytest
 import torch
+from told_errors import errors_of
 
 from gclbench.component.registry import DATASETS, FILTERS, KINDS, METHODS, TASKS, Entry
 from gclbench.component.settings import values_of
@@ -31,12 +32,6 @@ def overrides(method: str, dataset: str, *more: str) -> list[str]:
         *(["dataset.tu_name=ENZYMES"] if dataset == "tu" else []),
         *more,
     ]
-
-
-def errors_of(*command: str) -> list[str]:
-    with pytest.raises(ConfigErrors) as raised:
-        experiment_of(list(command))
-    return raised.value.errors
 
 
 # --- everything composes

@@ -229,4 +229,4 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.runs).items())
     )
-    yield (f"Records: {len(comparison.runs)} ({stores}). Commits: {', '.join(comparison.commits)}.")
+    yield f"Records: {len(comparison.runs)} ({stores}). Commits: {', '.join(comparison.commits)}."
