@@ -103,8 +103,8 @@ def main(argv: list[str], detached: bool = False) -> int:
         added = own_columns(options.added)
         if added:
             definitions = [
-                replace(with_them, columns=with_them.columns[-len(added) :])
-                for with_them in (with_columns(definition, added) for definition in definitions)
+                replace(with_columns(definition, added), columns=added)
+                for definition in definitions
             ]
         cells, absent = _cells(
             definitions,

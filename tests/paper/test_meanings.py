@@ -97,5 +97,8 @@ def test_a_row_stands_for_what_its_words_mean_on_the_tables_datasets(record) -> 
         planned, 3
     )
     assert methods_of(words_of("gcn", "")) == ("gcn", "gcn_graphs")
+    for table, method in (("mmix/3", "gcn_graphs"), ("nml/1", "gcn")):
+        (rows,) = fill(table, Collection(()), ["gcn method.epochs=3"], planned=True)
+        assert {entry.method for entry in rows.entries if "epochs=3" in entry.column} == {method}
     with pytest.raises(ConfigErrors, match="Known of method=graphcl_nodes"):
         fill("nml/1", collection, [own])
