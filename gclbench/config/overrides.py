@@ -28,8 +28,13 @@ OF_THE_COMMAND = (
     "criterion",
     "precision",
     "threads",
+    "device",
+    "time_limit",
+    "memory_limit",
+    "checkpoint_every",
+    "method.course",
 )
-"""Keys that a sweep has one value of."""
+"""Keys that a sweep has one value of: another makes no other run."""
 
 REMOVALS = {
     "filter": "filter=none applies no filter",
@@ -76,7 +81,7 @@ def sweep(overrides: list[str]) -> list[list[str]]:
         if isinstance(override, PlainOverride) or not override.is_sweep_override():
             choices.append([str(override.input_line)])
             continue
-        if override.key_or_group.partition(".")[0] in OF_THE_COMMAND:
+        if _of_the_command(override.key_or_group):
             errors.append(
                 f"'{override.input_line}' names several values,"
                 f" and a sweep has one {override.key_or_group}"
@@ -232,10 +237,14 @@ def _error(override: Override | PlainOverride, text: str, allow_sweeps: bool) ->
     return None
 
 
+def _of_the_command(key: str) -> bool:
+    return key in OF_THE_COMMAND or key.partition(".")[0] in OF_THE_COMMAND
+
+
 def _not_swept(override: Override | PlainOverride) -> str:
     """What to write instead of several values where there is no sweep."""
     text, key = str(override.input_line), override.key_or_group
-    if key.partition(".")[0] in OF_THE_COMMAND:
+    if _of_the_command(key):
         return f"'{text}' names several values, and a command has one {key}"
     if key == "seeds":
         return _seeds_not_swept(override, text.partition("=")[2])

@@ -246,6 +246,11 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             "'precision=fast,float32' names several values, and a sweep has one precision",
         ),
         (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
+        (["-m", "device=cpu,cuda"], "a sweep has one device"),
+        (
+            ["-m", "method=dmat_i", "method.course=1,2"],
+            "'method.course=1,2' names several values, and a sweep has one method.course",
+        ),
         (
             ["-m", "dataset=glob(zzz*)"],
             "'dataset=glob(zzz*)' stands for no value at all, so there is nothing to run",
