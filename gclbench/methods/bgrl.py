@@ -20,6 +20,7 @@ from gclbench.methods.drops import check_shapes
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.gcn import GcnEncoder
+from gclbench.nn.prelu import PReLU
 from gclbench.nn.sparse import Adjacency, Features, SparseMatrix
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams
@@ -87,7 +88,7 @@ class BgrlModel(Model):
             self.encoder = GcnEncoder(inputs, widths, "prelu", batch_norm=True)
             self.predictor = nn.Sequential(
                 nn.Linear(widths[-1], settings.predictor),
-                nn.PReLU(),
+                PReLU(),
                 nn.Linear(settings.predictor, widths[-1]),
             )
         with rng.seeded("target"):

@@ -21,6 +21,7 @@ from gclbench.negatives.strategy import Pair, Report, Strategy
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.convolution import Convolutions
 from gclbench.nn.diffusion import Diffusion
+from gclbench.nn.prelu import PReLU
 from gclbench.nn.readout import READOUTS
 from gclbench.nn.residual_mlp import ResidualMlp, glorot_
 from gclbench.nn.sparse import Adjacency
@@ -77,8 +78,8 @@ class SummaryCollection(MvgrlCollection):
         super().__init__(settings, graph, rng)
         width = settings.hidden
         with rng.seeded("heads"):
-            self.of_nodes = ResidualMlp(width, width, nn.PReLU)
-            self.of_graphs = ResidualMlp(width * settings.layers, width, nn.PReLU)
+            self.of_nodes = ResidualMlp(width, width, PReLU)
+            self.of_graphs = ResidualMlp(width * settings.layers, width, PReLU)
             glorot_(self.of_nodes)
             glorot_(self.of_graphs)
 

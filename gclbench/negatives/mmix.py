@@ -19,6 +19,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Unsupported
 from gclbench.negatives.shares import AmongAll, AmongNeighbours, Neighbourhoods
 from gclbench.negatives.strategy import Negatives, Pair, Report, WeightRows
+from gclbench.nn.prelu import PReLU
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
@@ -99,7 +100,7 @@ class MmixNegatives(Negatives):
         self.settings = settings
         with rng.seeded("negatives"):
             self.head = nn.Sequential(
-                nn.Linear(width, width), nn.PReLU(), nn.Linear(width, width), nn.PReLU()
+                nn.Linear(width, width), PReLU(), nn.Linear(width, width), PReLU()
             )
             learned = settings.variant == "mp"
             self.query = nn.Linear(width, width, bias=False) if learned else None

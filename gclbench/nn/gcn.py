@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.nn.batch_norm import DebiasedBatchNorm
+from gclbench.nn.prelu import PReLU
 from gclbench.nn.sparse import Features, SparseMatrix
 
 RRELU_SLOPE = 11 / 48
@@ -37,14 +38,16 @@ class RandomisedReLU(nn.Module):
                 " give it one with `use`"
             )
         slope = torch.empty(x.shape).uniform_(1 / 8, 1 / 3, generator=self.generator).to(x.device)
-        return torch.where(x < 0, x * slope, x)
+        # 1 where x is not negative, exactly; `where` branches on each element, on a CPU.
+        negative = (x < 0).to(slope.dtype)
+        return x * slope.mul_(negative).add_(1 - negative)
 
 
 GCN_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "identity": nn.Identity,
     "relu": nn.ReLU,
     # One learned slope for all channels, PyTorch's default.
-    "prelu": nn.PReLU,
+    "prelu": PReLU,
     "elu": nn.ELU,
     "rrelu": RandomisedReLU,
     "rrelu_mean": lambda: nn.LeakyReLU(RRELU_SLOPE),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gclbench.nn.masked_linear import masked_products
+from gclbench.nn.prelu import PReLU
 from gclbench.nn.sparse import both_ways
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
@@ -15,7 +16,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
     "elu": nn.ELU,
     "selu": nn.SELU,
-    "prelu": nn.PReLU,
+    "prelu": PReLU,
     "leaky_relu": nn.LeakyReLU,
     "tanh": nn.Tanh,
     "gelu": nn.GELU,
