@@ -115,11 +115,12 @@ def experiment_of(overrides: list[str]) -> Experiment:
     errors: list[str] = []
     parsed = parse(overrides, errors)
     values, any_settings = values_of_command(parsed, errors)
+    plain = _without_components(values, errors)
     if errors and not any_settings:
-        # Only typed settings could be wrong besides. To check them takes the components and with
-        # them torch, which takes seconds.
+        # Only typed settings of components could be wrong besides. To check them takes the
+        # components and with them torch, which takes seconds.
         raise ConfigErrors(errors)
-    return _validate(values, parsed, errors)
+    return _validate(values, plain, parsed, errors)
 
 
 @contextlib.contextmanager
@@ -157,13 +158,46 @@ def checked(overrides: list[str]) -> dict[str, Any]:
     values, any_settings = values_of_command(parse(overrides, errors), errors)
     names = {kind: values[kind]["name"] for kind in GROUPS if kind != "task"}
     open_ones = [name for kind in names for name in declared(GROUPS[kind], names[kind]).required]
+    _without_components(values, errors)
     if errors or any_settings or open_ones:
         experiment_of(overrides)
     return values
 
 
+def _without_components(values: dict[str, Any], errors: list[str]) -> dict[str, Any]:
+    """Of an experiment's attributes those that no component has a part in."""
+    limits = {
+        key: _limit(key, values[key], unit, errors)
+        for key, unit in (
+            ("time_limit", "seconds"),
+            ("memory_limit", "GiB"),
+            ("checkpoint_every", "seconds"),
+        )
+    }
+    found = {
+        "seeds": seeds_of(values["seeds"], errors),
+        "runs_dir": str(values["runs_dir"]),
+        "rerun": str(values["rerun"]),
+        "save": _saved(values["save"], errors),
+        "criterion": _criterion(values["criterion"], errors),
+        "threads": _threads(values["threads"], errors),
+        "precision": str(values["precision"]),
+        **limits,
+    }
+    if found["rerun"] not in RERUN:
+        errors.append(f"rerun={found['rerun']} must be one of {', '.join(RERUN)}")
+    if found["precision"] not in PRECISIONS:
+        errors.append(f"precision={found['precision']} must be one of {', '.join(PRECISIONS)}")
+    if not values["runs_dir"]:
+        errors.append("runs_dir must name a folder, for example runs_dir=runs")
+    return found
+
+
 def _validate(
-    values: dict[str, Any], parsed: list[Override | PlainOverride], errors: list[str]
+    values: dict[str, Any],
+    plain: dict[str, Any],
+    parsed: list[Override | PlainOverride],
+    errors: list[str],
 ) -> Experiment:
     settings: dict[str, Any] = {}
     instances: dict[str, Any] = {}
@@ -181,29 +215,11 @@ def _validate(
     for name, given in values["task"].items():
         tasks[name] = bind(TASKS.load(name), dict(given or {}), f"task.{name}", errors)
         settings["tasks"][name] = _settings(TASKS, name, tasks[name])
-    seeds = seeds_of(values["seeds"], errors)
-    if values["rerun"] not in RERUN:
-        errors.append(f"rerun={values['rerun']} must be one of {', '.join(RERUN)}")
-    limits = {
-        key: _limit(key, values[key], unit, errors)
-        for key, unit in (
-            ("time_limit", "seconds"),
-            ("memory_limit", "GiB"),
-            ("checkpoint_every", "seconds"),
-        )
-    }
     where = dict(values["launcher"])
     launcher_name = str(where.pop("name"))
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
     device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
     tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
-    save = _saved(values["save"], errors)
-    criterion = _criterion(values["criterion"], errors)
-    threads = _threads(values["threads"], errors)
-    if values["precision"] not in PRECISIONS:
-        errors.append(f"precision={values['precision']} must be one of {', '.join(PRECISIONS)}")
-    if not values["runs_dir"]:
-        errors.append("runs_dir must name a folder, for example runs_dir=runs")
     if errors:
         raise ConfigErrors(errors)
     repeat = tuple(
@@ -215,20 +231,13 @@ def _validate(
     return Experiment(
         settings=settings,
         components=Components(**instances, tasks=tasks),
-        seeds=seeds,
         device=device,
-        runs_dir=str(values["runs_dir"]),
-        rerun=str(values["rerun"]),
         overrides=repeat,
         tasks_chosen=any(override.key_or_group == "task" for override in parsed),
         launcher=launcher,
         launcher_name=launcher_name,
         tracking=tracking,
-        save=save,
-        criterion=criterion,
-        threads=threads,
-        precision=str(values["precision"]),
-        **limits,
+        **plain,
     )
 
 

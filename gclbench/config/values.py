@@ -30,7 +30,7 @@ component's."""
 def values_of_command(
     parsed: list[Override | PlainOverride], errors: list[str]
 ) -> tuple[dict[str, Any], bool]:
-    """The composed values of the valid overrides, and whether any override is a setting.
+    """The composed values of the valid overrides, and whether any is a setting of a component.
 
     Args:
         errors: gets a sentence for each of the others.
@@ -71,7 +71,8 @@ def values_of_command(
             settings[key] = override.value()
         else:
             errors.append(unknown_key(key, known))
-    return _composed(names, settings, errors) if settings else values, bool(settings)
+    of_components = any("." in key for key in settings)
+    return _composed(names, settings, errors) if settings else values, of_components
 
 
 def _composed(names: dict[str, Any], settings: dict[str, Any], errors: list[str]) -> dict[str, Any]:

@@ -85,7 +85,11 @@ def test_answers_import_no_library_that_takes_long(recorded: str) -> None:
             *(["status"], ["show", recorded], ["show", "method=dmat_i", "dataset=cora"]),
             *(["table"], ["table", "dmat/1", "--runs", "runs"], ["show", "dataset=custom"]),
         ],
-        2: [["method=grase"], ["method=grace", "dataset=korra"], ["tabel"], ["show", "zzzz"]],
+        2: [
+            *(["method=grase"], ["method=grace", "dataset=korra"], ["tabel"], ["show", "zzzz"]),
+            *(["method=grace", "threads=0"], ["method=grace", "rerun=maybe"]),
+            ["show", "method=grace", "threads=0"],
+        ],
         1: [["dataset=custom", "dataset.path=nowhere.npz"]],
     }
     commands = [(code, command) for code, group in answers.items() for command in group]
