@@ -227,16 +227,8 @@ class _PanelReduction(torch.autograd.Function):
         for number, (start, stop) in enumerate(plan.ranges(len(anchors))):
             tile = kept[number] if kept else tiles.tile(start, stop, own=False)
             slope = tiles.buffer(1, *tile.shape)
-            first = plan.first(start)
             _pull(slope, plan, row_factors, column_factors, start, stop)
-            factor = tiles.slope_factor(slope, tile)
-            if anchor_gradient is not None:
-                tiles.times_candidates(anchor_gradient[start:stop], factor, first)
-            if candidate_gradient is not None:
-                # Of the block on the diagonal both halves are in the first product.
-                held = stop - start if plan.symmetric else 0
-                below = candidate_gradient[first + held :]
-                tiles.times_anchors(below, factor[:, held:].T, start, stop)
+            tiles.add_products(anchor_gradient, candidate_gradient, slope, tile, start, stop)
         return anchor_gradient, (None if others is None else candidate_gradient), None
 
 

@@ -4,7 +4,8 @@ torch makes none.
 With `torch.set_float32_matmul_precision("medium")` torch shortens the factors of float32 products
 on processors with AMX. On the one with AVX512-BF16 alone that was tried (an AMD EPYC) it keeps
 float32 factors, and multiplies matrices that are bfloat16 already at least twice as fast. Such a
-product is summed in float32 and rounded to bfloat16 at the end.
+product is summed in float32 and rounded to bfloat16 at the end. So that this rounds differences and
+not what all vectors have in common, copies are made about the mean (`tiles.Centred`).
 """
 
 from __future__ import annotations

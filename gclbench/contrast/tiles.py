@@ -21,7 +21,7 @@ computed in float64."""
 @dataclass(frozen=True)
 class Plan:
     """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
-    kept, and whether products are made of bfloat16 copies.
+    kept, and whether products are made of bfloat16 copies (`Centred`).
 
     Where it is symmetric, the tile of the anchors start…stop begins at candidate `start`.
     """
@@ -70,11 +70,8 @@ class Tiles:
         self.plan = plan
         self.anchors, self.candidates = anchors, candidates
         self.like = anchors.new_empty(0, dtype=dtype)
-        if plan.short:
-            # Rounded before they are scaled, as the factors of the backward pass are.
-            self.left = anchors.bfloat16()
-            self.right = self.left if candidates is anchors else candidates.bfloat16()
-        else:
+        self.short = Centred(anchors, candidates, plan.scale) if plan.short else None
+        if not self.short:
             self.left, self.right = anchors.to(dtype) * plan.scale, candidates.to(dtype)
         self.spare: dict[tuple[int, torch.dtype], Tensor] = {}
 
@@ -92,43 +89,86 @@ class Tiles:
     def tile(self, start: int, stop: int, own: bool) -> Tensor:
         """Of the anchors start…stop; in its own memory, or in buffer 0."""
         first = self.plan.first(start)
-        columns = self.right[first:]
-        shape = (stop - start, len(columns))
+        shape = (stop - start, len(self.candidates) - first)
         tile = self.like.new_empty(shape) if own else self.buffer(0, *shape)
-        if self.plan.short:
+        if self.short:
             product = self.buffer(0, shape[0], shape[1], torch.bfloat16)
-            torch.mm(self.left[start:stop], columns.T, out=product)
-            torch.mul(product, self.plan.scale, out=tile)
+            torch.mm(self.short.left[start:stop], self.short.right[first:].T, out=product)
+            tile.copy_(product).add_(self.short.along[start:stop, None])
         else:
-            torch.mm(self.left[start:stop], columns.T, out=tile)
+            torch.mm(self.left[start:stop], self.right[first:].T, out=tile)
         tile.exp_()
         if self.plan.skip_self:
             tile.diagonal(offset=start - first).zero_()
         return tile
 
-    def slope_factor(self, slope: Tensor, tile: Tensor) -> Tensor:
-        """slope·tile, as the factor of the products below; slope is overwritten, or of no use
-        afterwards."""
-        if self.plan.short:
-            space = self.buffer(1, tile.shape[0], tile.shape[1], torch.bfloat16)
-            return torch.mul(slope, tile, out=space)
-        return slope.mul_(tile).to(self.anchors.dtype)
+    def add_products(
+        self,
+        of_anchors: Tensor | None,
+        of_candidates: Tensor | None,
+        slope: Tensor,
+        tile: Tensor,
+        start: int,
+        stop: int,
+    ) -> None:
+        """Adds scale·slope·tile times the vectors of the other side to the gradients.
 
-    def times_candidates(self, gradient: Tensor, factor: Tensor, first: int) -> None:
-        """Adds scale·factor·candidates, of the candidates from `first` on."""
-        rows = self.right[first:] if self.plan.short else self.candidates[first:]
-        self._add_product(gradient, factor, rows)
+        Args:
+            of_anchors: M×d; None is not wanted. of_candidates: N×d, likewise; of a symmetric panel
+                the same tensor. slope: overwritten.
+        """
+        first = self.plan.first(start)
+        # Of the block on the diagonal both halves are in the first product.
+        held = stop - start if self.plan.symmetric else 0
+        pulls = slope.mul_(tile).to(self.anchors.dtype)
+        factor, vectors = pulls, (self.candidates, self.anchors)
+        if self.short:
+            factor = self.buffer(1, *tile.shape, torch.bfloat16).copy_(pulls)
+            vectors = self.short.right, self.short.own
+        if of_anchors is not None:
+            self._add(of_anchors[start:stop], factor, vectors[0][first:])
+            if self.short:
+                self._add_mean(of_anchors[start:stop], pulls.sum(dim=1), self.short.middle)
+        if of_candidates is not None:
+            below = of_candidates[first + held :]
+            self._add(below, factor[:, held:].T, vectors[1][start:stop])
+            if self.short:
+                self._add_mean(below, pulls[:, held:].sum(dim=0), self.short.own_middle)
 
-    def times_anchors(self, gradient: Tensor, factor: Tensor, start: int, stop: int) -> None:
-        """Adds scale·factor·anchors, of the anchors start…stop."""
-        rows = (self.left if self.plan.short else self.anchors)[start:stop]
-        self._add_product(gradient, factor, rows)
-
-    def _add_product(self, gradient: Tensor, factor: Tensor, rows: Tensor) -> None:
-        if self.plan.short:
-            gradient.add_(torch.mm(factor, rows), alpha=self.plan.scale)
+    def _add(self, gradient: Tensor, factor: Tensor, vectors: Tensor) -> None:
+        if self.short:
+            gradient.add_(torch.mm(factor, vectors), alpha=self.plan.scale)
         else:
-            gradient.addmm_(factor, rows, alpha=self.plan.scale)
+            gradient.addmm_(factor, vectors, alpha=self.plan.scale)
+
+    def _add_mean(self, gradient: Tensor, sums: Tensor, middle: Tensor) -> None:
+        gradient.addcmul_(sums[:, None], middle, value=self.plan.scale)
+
+
+class Centred:
+    """bfloat16 copies of a panel's vectors about their means, and what that leaves out.
+
+    Early in a training all unit rows point nearly one way. Rounded as they are, the products lose
+    what tells the rows apart, and the gradient, a difference of nearly equal sums, with it. About
+    the mean both the factors and the products are as small as the differences are, and what the
+    mean adds is taken in float32.
+
+    Attributes:
+        left: scale·anchors, M×d. right: candidates − middle, N×d. along: scale·⟨anchor, middle⟩,
+            (M,) float32, so that left·rightᵀ + along are the similarities.
+        own: anchors − own_middle, M×d.
+        middle, own_middle: the mean candidate and the mean anchor, (d,) float32.
+    """
+
+    def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
+        self.left = (anchors * scale).bfloat16()
+        self.middle = candidates.mean(dim=0)
+        self.right = (candidates - self.middle).bfloat16()
+        self.along = anchors @ self.middle * scale
+        self.own, self.own_middle = self.right, self.middle
+        if candidates is not anchors:
+            self.own_middle = anchors.mean(dim=0)
+            self.own = (anchors - self.own_middle).bfloat16()
 
 
 def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:

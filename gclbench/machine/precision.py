@@ -2,7 +2,8 @@
 
 `fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
 with AMX, TF32 on a GPU) and sums in float32. On a processor with AVX512-BF16 and no AMX it is the
-products of panels alone (`contrast.panel`), and these are rounded to bfloat16 besides.
+products of panels alone (`contrast.panel`): of vectors about their mean, and rounded to bfloat16
+besides.
 Exponentials, sums, parameters and the optimiser stay float32. Only the steps of a training are
 computed so: filters, k-means, probes, metrics and the embedding itself never are. Hardware without
 such products computes float32.
@@ -30,7 +31,7 @@ TF32_FROM = (8, 0)
 SHORT_ON_CPU = "medium"
 """torch's name for bfloat16 factors; "high", TF32, is a GPU's."""
 
-IN_CONTRASTS = "bfloat16 in contrasts"
+IN_CONTRASTS = "bfloat16 in centred contrasts"
 """What is fast on a processor with AVX512-BF16 and no AMX."""
 
 LEAST_TEMPERATURE = 0.1
