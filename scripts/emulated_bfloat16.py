@@ -13,12 +13,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gclbench.contrast import short_factors
+from gclbench.contrast import short_factors, tiles
 from gclbench.machine import precision
 
 aten = torch.ops.aten
@@ -71,6 +72,24 @@ def in_contrasts() -> Iterator[None]:
     if short_factors.torch_shortens():
         raise RuntimeError("torch shortens all factors here; this is about contrasts alone")
     with short_factors.short_factors():
+        yield
+
+
+class _AsTheyAre(tiles.Centred):
+    """Copies of the vectors themselves."""
+
+    def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
+        super().__init__(anchors, candidates, scale)
+        self.right, self.own = candidates.bfloat16(), anchors.bfloat16()
+        self.middle = self.own_middle = torch.zeros_like(self.middle)
+        self.along = torch.zeros_like(self.along)
+
+
+@contextlib.contextmanager
+def in_uncentred_contrasts() -> Iterator[None]:
+    """As `in_contrasts`, with copies of the vectors as they are and not about their mean: what that
+    would cost. Nothing computes so."""
+    with mock.patch.object(tiles, "Centred", _AsTheyAre), in_contrasts():
         yield
 
 

@@ -4,13 +4,18 @@ The fast products are those of all, which are emulated, those of contrasts alone
 processor with AVX512-BF16 and no AMX makes, or what the processor at hand makes.
 
 Every strategy for negatives, temperatures from 0.02 to 4: below 0.025 the row-block engine's tiles
-are float64. The rows compared are unit rows around group centres, as an encoder gives them. What a
-strategy learns by itself (`update`) is computed in the same precision as its loss.
+are float64. The rows compared are unit rows around group centres, as an encoder gives them; with
+`--common 30` they point nearly one way, as at the beginning of a training. What a strategy learns
+by itself (`update`) is computed in the same precision as its loss.
 
     python scripts/gradient_errors.py [--nodes 512] [--width 128]
         [--output results/bench/gradient_errors.json]
     python scripts/gradient_errors.py --where contrasts
         --output results/bench/gradient_errors_in_contrasts.json
+    python scripts/gradient_errors.py --where contrasts --common 30 --objectives uniform
+        --output results/bench/gradient_errors_parallel.json
+    python scripts/gradient_errors.py --where uncentred --common 30 --objectives uniform
+        --output results/bench/gradient_errors_parallel_uncentred.json
     python scripts/gradient_errors.py --where here     # on a processor with fast products
         --output results/bench/gradient_errors_amx.json
 """
@@ -26,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from emulated_bfloat16 import emulated, in_contrasts
+from emulated_bfloat16 import emulated, in_contrasts, in_uncentred_contrasts
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
@@ -42,24 +47,31 @@ STEP = Step(600, 1000)
 """Past every warm-up."""
 
 
-def views(nodes: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Two views of nodes in groups, and edges within the groups (2×E)."""
+def views(nodes: int, width: int, common: float = 0.0) -> tuple[Tensor, Tensor, Tensor]:
+    """Two views of nodes in groups, and edges within the groups (2×E).
+
+    Args:
+        common: what every entry has besides; groups, nodes and views differ by about 1.
+    """
     generator = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator)
 
     group = torch.arange(nodes) % GROUPS
-    node = normal(GROUPS, width)[group] + normal(nodes, width)
+    node = normal(GROUPS, width)[group] + normal(nodes, width) + common
     near = (group[:, None] == group) & (torch.rand(nodes, nodes, generator=generator) < 0.05)
     edges = (near | near.T).fill_diagonal_(False).nonzero().T
     return node + 0.5 * normal(nodes, width), node + 0.5 * normal(nodes, width), edges
 
 
 EXACT, EVERYWHERE, CONTRASTS, HERE = "exact", "everywhere", "contrasts", "here"
+UNCENTRED = "uncentred"
 ABOUT = {
     EVERYWHERE: "emulated: bfloat16 factors of all products, float32 sums",
-    CONTRASTS: "bfloat16 factors of panels' products, which are rounded to bfloat16 too",
+    CONTRASTS: "bfloat16 factors of panels' products, about their mean, which are rounded to"
+    " bfloat16 too",
+    UNCENTRED: "as in contrasts, but of the vectors as they are, which nothing computes",
     HERE: "what `precision=fast` is on this processor",
 }
 """Which products are fast, and how a table says it."""
@@ -69,24 +81,28 @@ REMARKS = {
     CONTRASTS: [
         "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
     ],
+    UNCENTRED: [],
     HERE: ["A training computes in float32 for τ < 0.1, whatever is asked."],
 }
 """What a reader should know besides."""
 
 
-def gradient(name: str, tau: float, nodes: int, width: int, fast: str) -> tuple[float, Tensor]:
+def gradient(
+    name: str, tau: float, nodes: int, width: int, fast: str, common: float = 0.0
+) -> tuple[float, Tensor]:
     """The loss of a strategy, and its gradient with respect to both views (2N×d).
 
     Args:
-        fast: `EXACT`, `EVERYWHERE`, `CONTRASTS` or `HERE`.
+        fast: `EXACT`, or a key of `ABOUT`. common: as of `views`.
     """
     of = {
         EXACT: contextlib.nullcontext,
         EVERYWHERE: emulated,
         CONTRASTS: in_contrasts,
+        UNCENTRED: in_uncentred_contrasts,
         HERE: fast_here,
     }
-    u, v, edges = views(nodes, width)
+    u, v, edges = views(nodes, width, common)
     u.requires_grad_()
     v.requires_grad_()
     settings: Any = NEGATIVES.load(name)()
@@ -121,10 +137,12 @@ def fast_here() -> Iterator[None]:
         yield
 
 
-def row(name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE) -> dict[str, Any]:
+def row(
+    name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE, common: float = 0.0
+) -> dict[str, Any]:
     """Relative errors of the loss and of the gradient, and the angle between the gradients."""
-    exact_loss, exact = gradient(name, tau, nodes, width, EXACT)
-    fast_loss, fast = gradient(name, tau, nodes, width, where)
+    exact_loss, exact = gradient(name, tau, nodes, width, EXACT, common)
+    fast_loss, fast = gradient(name, tau, nodes, width, where, common)
     cosine = torch.nn.functional.cosine_similarity(
         exact.flatten().double(), fast.flatten().double(), dim=0
     )
@@ -138,12 +156,17 @@ def row(name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE) 
 
 
 def markdown(
-    rows: list[dict[str, Any]], nodes: int, width: int, where: str = EVERYWHERE, on: str = ""
+    rows: list[dict[str, Any]],
+    nodes: int,
+    width: int,
+    where: str = EVERYWHERE,
+    on: str = "",
+    common: float = 0.0,
 ) -> str:
     """The gradient errors, objectives by temperature.
 
     Args:
-        on: the processor and its fast products, of `HERE`.
+        on: the processor and its fast products, of `HERE`. common: as of `views`.
     """
     taus = list(dict.fromkeys(one["tau"] for one in rows))
     found = {(one["objective"], one["tau"]): one["relative_gradient_error"] for one in rows}
@@ -154,6 +177,7 @@ def markdown(
         f"Fast is {ABOUT[where]}{on and f', {on}'} (`scripts/gradient_errors.py`).",
         f"{nodes} nodes, {width} columns. Tiles are float64 for τ < 0.025.",
         *REMARKS[where],
+        *([f"Rows share {common:g} in each column, and differ by about 1."] if common else []),
         "",
         f"| objective | {' | '.join(f'τ = {tau:g}' for tau in taus)} |",
         f"|---|{'---:|' * len(taus)}",
@@ -173,23 +197,27 @@ def main() -> None:
     parser.add_argument("--objectives", nargs="+", default=NEGATIVES.names())
     parser.add_argument("--temperatures", nargs="+", type=float, default=TEMPERATURES)
     parser.add_argument(
+        "--common", type=float, default=0.0, help="what all rows share, in each column"
+    )
+    parser.add_argument(
         "--where", choices=ABOUT, default=EVERYWHERE, help="the products that are fast"
     )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     rows = [
-        row(name, tau, options.nodes, options.width, options.where)
+        row(name, tau, options.nodes, options.width, options.where, options.common)
         for name in options.objectives
         for tau in options.temperatures
     ]
     on = f"{device_name('cpu')}: {precision.hardware('cpu')}" if options.where == HERE else ""
-    text = markdown(rows, options.nodes, options.width, options.where, on)
+    text = markdown(rows, options.nodes, options.width, options.where, on, options.common)
     print(text)
     if options.output:
         facts = {
             "benchmark": "gradient_errors",
             "emulated": options.where == EVERYWHERE,
             "where": options.where,
+            "common": options.common,
             "nodes": options.nodes,
             "width": options.width,
             "device": device_name("cpu"),

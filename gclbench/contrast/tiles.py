@@ -123,7 +123,8 @@ class Tiles:
         pulls = slope.mul_(tile).to(self.anchors.dtype)
         factor, vectors = pulls, (self.candidates, self.anchors)
         if self.short:
-            factor = self.buffer(1, *tile.shape, torch.bfloat16).copy_(pulls)
+            rows, columns = tile.shape
+            factor = self.buffer(1, rows, columns, torch.bfloat16).copy_(pulls)
             vectors = self.short.right, self.short.own
         if of_anchors is not None:
             self._add(of_anchors[start:stop], factor, vectors[0][first:])

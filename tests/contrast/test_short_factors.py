@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast import panel as panel_module
-from gclbench.contrast import short_factors
+from gclbench.contrast import short_factors, tiles
 from gclbench.contrast.panel import panel
+from gclbench.contrast.tiles import Centred
 from gclbench.machine.precision import FAST, exact_products, products, trained_with
 
 NODES, OTHERS, WIDTH = 30, 41, 16
@@ -92,12 +93,52 @@ def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None) -> N
         assert short.dtype == torch.float32
 
 
-def test_the_factors_are_the_rounded_vectors(fast: None) -> None:
-    """With one pair a row, its log-sum-exp is its similarity."""
-    u, v = unit(1, 0), unit(1, 1)
-    expected = 4 * (u.bfloat16() @ v.bfloat16().T).float()
-    found = panel(u, v, 4.0).rows[0]
-    torch.testing.assert_close(found, expected[0], rtol=1e-6, atol=1e-6)
+def test_the_factors_are_rounded_vectors_about_the_mean(fast: None) -> None:
+    u, v = unit(1, 0), unit(3, 1)
+    middle = v.mean(dim=0)
+    product = ((2.5 * u).bfloat16() @ (v - middle).bfloat16().T).float()
+    expected = product + 2.5 * u @ middle
+    found = panel(u, v, 2.5).rows[0]
+    torch.testing.assert_close(found, expected.logsumexp(dim=1), rtol=1e-6, atol=1e-6)
+    assert not torch.allclose(found, (2.5 * u @ v.T).logsumexp(dim=1), rtol=1e-6, atol=1e-6)
+
+
+def gradient_error(case: str, common: float) -> float:
+    """Of fast products, relative, for rows that have a vector of this length in common."""
+    pulls = []
+    for short in (False, True):
+        u, v = (
+            torch.nn.functional.normalize(unit(count, seed).detach() + common).requires_grad_()
+            for count, seed in ((NODES, 0), (NODES, 1))
+        )
+        with trained_with(FAST, "cpu"), products() if short else exact_products():
+            if case == "across":
+                found = panel(u, v, SCALE, columns=True, block=7)
+            else:
+                found = panel(u, u, SCALE, skip_self=True, block=7)
+            total = torch.stack([*found.rows, *found.columns]).sum()
+            (pull,) = torch.autograd.grad(total, u)
+        # What a change of the row's length would do counts for nothing.
+        pulls.append((pull - (pull * u).sum(dim=1, keepdim=True) * u).detach())
+    return float((pulls[1] - pulls[0]).norm() / pulls[0].norm())
+
+
+@pytest.mark.parametrize("case", ["across", "among"])
+def test_rows_that_point_nearly_one_way_keep_their_gradient(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they do early in a training. Copies of the vectors as they are would lose it."""
+    assert gradient_error(case, common=30.0) < 2 * BFLOAT16
+
+    class AsTheyAre(Centred):
+        def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
+            super().__init__(anchors, candidates, scale)
+            self.right, self.own = candidates.bfloat16(), anchors.bfloat16()
+            self.middle = self.own_middle = torch.zeros(anchors.shape[1])
+            self.along = torch.zeros(len(anchors))
+
+    monkeypatch.setattr(tiles, "Centred", AsTheyAre)
+    assert gradient_error(case, common=30.0) > 0.1
 
 
 def test_what_is_not_short(fast: None) -> None:

@@ -106,7 +106,8 @@ def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch
     assert resolved("fast", "grace", "cpu") == FAST
     assert (resolved("auto", "gca", "cpu"), resolved("auto", "dgi", "cpu")) == (FAST, FLOAT32)
     assert precision.described("cpu") == (
-        "fast on cpu is bfloat16 in centred contrasts; auto takes it for methods shown equivalent: gca"
+        "fast on cpu is bfloat16 in centred contrasts;"
+        " auto takes it for methods shown equivalent: gca"
     )
 
 

@@ -82,6 +82,20 @@ def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch)
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
 
 
+def test_of_nearly_parallel_rows_only_centred_products_keep_the_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    centred, plain = (
+        gradient_errors.row("uniform", 0.5, 48, 16, where, common=30.0)
+        for where in (gradient_errors.CONTRASTS, gradient_errors.UNCENTRED)
+    )
+    assert 50 * centred["relative_gradient_error"] < plain["relative_gradient_error"]
+    text = gradient_errors.markdown([centred], 48, 16, gradient_errors.CONTRASTS, common=30.0)
+    assert "Rows share 30 in each column, and differ by about 1." in text
+    assert centred != gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
+
+
 def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "hardware", lambda device: precision.IN_CONTRASTS)
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
