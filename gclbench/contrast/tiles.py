@@ -121,18 +121,18 @@ class Tiles:
         # Of the block on the diagonal both halves are in the first product.
         held = stop - start if self.plan.symmetric else 0
         pulls = slope.mul_(tile).to(self.anchors.dtype)
-        factor, vectors = pulls, (self.candidates, self.anchors)
+        factor, candidates, own = pulls, self.candidates, self.anchors
         if self.short:
             rows, columns = tile.shape
             factor = self.buffer(1, rows, columns, torch.bfloat16).copy_(pulls)
-            vectors = self.short.right, self.short.own
+            candidates, own = self.short.right, self.short.own
         if of_anchors is not None:
-            self._add(of_anchors[start:stop], factor, vectors[0][first:])
+            self._add(of_anchors[start:stop], factor, candidates[first:])
             if self.short:
                 self._add_mean(of_anchors[start:stop], pulls.sum(dim=1), self.short.middle)
         if of_candidates is not None:
             below = of_candidates[first + held :]
-            self._add(below, factor[:, held:].T, vectors[1][start:stop])
+            self._add(below, factor[:, held:].T, own[start:stop])
             if self.short:
                 self._add_mean(below, pulls[:, held:].sum(dim=0), self.short.own_middle)
 
