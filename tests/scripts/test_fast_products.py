@@ -11,6 +11,7 @@ from typing import Any
 import emulated_bfloat16
 import equivalence
 import gradient_errors
+import gradient_errors_in_training
 import pytest
 import torch
 from example_records import SPEC, record
@@ -19,7 +20,9 @@ from gclbench.component.registry import NEGATIVES
 from gclbench.contrast import short_factors
 from gclbench.machine import precision
 from gclbench.machine.environment import device_name
+from gclbench.negatives.strategy import Pair
 from gclbench.records import Store
+from gclbench.training.loop import Step
 
 
 def test_factors_are_rounded_and_sums_are_not() -> None:
@@ -94,6 +97,21 @@ def test_of_nearly_parallel_rows_only_centred_products_keep_the_gradient(
     text = gradient_errors.markdown([centred], 48, 16, gradient_errors.CONTRASTS, common=30.0)
     assert "Rows share 30 in each column, and differ by about 1." in text
     assert centred != gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
+
+
+def test_the_gradients_of_a_training_are_compared_at_its_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+    listening = gradient_errors_in_training.Listening((2,))
+    u, v, _ = gradient_errors.views(48, 16, common=30.0)
+    for scale in (1.0, 2.0, 3.0):
+        listening.loss(Pair(scale * u, (v,), 0.5, Step(1, 3)))
+    (step,) = listening.kept
+    assert step == 2 and torch.equal(listening.kept[2].u, 2.0 * u)
+    found = gradient_errors_in_training.row(step, listening.kept[step])
+    assert found["mean_length"] > 0.99
+    assert found["float32"] < found["centred"] < 0.01 < found["uncentred"]
 
 
 def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
