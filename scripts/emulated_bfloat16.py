@@ -75,21 +75,22 @@ def in_contrasts() -> Iterator[None]:
         yield
 
 
-class _AsTheyAre(tiles.Centred):
+class AsTheyAre(tiles.Centred):
     """Copies of the vectors themselves."""
 
     def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
         super().__init__(anchors, candidates, scale)
-        self.right, self.own = candidates.bfloat16(), anchors.bfloat16()
-        self.middle = self.own_middle = torch.zeros_like(self.middle)
-        self.along = torch.zeros_like(self.along)
+        self.left, self.own = (anchors * scale).bfloat16(), anchors.bfloat16()
+        self.right = candidates.bfloat16()
+        for name in ("middle", "own_middle", "of_anchors", "of_candidates"):
+            setattr(self, name, torch.zeros_like(getattr(self, name)))
 
 
 @contextlib.contextmanager
 def in_uncentred_contrasts() -> Iterator[None]:
     """As `in_contrasts`, with copies of the vectors as they are and not about their mean: what that
     would cost. Nothing computes so."""
-    with mock.patch.object(tiles, "Centred", _AsTheyAre), in_contrasts():
+    with mock.patch.object(tiles, "Centred", AsTheyAre), in_contrasts():
         yield
 
 

@@ -94,7 +94,8 @@ class Tiles:
         if self.short:
             product = self.buffer(0, shape[0], shape[1], torch.bfloat16)
             torch.mm(self.short.left[start:stop], self.short.right[first:].T, out=product)
-            tile.copy_(product).add_(self.short.along[start:stop, None])
+            tile.copy_(product).add_(self.short.of_anchors[start:stop, None])
+            tile.add_(self.short.of_candidates[first:])
         else:
             torch.mm(self.left[start:stop], self.right[first:].T, out=tile)
         tile.exp_()
@@ -155,21 +156,31 @@ class Centred:
     mean adds is taken in float32.
 
     Attributes:
-        left: scale·anchors, M×d. right: candidates − middle, N×d. along: scale·⟨anchor, middle⟩,
-            (M,) float32, so that left·rightᵀ + along are the similarities.
+        left: scale·(anchors − own_middle), M×d. right: candidates − middle, N×d.
         own: anchors − own_middle, M×d.
         middle, own_middle: the mean candidate and the mean anchor, (d,) float32.
+        of_anchors: (M,) and of_candidates: (N,), float32; left·rightᵀ, plus the one of a row, plus
+            the other of a column, are the similarities.
     """
 
     def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
-        self.left = (anchors * scale).bfloat16()
-        self.middle = candidates.mean(dim=0)
-        self.right = (candidates - self.middle).bfloat16()
-        self.along = anchors @ self.middle * scale
-        self.own, self.own_middle = self.right, self.middle
-        if candidates is not anchors:
-            self.own_middle = anchors.mean(dim=0)
-            self.own = (anchors - self.own_middle).bfloat16()
+        self.middle = _mean(candidates)
+        about = candidates - self.middle
+        self.right = about.bfloat16()
+        if candidates is anchors:
+            self.own_middle, own, self.own = self.middle, about, self.right
+        else:
+            self.own_middle = _mean(anchors)
+            own = anchors - self.own_middle
+            self.own = own.bfloat16()
+        self.left = (own * scale).bfloat16()
+        self.of_anchors = anchors @ self.middle * scale
+        self.of_candidates = about @ self.own_middle * scale
+
+
+def _mean(vectors: Tensor) -> Tensor:
+    """Of the rows, zero where there are none."""
+    return vectors.sum(dim=0) / max(len(vectors), 1)
 
 
 def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import emulated_bfloat16
 import pytest
 import torch
 from torch import Tensor
@@ -11,7 +12,6 @@ from torch import Tensor
 from gclbench.contrast import panel as panel_module
 from gclbench.contrast import short_factors, tiles
 from gclbench.contrast.panel import panel
-from gclbench.contrast.tiles import Centred
 from gclbench.machine.precision import FAST, exact_products, products, trained_with
 
 NODES, OTHERS, WIDTH = 30, 41, 16
@@ -94,22 +94,24 @@ def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None) -> N
 
 
 def test_the_factors_are_rounded_vectors_about_the_mean(fast: None) -> None:
-    u, v = unit(1, 0), unit(3, 1)
-    middle = v.mean(dim=0)
-    product = ((2.5 * u).bfloat16() @ (v - middle).bfloat16().T).float()
-    expected = product + 2.5 * u @ middle
+    u, v = unit(2, 0), unit(3, 1)
+    own, middle = u - u.mean(dim=0), v.mean(dim=0)
+    product = ((2.5 * own).bfloat16() @ (v - middle).bfloat16().T).float()
+    added = 2.5 * u @ middle, 2.5 * (v - middle) @ u.mean(dim=0)
+    expected = product + added[0][:, None] + added[1]
     found = panel(u, v, 2.5).rows[0]
     torch.testing.assert_close(found, expected.logsumexp(dim=1), rtol=1e-6, atol=1e-6)
     assert not torch.allclose(found, (2.5 * u @ v.T).logsumexp(dim=1), rtol=1e-6, atol=1e-6)
 
 
-def gradient_error(case: str, common: float) -> float:
-    """Of fast products, relative, for rows that have a vector of this length in common."""
-    pulls = []
+def errors(case: str, common: float) -> tuple[float, float]:
+    """Of fast products, for rows that share this number in each column: of the log-sum-exps beside
+    their deviation, and of the gradient, relative."""
+    rows, pulls = [], []
     for short in (False, True):
         u, v = (
-            torch.nn.functional.normalize(unit(count, seed).detach() + common).requires_grad_()
-            for count, seed in ((NODES, 0), (NODES, 1))
+            torch.nn.functional.normalize(unit(NODES, seed).detach() + common).requires_grad_()
+            for seed in (0, 1)
         )
         with trained_with(FAST, "cpu"), products() if short else exact_products():
             if case == "across":
@@ -118,27 +120,31 @@ def gradient_error(case: str, common: float) -> float:
                 found = panel(u, u, SCALE, skip_self=True, block=7)
             total = torch.stack([*found.rows, *found.columns]).sum()
             (pull,) = torch.autograd.grad(total, u)
+        rows.append(found.rows[0].detach())
         # What a change of the row's length would do counts for nothing.
         pulls.append((pull - (pull * u).sum(dim=1, keepdim=True) * u).detach())
-    return float((pulls[1] - pulls[0]).norm() / pulls[0].norm())
+    return (
+        float((rows[1] - rows[0]).norm() / (rows[0] - rows[0].mean()).norm()),
+        float((pulls[1] - pulls[0]).norm() / pulls[0].norm()),
+    )
 
 
 @pytest.mark.parametrize("case", ["across", "among"])
-def test_rows_that_point_nearly_one_way_keep_their_gradient(
+def test_rows_that_point_nearly_one_way_are_told_apart(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As they do early in a training. Copies of the vectors as they are would lose it."""
-    assert gradient_error(case, common=30.0) < 2 * BFLOAT16
+    """As they point early in a training. Copies of the vectors as they are would not tell them."""
+    assert max(errors(case, common=3.0)) < BFLOAT16
+    monkeypatch.setattr(tiles, "Centred", emulated_bfloat16.AsTheyAre)
+    assert min(errors(case, common=3.0)) > 5 * BFLOAT16
 
-    class AsTheyAre(Centred):
-        def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
-            super().__init__(anchors, candidates, scale)
-            self.right, self.own = candidates.bfloat16(), anchors.bfloat16()
-            self.middle = self.own_middle = torch.zeros(anchors.shape[1])
-            self.along = torch.zeros(len(anchors))
 
-    monkeypatch.setattr(tiles, "Centred", AsTheyAre)
-    assert gradient_error(case, common=30.0) > 0.1
+def test_no_candidates_have_no_pull(fast: None) -> None:
+    u = unit(NODES, 0)
+    found = panel(u, u.new_zeros(0, WIDTH), SCALE).rows[0]
+    assert torch.equal(found, torch.full((NODES,), -torch.inf))
+    (pull,) = torch.autograd.grad(found.exp().sum(), u)
+    assert torch.equal(pull, torch.zeros(NODES, WIDTH))
 
 
 def test_what_is_not_short(fast: None) -> None:
