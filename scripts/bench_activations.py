@@ -24,8 +24,10 @@ from training_floor import epochs
 from gclbench.config.validation import experiment_of
 from gclbench.machine.allocator import reusing_memory
 from gclbench.machine.environment import device_name, versions
-from gclbench.methods import bgrl
-from gclbench.nn import gcn
+from gclbench.methods import bgrl, mvgrl_collection
+from gclbench.negatives import mmix
+from gclbench.nn import gcn, mlp
+from gclbench.nn.prelu import PReLU
 from gclbench.records import write_atomically
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -52,11 +54,14 @@ class ByWhere(gcn.RandomisedReLU):
 @contextlib.contextmanager
 def usual() -> Iterator[None]:
     """Within the block networks are built with torch's PReLU, and the other by `where`."""
-    activations = {**gcn.GCN_ACTIVATIONS, "prelu": nn.PReLU, "rrelu": ByWhere}
-    with (
-        mock.patch.dict(gcn.GCN_ACTIVATIONS, activations),
-        mock.patch.object(bgrl, "PReLU", nn.PReLU),
-    ):
+    with contextlib.ExitStack() as stack:
+        for table in (gcn.GCN_ACTIVATIONS, mlp.ACTIVATIONS):
+            changed = {"prelu": nn.PReLU} | ({"rrelu": ByWhere} if "rrelu" in table else {})
+            stack.enter_context(mock.patch.dict(table, changed))
+        for module in (bgrl, mmix, mvgrl_collection):
+            stack.enter_context(mock.patch.object(module, "PReLU", nn.PReLU))
+        # None of ours may be left.
+        stack.enter_context(mock.patch.object(PReLU, "forward", side_effect=AssertionError))
         yield
 
 
@@ -66,7 +71,7 @@ def measured(words: str, rounds: int) -> dict[str, Any]:
     Raises:
         SystemExit: where the losses are not the same numbers.
     """
-    parts = experiment_of([*words.split(), f"method.epochs={EPOCHS}"]).components
+    parts = experiment_of([*words.split(), f"method.epochs={EPOCHS}", "device=cpu"]).components
     graph = parts.dataset.load()
     labels = torch.full((graph.num_nodes,), -1)
     losses: dict[str, list[float]] = {"usual": [], "ours": []}
@@ -86,6 +91,7 @@ def measured(words: str, rounds: int) -> dict[str, Any]:
 
             with context():
                 seconds[name].append(epochs(train, EPOCHS))
+    assert len(losses["ours"]) == rounds * EPOCHS
     if losses["usual"] != losses["ours"]:
         raise SystemExit(f"{words}: the losses are not the same")
     least = {name: min(each) for name, each in seconds.items()}

@@ -76,12 +76,11 @@ ABOUT = {
 }
 """Which products are fast, and how a table says it."""
 
+FLOAT64 = "float64 tiles are not shortened."
 REMARKS = {
     EVERYWHERE: [],
-    CONTRASTS: [
-        "PHASES is 0, since its masked loss is not shortened; float64 tiles are not either."
-    ],
-    UNCENTRED: [],
+    CONTRASTS: [FLOAT64],
+    UNCENTRED: [FLOAT64],
     HERE: ["A training computes in float32 for τ < 0.1, whatever is asked."],
 }
 """What a reader should know besides."""
@@ -169,6 +168,7 @@ def markdown(
         on: the processor and its fast products, of `HERE`. common: as of `views`.
     """
     taus = list(dict.fromkeys(one["tau"] for one in rows))
+    exempt = where == CONTRASTS and any(one["objective"] == "phases" for one in rows)
     found = {(one["objective"], one["tau"]): one["relative_gradient_error"] for one in rows}
     lines = [
         "# Gradient errors of fast products",
@@ -177,6 +177,7 @@ def markdown(
         f"Fast is {ABOUT[where]}{on and f', {on}'} (`scripts/gradient_errors.py`).",
         f"{nodes} nodes, {width} columns. Tiles are float64 for τ < 0.025.",
         *REMARKS[where],
+        *(["PHASES is 0, since its masked loss is not shortened."] if exempt else []),
         *([f"Rows share {common:g} in each column, and differ by about 1."] if common else []),
         "",
         f"| objective | {' | '.join(f'τ = {tau:g}' for tau in taus)} |",

@@ -92,6 +92,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     words = ["method=grace", f"dataset={options.dataset}", f"method.epochs={max(options.steps)}"]
+    words.append("device=cpu")
     parts = experiment_of(words).components
     graph, listening = parts.dataset.load(), Listening(tuple(options.steps))
     labels = torch.full((graph.num_nodes,), -1)

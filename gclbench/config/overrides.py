@@ -33,8 +33,10 @@ OF_THE_COMMAND = (
     "memory_limit",
     "checkpoint_every",
     "method.course",
+    "filter.storage",
+    "filter.out_of_core",
 )
-"""Keys that a sweep has one value of: another makes no other run."""
+"""Keys that a sweep has one value of; another would make no other run."""
 
 REMOVALS = {
     "filter": "filter=none applies no filter",

@@ -116,9 +116,9 @@ def experiment_of(overrides: list[str]) -> Experiment:
     parsed = parse(overrides, errors)
     values, any_settings = values_of_command(parsed, errors)
     plain = _without_components(values, errors)
-    if errors and not any_settings:
-        # Only typed settings of components could be wrong besides. To check them takes the
-        # components and with them torch, which takes seconds.
+    if errors and not any_settings and not _must_be_given(values):
+        # Settings of components would be wrong besides, had any been typed, or a device that is
+        # not there. To find out takes torch, which takes seconds.
         raise ConfigErrors(errors)
     return _validate(values, plain, parsed, errors)
 
@@ -156,16 +156,21 @@ def checked(overrides: list[str]) -> dict[str, Any]:
     """
     errors: list[str] = []
     values, any_settings = values_of_command(parse(overrides, errors), errors)
-    names = {kind: values[kind]["name"] for kind in GROUPS if kind != "task"}
-    open_ones = [name for kind in names for name in declared(GROUPS[kind], names[kind]).required]
     _without_components(values, errors)
-    if errors or any_settings or open_ones:
+    if errors or any_settings or _must_be_given(values):
         experiment_of(overrides)
     return values
 
 
+def _must_be_given(values: dict[str, Any]) -> bool:
+    """Whether a component has settings without a value of their own."""
+    names = {kind: values[kind]["name"] for kind in GROUPS if kind != "task"}
+    return any(declared(GROUPS[kind], name).required for kind, name in names.items())
+
+
 def _without_components(values: dict[str, Any], errors: list[str]) -> dict[str, Any]:
-    """Of an experiment's attributes those that no component has a part in."""
+    """Of an experiment's attributes those that no component has a part in, and checks of the
+    spelling of others."""
     limits = {
         key: _limit(key, values[key], unit, errors)
         for key, unit in (
@@ -190,6 +195,9 @@ def _without_components(values: dict[str, Any], errors: list[str]) -> dict[str, 
         errors.append(f"precision={found['precision']} must be one of {', '.join(PRECISIONS)}")
     if not values["runs_dir"]:
         errors.append("runs_dir must name a folder, for example runs_dir=runs")
+    # Their spelling; whether they are there is for the machine that will use them.
+    find_device(str(values["device"]), errors, here=False)
+    chosen(values["tracking"], errors, here=False)
     return found
 
 
@@ -218,8 +226,10 @@ def _validate(
     where = dict(values["launcher"])
     launcher_name = str(where.pop("name"))
     launcher = bind(LAUNCHERS.load(launcher_name), where, "launcher", errors)
-    device = find_device(str(values["device"]), errors, here=not getattr(launcher, "remote", False))
-    tracking = chosen(values["tracking"], errors, here=not getattr(launcher, "remote", False))
+    here, again = not getattr(launcher, "remote", False), list[str]()
+    device = find_device(str(values["device"]), again, here=here)
+    tracking = chosen(values["tracking"], again, here=here)
+    errors += [text for text in again if text not in errors]
     if errors:
         raise ConfigErrors(errors)
     repeat = tuple(
@@ -252,17 +262,17 @@ def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
 
 def _saved(value: Any, errors: list[str]) -> tuple[str, ...]:
     """`embedding` or `[embedding,model]`, each once."""
-    named = list(dict.fromkeys(value if isinstance(value, list) else [value]))
-    if any(name not in SAVED for name in named):
+    named = value if isinstance(value, list) else [value]
+    if not all(isinstance(name, str) and name in SAVED for name in named):
         errors.append(
             f"save={value} must be a list of {', '.join(SAVED)}, for example save=[embedding]"
         )
         return ()
-    return tuple(named)
+    return tuple(dict.fromkeys(named))
 
 
 def _criterion(value: Any, errors: list[str]) -> str | None:
-    if value is not None and value not in LARGER_IS_BETTER:
+    if value is not None and not (isinstance(value, str) and value in LARGER_IS_BETTER):
         guess = nearest(str(value), list(LARGER_IS_BETTER))
         hint = f" Did you mean '{guess}'?" if guess else ""
         errors.append(

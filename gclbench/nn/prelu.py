@@ -12,8 +12,9 @@ from torch.autograd.function import once_differentiable
 class PReLU(nn.PReLU):
     """x where x > 0, a·x elsewhere, with one learned slope a for all channels, 1/4 at first.
 
-    Values and gradients have the bits of `torch.nn.PReLU` (but for the sign of zeros). On a CPU,
-    torch's gradient branches on each element, which takes many times as long as the rest of it.
+    Values and gradients have the bits of `torch.nn.PReLU`, but for the sign of zeros and where a
+    gradient is not finite; there are no second derivatives. On a CPU, torch's gradient branches on
+    each element, which takes many times as long as the rest of it.
     """
 
     def __init__(self) -> None:

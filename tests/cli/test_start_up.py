@@ -88,7 +88,7 @@ def test_answers_import_no_library_that_takes_long(recorded: str) -> None:
         2: [
             *(["method=grase"], ["method=grace", "dataset=korra"], ["tabel"], ["show", "zzzz"]),
             *(["method=grace", "threads=0"], ["method=grace", "rerun=maybe"]),
-            ["show", "method=grace", "threads=0"],
+            *(["show", "method=grace", f"{word}=0"] for word in ("threads", "device", "tracking")),
         ],
         1: [["dataset=custom", "dataset.path=nowhere.npz"]],
     }

@@ -212,6 +212,22 @@ def test_no_unrelated_key_is_guessed_for_what_has_no_settings() -> None:
     assert error == "'dataset.edges' does not exist: dataset=cora has no settings."
 
 
+def test_errors_of_what_no_component_has_a_part_in_come_at_once() -> None:
+    found = errors_of("method=grace", "threads=0", "device=gpux", "tracking=zzz", "save={a:1}")
+    assert [text.partition(" must")[0] for text in found] == [
+        "save={'a': 1}",
+        "threads=0",
+        "device=gpux",
+        "tracking=zzz",
+    ]
+    found = errors_of("dataset=custom", "threads=0", "criterion=[a,b]")
+    assert [text.partition(" must")[0] for text in found] == [
+        "criterion=['a', 'b']",
+        "threads=0",
+        "dataset.path",
+    ]
+
+
 def test_all_errors_come_at_once_whatever_their_kind() -> None:
     found = errors_of(
         "dataset=corra",

@@ -33,6 +33,23 @@ def test_values_and_gradients_are_those_of_torch(shape: tuple[int, ...], slope: 
         assert torch.equal(theirs, own) and theirs.shape == own.shape
 
 
+def test_the_slopes_gradient_is_summed_in_torchs_order() -> None:
+    """Of so many elements that threads share the sum, and of a transposed gradient."""
+    x, gradient = inputs(300, 257)
+    turned = gradient.T.contiguous().T
+    before = torch.get_num_threads()
+    try:
+        for threads, pull in ((1, gradient), (2, gradient), (2, turned)):
+            torch.set_num_threads(threads)
+            theirs, ours = (
+                torch.autograd.grad(layer(x), (x, layer.weight), pull)
+                for layer in (nn.PReLU(), PReLU())
+            )
+            assert all(torch.equal(one, other) for one, other in zip(theirs, ours, strict=True))
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_state_is_one_of_torch() -> None:
     assert PReLU().state_dict() == nn.PReLU().state_dict()
     assert list(PReLU().state_dict()) == ["weight"]
