@@ -96,7 +96,7 @@ def measured(words: str, rounds: int) -> dict[str, Any]:
         raise SystemExit(f"{words}: the losses are not the same")
     least = {name: min(each) for name, each in seconds.items()}
     return {
-        "words": words,
+        **dict(word.split("=") for word in words.split()),
         "seconds_per_epoch": least,
         "share_of_usual": least["ours"] / least["usual"],
     }
