@@ -75,7 +75,7 @@ def in_contrasts() -> Iterator[None]:
         yield
 
 
-class AsTheyAre(tiles.Centred):
+class AsTheyAre(short_factors.Centred):
     """Copies of the vectors themselves."""
 
     def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):

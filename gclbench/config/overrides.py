@@ -86,7 +86,7 @@ def sweep(overrides: list[str]) -> list[list[str]]:
         if _of_the_command(override.key_or_group):
             errors.append(
                 f"'{override.input_line}' names several values,"
-                f" and a sweep has one {override.key_or_group}"
+                f" and a sweep has one {override.key_or_group}; give one of them"
             )
             continue
         try:

@@ -117,8 +117,8 @@ def experiment_of(overrides: list[str]) -> Experiment:
     values, any_settings = values_of_command(parsed, errors)
     plain = _without_components(values, errors)
     if errors and not any_settings and not _must_be_given(values):
-        # Settings of components would be wrong besides, had any been typed, or a device that is
-        # not there. To find out takes torch, which takes seconds.
+        # No setting of a component was typed that could be wrong, too. Whether the device is there
+        # is not told yet: to find out takes torch, which takes seconds.
         raise ConfigErrors(errors)
     return _validate(values, plain, parsed, errors)
 

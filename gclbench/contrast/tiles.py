@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gclbench.contrast.short_factors import Centred
+
 Weights = Callable[[int, int], Tensor]
 """Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
 backward. Weight 0 masks a pair. A weight function must give the same numbers when it is called
@@ -145,42 +147,6 @@ class Tiles:
 
     def _add_mean(self, gradient: Tensor, sums: Tensor, middle: Tensor) -> None:
         gradient.addcmul_(sums[:, None], middle, value=self.plan.scale)
-
-
-class Centred:
-    """bfloat16 copies of a panel's vectors about their means, and what that leaves out.
-
-    Early in a training all unit rows point nearly one way. Rounded as they are, the products lose
-    what tells the rows apart, and the gradient, a difference of nearly equal sums, with it. About
-    the mean both the factors and the products are as small as the differences are, and what the
-    mean adds is taken in float32.
-
-    Attributes:
-        left: scale·(anchors − own_middle), M×d. right: candidates − middle, N×d.
-        own: anchors − own_middle, M×d.
-        middle, own_middle: the mean candidate and the mean anchor, (d,) float32.
-        of_anchors: (M,) and of_candidates: (N,), float32; left·rightᵀ, plus the one of a row, plus
-            the other of a column, are the similarities.
-    """
-
-    def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
-        self.middle = _mean(candidates)
-        about = candidates - self.middle
-        self.right = about.bfloat16()
-        if candidates is anchors:
-            self.own_middle, own, self.own = self.middle, about, self.right
-        else:
-            self.own_middle = _mean(anchors)
-            own = anchors - self.own_middle
-            self.own = own.bfloat16()
-        self.left = (own * scale).bfloat16()
-        self.of_anchors = anchors @ self.middle * scale
-        self.of_candidates = about @ self.own_middle * scale
-
-
-def _mean(vectors: Tensor) -> Tensor:
-    """Of the rows, zero where there are none."""
-    return vectors.sum(dim=0) / max(len(vectors), 1)
 
 
 def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
