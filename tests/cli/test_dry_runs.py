@@ -246,7 +246,12 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             "'precision=fast,float32' names several values, and a sweep has one precision",
         ),
         (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
-        (["-m", "device=cpu,cuda"], "a sweep has one device"),
+        (["-m", "device=cpu,cuda"], "a sweep has one device; give one of them"),
+        (["-m", "time_limit=60,90"], "a sweep has one time_limit"),
+        (["-m", "memory_limit=1,2"], "a sweep has one memory_limit"),
+        (["-m", "checkpoint_every=60,90"], "a sweep has one checkpoint_every"),
+        (["-m", "filter=gnnbp", "filter.storage=a,b"], "a sweep has one filter.storage"),
+        (["-m", "filter=gnnbp", "filter.out_of_core=a,b"], "a sweep has one filter.out_of_core"),
         (
             ["-m", "method=dmat_i", "method.course=1,2"],
             "'method.course=1,2' names several values, and a sweep has one method.course",
