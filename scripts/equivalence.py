@@ -122,7 +122,7 @@ def exact_accuracies(
 
 def judged(exact: list[float], fast: list[float]) -> dict[str, Any]:
     """Whether two lists of accuracies, of equal seeds, are equivalent, or differ; where neither is
-    shown, how many seeds a test at the level 0.05 would need, with power 0.8."""
+    shown, how many seeds a test at the same level would need, with power 0.8."""
     found = paired(dict(enumerate(fast)), dict(enumerate(exact)), MARGIN)
     if found is None:
         raise SystemExit(f"{len(fast)} seeds tell nothing; --seeds 10 is enough for a first test")
@@ -135,7 +135,7 @@ def judged(exact: list[float], fast: list[float]) -> dict[str, Any]:
         "p_difference": found.p_difference,
         "equivalent": equivalent,
         "differs": differs and not equivalent,
-        "seeds_needed": None if equivalent or differs else seeds_needed(found, 1),
+        "seeds_needed": None if equivalent or differs else seeds_needed(found, 1, LEVEL),
     }
 
 

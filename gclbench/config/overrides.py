@@ -33,6 +33,7 @@ OF_THE_COMMAND = (
     "memory_limit",
     "checkpoint_every",
     "method.course",
+    "dataset.direction",
     "filter.storage",
     "filter.out_of_core",
 )

@@ -231,13 +231,13 @@ def _holm(p_values: list[float]) -> list[float]:
         gc.unfreeze()
 
 
-def seeds_needed(outcome: Outcome, tests: int) -> int | None:
+def seeds_needed(outcome: Outcome, tests: int, level: float = LEVEL) -> int | None:
     """The least number of seeds that would decide, were the difference and the spread the true
     ones: find the difference, or show equivalence, with POWER. The other mean stays as it is.
 
     Args:
-        tests: of the family; a difference must be found at LEVEL / tests, as Holm's first step
-            asks. Equivalence is tested at LEVEL.
+        tests: of the family; a difference must be found at `level` / tests, as Holm's first step
+            asks. level: of each test; equivalence is tested at it as it is.
 
     Returns:
         None where no number up to MOST_SEEDS would.
@@ -245,23 +245,23 @@ def seeds_needed(outcome: Outcome, tests: int) -> int | None:
     if not (outcome.spread or outcome.error):
         return 2
     plain = {key: value for key, value in asdict(outcome).items() if key != "interval"}
-    return _least_seeds(plain, tests)
+    return _least_seeds(plain, tests, level)
 
 
 @kept
-def _least_seeds(values: dict[str, Any], tests: int) -> int | None:
+def _least_seeds(values: dict[str, Any], tests: int, level: float) -> int | None:
     import numpy as np
 
     outcome = Outcome(**values)
     runs, gap = np.arange(2, MOST_SEEDS + 1), abs(outcome.difference)
-    level = LEVEL / max(tests, 1) / 2
+    first_step = level / max(tests, 1) / 2
 
     def found(runs: Any) -> Any:
-        return _power(outcome, gap, runs, level)
+        return _power(outcome, gap, runs, first_step)
 
     def shown(runs: Any) -> Any:
         # Both one-sided tests must reject, which they do at least as often as this.
-        sides = [_power(outcome, outcome.margin + side * gap, runs, LEVEL) for side in (-1, 1)]
+        sides = [_power(outcome, outcome.margin + side * gap, runs, level) for side in (-1, 1)]
         return sides[0] + sides[1] - 1
 
     # A difference beyond the margin is never shown to be equivalent.

@@ -250,6 +250,7 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
         (["-m", "time_limit=60,90"], "a sweep has one time_limit"),
         (["-m", "memory_limit=1,2"], "a sweep has one memory_limit"),
         (["-m", "checkpoint_every=60,90"], "a sweep has one checkpoint_every"),
+        (["-m", "dataset.direction=undirected,refuse"], "a sweep has one dataset.direction"),
         (["-m", "filter=gnnbp", "filter.storage=a,b"], "a sweep has one filter.storage"),
         (["-m", "filter=gnnbp", "filter.out_of_core=a,b"], "a sweep has one filter.out_of_core"),
         (

@@ -229,6 +229,17 @@ def test_more_seeds_for_less_difference_and_more_spread() -> None:
     assert families == sorted(families) and len(set(families)) == 3
 
 
+def test_a_stricter_level_needs_more_seeds() -> None:
+    """About (z(1−α/2) + z(power))² σ²/δ², and of two one-sided tests from the middle of the margin
+    (z(1−α) + z((1+power)/2))² σ²/m²."""
+    for gap, margin, tail in ((0.01, 1e-9, 0.5), (0.0, 0.01, 1.0)):
+        power = POWER if gap else (1 + POWER) / 2
+        for level in (0.05, 0.025, 0.01):
+            found = seeds_needed(of(gap, 0.03, margin=margin), 1, level)
+            normal = stats.norm.isf(tail * level) + stats.norm.ppf(power)
+            assert found == pytest.approx((normal * 3) ** 2, rel=0.05)
+
+
 def test_the_last_number_of_seeds_that_is_computed() -> None:
     """About (1.96 + 0.84)² σ²/δ²: 1,000 at a difference of 0.0886 σ."""
     near = seeds_needed(of(0.0888, 1.0, margin=1e-9), 1)
