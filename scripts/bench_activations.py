@@ -10,25 +10,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import bench_facts
 import torch
 from torch import Tensor, nn
 from training_floor import epochs
 
 from gclbench.config.validation import experiment_of
 from gclbench.machine.allocator import reusing_memory
-from gclbench.machine.environment import device_name, versions
 from gclbench.methods import bgrl, mvgrl_collection
 from gclbench.negatives import mmix
 from gclbench.nn import gcn, mlp
 from gclbench.nn.prelu import PReLU
-from gclbench.records import write_atomically
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -110,22 +107,13 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = []
+    facts, rows = bench_facts.begun("bench_activations"), []
     # As runs have it.
     with reusing_memory():
         for words in RUNS:
             rows.append(measured(words, options.rounds))
             print(words, rows[-1]["seconds_per_epoch"], round(rows[-1]["share_of_usual"], 3))
-    facts = {
-        "benchmark": "bench_activations",
-        "device": device_name("cpu"),
-        "load": round(os.getloadavg()[0], 2),
-        "environment": versions(),
-        "rows": rows,
-    }
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
+    bench_facts.write(options.output, {**facts, "rows": rows})
 
 
 if __name__ == "__main__":

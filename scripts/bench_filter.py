@@ -16,15 +16,14 @@ OMP_WAIT_POLICY=passive there, or waiting counts as work in the plain loops.
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import scipy.sparse
 import torch
 from torch import Tensor
@@ -36,7 +35,6 @@ from gclbench.filters.chebyshev import Problem
 from gclbench.filters.operator import Operator
 from gclbench.filters.propagation import exact, pushed
 from gclbench.graph import Graph, with_features
-from gclbench.machine.environment import device_name, versions
 
 R = 0.5
 SAMPLE = 13_000_000
@@ -269,12 +267,8 @@ def report(
     """Everything measured, and what could not be; `keep` is given the facts after each case."""
     bandwidth = copy_bandwidth(device)
     facts: dict[str, Any] = {
-        "benchmark": "bench_filter",
-        "device": device_name(device),
-        "threads": torch.get_num_threads(),
+        **bench_facts.begun("bench_filter", device),
         "copy_bandwidth": bandwidth,
-        "load_before": os.getloadavg(),
-        "environment": versions(),
         "rows": [],
         "not_run": [],
         "sparse_first_sweep": {},
@@ -282,7 +276,6 @@ def report(
     if device == "cpu":
         facts["not_run"].append("everything on CUDA: this run asked for the CPU")
     for name, alpha, tol, asked in cases:
-        facts["load_after"] = os.getloadavg()
         if keep is not None:
             keep(facts)
         try:
@@ -306,7 +299,6 @@ def report(
             facts["sparse_first_sweep"][name] = sparse_first_sweep(
                 Operator(graph.edge_index, graph.num_nodes, True), graph.x
             )
-    facts["load_after"] = os.getloadavg()
     return facts
 
 
@@ -382,10 +374,7 @@ def main() -> None:
     cases = [*CASES, *([LARGE] if options.device != "cpu" else [])]
 
     def keep(facts: dict[str, Any]) -> None:
-        if options.output:
-            options.output.parent.mkdir(parents=True, exist_ok=True)
-            options.output.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
-            options.output.with_suffix(".md").write_text(markdown(facts))
+        bench_facts.write(options.output, facts, markdown)
 
     chosen = [case for case in cases if not options.graphs or case[0] in options.graphs]
     facts = report(chosen, options.device, options.repeats, keep=keep)

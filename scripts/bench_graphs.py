@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import statistics
 import subprocess
@@ -30,6 +29,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import torch
 from plain_graphs import (
     contrast,
@@ -48,7 +48,6 @@ from gclbench.contrast.objectives import others_nce
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.graph import Graph
 from gclbench.machine.allocator import reusing_memory
-from gclbench.machine.environment import device_name, versions
 from gclbench.methods.graph_kernel import GraphKernel
 from gclbench.methods.graphcl import Graphcl
 from gclbench.methods.infograph import Infograph
@@ -225,7 +224,7 @@ def table(found: dict[str, Any]) -> str:
     lines = [
         "# Trainings on collections of graphs",
         "",
-        f"{found['device']}, torch {found['versions']['torch']}, {found['threads']} thread(s);"
+        f"{found['device']}, torch {found['environment']['torch']}, {found['threads']} thread(s);"
         f" load of the machine (1, 5, 15 minutes) {found['load_before']} before and"
         f" {found['load_after']} after, on {found['cores']} cores.",
         "Seconds are the processor's, so that other work on the machine counts little; wall-clock"
@@ -279,7 +278,7 @@ def main() -> None:
     if arguments.only_reddit or arguments.only_data:
         print(json.dumps(reddit() if arguments.only_reddit else data()))
         return
-    before = os.getloadavg()
+    begun = bench_facts.begun("bench_graphs")
     rows = [against_plain(name, arguments.rounds) for name in SIDES]
     if arguments.only_mutag:
         print(json.dumps(rows, indent=1))
@@ -291,19 +290,13 @@ def main() -> None:
         for part in ("--only-reddit", "--only-data")
     )
     found = {
-        "device": device_name("cpu"),
-        "versions": versions(),
-        "threads": torch.get_num_threads(),
-        "cores": os.cpu_count(),
-        "load_before": [round(value, 1) for value in before],
-        "load_after": [round(value, 1) for value in os.getloadavg()],
+        **begun,
         "loss_differences": loss_differences(),
         "mutag": rows,
         "reddit": json.loads(of_reddit.splitlines()[-1]),
         "data": json.loads(of_data.splitlines()[-1]),
     }
-    arguments.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    arguments.output.with_suffix(".md").write_text(table(found), encoding="utf-8")
+    bench_facts.write(arguments.output, found, table)
     print(table(found))
 
 

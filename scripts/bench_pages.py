@@ -138,7 +138,7 @@ def table(found: dict[str, Any]) -> str:
     lines = [
         "# Pages of memory in trainings on REDDIT-BINARY",
         "",
-        f"{found['device']}, torch {found['versions']['torch']}, one thread; load of the machine"
+        f"{found['device']}, torch {found['environment']['torch']}, one thread; load of the machine"
         f" (1, 5, 15 minutes) {found['load_before']} before and {found['load_after']} after, on"
         f" {found['cores']} cores. Medians of {found['rounds']} process(es) each.",
         "",
@@ -165,24 +165,20 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measured(*arguments.one)))
         return
-    from gclbench.machine.environment import device_name, versions
+    # Not above: a measured process imports what it needs by itself.
+    import bench_facts
 
-    before = os.getloadavg()
+    begun = bench_facts.begun("bench_pages")
     rows = [
         in_a_process(name, way) for _ in range(arguments.rounds) for name in STEPS for way in WAYS
     ]
     found = {
-        "device": device_name("cpu"),
-        "versions": versions(),
-        "cores": os.cpu_count(),
+        **begun,
         "rounds": arguments.rounds,
-        "load_before": [round(value, 1) for value in before],
-        "load_after": [round(value, 1) for value in os.getloadavg()],
         "rows": rows,
         "summary": summary(rows),
     }
-    arguments.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    arguments.output.with_suffix(".md").write_text(table(found), encoding="utf-8")
+    bench_facts.write(arguments.output, found, table)
     print(table(found))
 
 

@@ -14,21 +14,21 @@ import argparse
 import contextlib
 import io
 import json
-import os
 import tempfile
 import time
 from dataclasses import asdict
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import bench_facts
 
 from gclbench.cli import main as gclbench
 from gclbench.config.overrides import sweep
 from gclbench.config.validation import experiment_of
 from gclbench.launch.plan import content_hash, expand
 from gclbench.launch.specification import specification
-from gclbench.machine.environment import device_name, versions
-from gclbench.records import Record, Store, digest, write_atomically
+from gclbench.machine.environment import versions
+from gclbench.records import Record, Store, digest
 from gclbench.run import datasets
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -165,12 +165,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--output", type=Path, default=ROOT / "results/bench/runner.json")
     options = parser.parse_args()
-    facts: dict[str, Any] = {
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "device": device_name("cpu"),
-        "versions": versions(),
-        "load_average": round(os.getloadavg()[0], 1),
-    }
+    facts = bench_facts.begun("bench_runner")
     with tempfile.TemporaryDirectory() as folder:
         experiment_of([])
         facts["expansion"] = expansion(options.runs, Path(folder))
@@ -178,11 +173,9 @@ def main() -> None:
         facts["own_cost"] = {
             name: command_cost(name, options.seeds, Path(folder)) for name in options.datasets
         }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
-    print(
-        json.dumps({key: facts[key] for key in ("expansion", "own_cost", "load_average")}, indent=2)
-    )
+    bench_facts.write(options.output, facts)
+    shown = ("expansion", "own_cost", "load_before", "load_after")
+    print(json.dumps({key: facts[key] for key in shown}, indent=2))
 
 
 if __name__ == "__main__":

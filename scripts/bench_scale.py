@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import torch
 
 from gclbench.data.mirror import cache_folder
@@ -30,7 +30,7 @@ from gclbench.filters.cache import uncached
 from gclbench.filters.gnnbp import GnnBP
 from gclbench.graph import with_features
 from gclbench.machine import memory_map
-from gclbench.machine.environment import PeakMemory, device_name, versions
+from gclbench.machine.environment import PeakMemory
 from gclbench.methods.dmat_i import DmatI
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -153,6 +153,7 @@ def main() -> None:
         )
         return
     rows: list[dict[str, Any]] = []
+    begun = bench_facts.begun("bench_scale", options.device)
     for nodes in options.nodes:
         command = [
             sys.executable,
@@ -179,19 +180,13 @@ def main() -> None:
             else {"nodes": nodes, "failed": f"exit {done.returncode}: {last}"}
         )
         facts = {
-            "benchmark": "bench_scale",
-            "device": device_name(options.device),
-            "threads": torch.get_num_threads(),
-            "load": os.getloadavg(),
-            "environment": versions(),
+            **begun,
             "rows": rows,
             "not_run": [
                 f"{size} nodes: {why}" for size, why in NOT_RUN.items() if size not in options.nodes
             ],
         }
-        if options.output:
-            options.output.parent.mkdir(parents=True, exist_ok=True)
-            options.output.write_text(json.dumps(facts, indent=2) + "\n")
+        bench_facts.write(options.output, facts)
         print(table(rows[-1:]), flush=True)
 
 

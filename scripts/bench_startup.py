@@ -12,19 +12,16 @@ there.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gclbench.machine.environment import device_name, versions
-from gclbench.records import write_atomically
+import bench_facts
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -105,8 +102,9 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# Start-up",
         "",
-        f"{found['device']}, torch {found['versions']['torch']}, {found['repeats']} repeats; load"
-        f" of the machine (1, 5, 15 minutes) {found['load']}, on {os.cpu_count()} cores.",
+        f"{found['device']}, torch {found['environment']['torch']}, {found['repeats']} repeats;"
+        f" load of the machine (1, 5, 15 minutes) {found['load_before']} before and"
+        f" {found['load_after']} after, on {found['cores']} cores.",
         "Processor seconds, user and system together: median (least–most).",
         "Other work on the machine makes them larger, those of the floor too.",
     ]
@@ -128,20 +126,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--output", type=Path, default=ROOT / "results/bench/startup.json")
     options = parser.parse_args()
-    found: dict[str, Any] = {
-        "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "device": device_name("cpu"),
-        "versions": versions(),
-        "repeats": options.repeats,
-        "goals": GOALS,
-    }
+    found = {**bench_facts.begun("bench_startup"), "repeats": options.repeats, "goals": GOALS}
     with tempfile.TemporaryDirectory() as folder:
         # As installed: Python keeps the bytecode of what it has imported, which some machines that
         # build software switch off.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder, "bytecode"))
         run = prepared(folder)
-        found["load"] = [round(value, 1) for value in os.getloadavg()]
         found["floors"] = {
             name: measured(code, [], folder, options.repeats) for name, code in FLOORS.items()
         }
@@ -153,8 +144,7 @@ def main() -> None:
             text: measured(UNTIL_TRAINING, text.split(), folder, options.repeats)
             for text in TRAININGS
         }
-    write_atomically(options.output, (json.dumps(found, indent=2) + "\n").encode())
-    write_atomically(options.output.with_suffix(".md"), page(found).encode())
+    bench_facts.write(options.output, found, page)
     print(page(found), end="")
 
 

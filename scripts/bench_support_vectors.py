@@ -14,14 +14,13 @@ The numbers are also written as a table beside the JSON, with the ending .md.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
@@ -29,7 +28,6 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from gclbench.component.registry import DATASETS
-from gclbench.machine.environment import device_name, versions
 from gclbench.methods.graph_kernel import GraphKernel
 from gclbench.methods.graph_statistics import GraphStatistics
 from gclbench.methods.graphcl import Graphcl
@@ -120,7 +118,7 @@ def table(found: dict[str, Any]) -> str:
     lines = [
         "# The linear machine of graph classification",
         "",
-        f"{found['device']}, torch {found['versions']['torch']}, one thread; load of the machine"
+        f"{found['device']}, torch {found['environment']['torch']}, one thread; load of the machine"
         f" (1, 5, 15 minutes) {found['load_before']} before and {found['load_after']} after."
         " Processor seconds of one fold: C by five inner folds, and the last fit. liblinear:"
         f" primal, at most {STEPS} steps. Above the minimum: the largest share over C, on all"
@@ -147,13 +145,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("results/bench/support_vectors.json"))
     output = parser.parse_args().output
     torch.set_num_threads(1)
-    found: dict[str, Any] = {"device": device_name("cpu"), "versions": versions()}
-    found["load_before"] = [round(value, 1) for value in os.getloadavg()]
+    found = bench_facts.begun("bench_support_vectors")
     found["rows"] = list(measured())
-    found["load_after"] = [round(value, 1) for value in os.getloadavg()]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    output.with_suffix(".md").write_text(table(found), encoding="utf-8")
+    bench_facts.write(output, found, table)
     print(table(found))
 
 

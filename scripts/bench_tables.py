@@ -23,12 +23,12 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gclbench.machine.environment import device_name, versions
-from gclbench.records import Record, Store, digest, pack, write_atomically
+import bench_facts
+
+from gclbench.records import Record, Store, digest, pack
 
 ROOT = Path(__file__).resolve().parent.parent
 SEEDS = 10
@@ -130,12 +130,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=Path, default=ROOT / "results/bench/tables.json")
     options = parser.parse_args()
-    facts: dict[str, Any] = {
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "device": device_name("cpu"),
-        "versions": versions(),
-        "table": options.table,
-    }
+    facts = {**bench_facts.begun("bench_tables"), "table": options.table}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         facts["made"] = make(options.records, folder)
@@ -153,8 +148,7 @@ def main() -> None:
                 out = result.pop("out")
                 found[what] = {**result, **(json.loads(out) if what == "parts" else {})}
             facts[kind] = found
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
+    bench_facts.write(options.output, facts)
     print(json.dumps(facts, indent=2))
 
 

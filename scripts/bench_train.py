@@ -16,15 +16,15 @@ turns epoch by epoch, so that a busy machine slows both alike.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import bench_facts
 import torch
 import training_floor
 from plain_grace import train as plain_grace
@@ -38,7 +38,7 @@ from gclbench.contrast.views import dropped_columns
 from gclbench.embedding import Embedding
 from gclbench.machine import precision
 from gclbench.machine.allocator import reusing_memory
-from gclbench.machine.environment import device_name, instructions, versions
+from gclbench.machine.environment import instructions
 from gclbench.methods.dmat_i import DmatI
 from gclbench.nn.mlp import Mlp
 from gclbench.training.streams import Streams
@@ -264,8 +264,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     if options.floor is not None:
+        if options.epochs is not None and options.epochs < 2:
+            parser.error("--floor counts the second epoch; give --epochs 2 or more")
         floor(options.floor or FLOORS, options.epochs or 4, options.output)
         return
+    begun = bench_facts.begun("bench_train")
     if options.grace:
         rows = [
             measure_grace(dataset, options.epochs, seed)
@@ -277,22 +280,13 @@ def main() -> None:
     else:
         rows = [measure(dataset, options.passes) for dataset in options.datasets]
         show(rows)
-    facts = {
-        "benchmark": "bench_train",
-        "device": device_name("cpu"),
-        "threads": torch.get_num_threads(),
-        "load_average_of_the_machine_at_the_end": [round(load, 2) for load in os.getloadavg()],
-        "environment": versions(),
-        "rows": rows,
-    }
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(facts, indent=2) + "\n")
+    bench_facts.write(options.output, {**begun, "rows": rows})
 
 
 def floor(runs: list[str], epochs: int, output: Path | None) -> None:
     """Seconds per epoch of runs, and their floors."""
     torch.set_num_threads(1)
+    begun = bench_facts.begun("bench_train --floor")
     known = training_floor.rates()
     rows = []
     # As runs have it.
@@ -302,22 +296,19 @@ def floor(runs: list[str], epochs: int, output: Path | None) -> None:
             print(words, rows[-1]["seconds_per_epoch"], rows[-1]["share_of_floor"], flush=True)
         losses = training_floor.losses(*LOSSES)
     facts = {
-        "benchmark": "bench_train --floor",
-        "device": device_name("cpu"),
-        "load": round(os.getloadavg()[0], 2),
+        **begun,
         "instructions": instructions(),
         "fast_products": precision.hardware("cpu"),
         "rates": asdict(known),
-        "environment": versions(),
         "rows": rows,
         "losses": losses,
     }
-    text = training_floor.markdown(rows, known, facts)
-    print(text)
-    if output:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(facts, indent=2) + "\n")
-        output.with_suffix(".md").write_text(text)
+
+    def page(facts: dict[str, Any]) -> str:
+        return training_floor.markdown(rows, known, facts)
+
+    bench_facts.write(output, facts, page)
+    print(page(facts))
 
 
 def show(rows: list[dict[str, object]]) -> None:

@@ -22,8 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from gclbench.machine.environment import device_name, versions
-from gclbench.machine.threads import cores
+import bench_facts
+
 from gclbench.records import Store
 
 BARE = """
@@ -85,6 +85,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     times: dict[int, list[tuple[float, float]]] = {1: [], options.workers: []}
+    begun = bench_facts.begun("bench_workers")
     same, load = True, [os.getloadavg()[0]]
     for _ in range(options.rounds):
         found = []
@@ -100,10 +101,8 @@ def main() -> None:
         for taken in times.values()
     )
     facts = {
-        "benchmark": "bench_workers",
+        **begun,
         "what": f"grace on cora, {options.seeds} seeds of {options.epochs} epochs",
-        "device": device_name("cpu"),
-        "cores": cores(),
         "workers": options.workers,
         "seconds_and_processor_seconds": {str(key): taken for key, taken in times.items()},
         "share_of_the_time_of_one": several[0] / one[0],
@@ -113,12 +112,9 @@ def main() -> None:
         "bare_products_at_once_seconds": together,
         "share_that_bare_products_would_take": together / alone / options.workers,
         "load_averages": [round(value, 2) for value in load],
-        "environment": versions(),
     }
+    bench_facts.write(options.output, facts)
     print(json.dumps(facts, indent=2))
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(facts, indent=2) + "\n")
 
 
 if __name__ == "__main__":

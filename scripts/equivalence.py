@@ -24,11 +24,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 from emulated_bfloat16 import fast_is_emulated
 
 import gclbench.machine
@@ -36,7 +36,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.launch.execution import execute
 from gclbench.launch.plan import content_hash, expand
 from gclbench.machine import precision
-from gclbench.machine.environment import device_name, versions
+from gclbench.machine.environment import device_name
 from gclbench.paper.significance import paired, seeds_needed
 from gclbench.records import Record, Store
 
@@ -280,14 +280,11 @@ def main() -> None:
         options.output.write_text(json.dumps(facts, indent=2) + "\n")
         return
     facts = {
-        "benchmark": "equivalence",
+        **bench_facts.begun("equivalence", options.device),
         "emulated": options.emulate,
         "hardware": "emulated" if options.emulate else precision.hardware(options.device),
-        "device": device_name(options.device),
         "margin": MARGIN,
         "settings": options.settings,
-        "load_average": round(os.getloadavg()[0], 2),
-        "environment": versions(),
         "rows": [],
     }
     for method in options.methods:
@@ -300,9 +297,7 @@ def main() -> None:
                 f" p(TOST) {found['p_tost']:.3f}, p {found['p_difference']:.3f}: {said(found)}",
                 flush=True,
             )
-            if options.output:
-                options.output.parent.mkdir(parents=True, exist_ok=True)
-                options.output.write_text(json.dumps(facts, indent=2) + "\n")
+            bench_facts.write(options.output, facts)
 
 
 if __name__ == "__main__":

@@ -24,19 +24,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import torch
 from emulated_bfloat16 import emulated, in_contrasts, in_uncentred_contrasts
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
 from gclbench.machine import precision
-from gclbench.machine.environment import device_name, instructions, versions
+from gclbench.machine.environment import device_name, instructions
 from gclbench.negatives.strategy import Pair
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
@@ -205,6 +205,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    begun = bench_facts.begun("gradient_errors")
     rows = [
         row(name, tau, options.nodes, options.width, options.where, options.common)
         for name in options.objectives
@@ -213,23 +214,18 @@ def main() -> None:
     on = f"{device_name('cpu')}: {precision.hardware('cpu')}" if options.where == HERE else ""
     text = markdown(rows, options.nodes, options.width, options.where, on, options.common)
     print(text)
-    if options.output:
-        facts = {
-            "benchmark": "gradient_errors",
-            "emulated": options.where == EVERYWHERE,
-            "where": options.where,
-            "common": options.common,
-            "nodes": options.nodes,
-            "width": options.width,
-            "device": device_name("cpu"),
-            "hardware": precision.hardware("cpu"),
-            "instructions": instructions(),
-            "environment": versions(),
-            "rows": rows,
-        }
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(facts, indent=2) + "\n")
-        options.output.with_suffix(".md").write_text(text)
+    facts = {
+        **begun,
+        "emulated": options.where == EVERYWHERE,
+        "where": options.where,
+        "common": options.common,
+        "nodes": options.nodes,
+        "width": options.width,
+        "hardware": precision.hardware("cpu"),
+        "instructions": instructions(),
+        "rows": rows,
+    }
+    bench_facts.write(options.output, facts, lambda _: text)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bench_facts
 import torch
 from emulated_bfloat16 import in_contrasts, in_uncentred_contrasts
 from torch import Tensor
@@ -23,10 +23,8 @@ from torch import Tensor
 from gclbench.config.validation import experiment_of
 from gclbench.contrast.objectives import multi_view_nce
 from gclbench.contrast.unit_rows import unit_rows
-from gclbench.machine.environment import device_name, versions
 from gclbench.negatives.strategy import Pair
 from gclbench.negatives.uniform import UniformNegatives
-from gclbench.records import write_atomically
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -97,20 +95,12 @@ def main() -> None:
     graph, listening = parts.dataset.load(), Listening(tuple(options.steps))
     labels = torch.full((graph.num_nodes,), -1)
     torch.set_num_threads(1)
+    begun = bench_facts.begun("gradient_errors_in_training")
     parts.method.fit(graph, labels, Streams(0), Watch(lambda *_: None), Strategy(listening))
     rows = [row(step, pair) for step, pair in listening.kept.items()]
     for found in rows:
         print(found)
-    facts = {
-        "benchmark": "gradient_errors_in_training",
-        "words": words,
-        "device": device_name("cpu"),
-        "environment": versions(),
-        "rows": rows,
-    }
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(options.output, (json.dumps(facts, indent=2) + "\n").encode())
+    bench_facts.write(options.output, {**begun, "words": words, "rows": rows})
 
 
 if __name__ == "__main__":

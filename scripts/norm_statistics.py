@@ -12,10 +12,10 @@ test graph is looked at.
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
+import bench_facts
 import numpy as np
 import torch
 from sklearn.model_selection import StratifiedKFold
@@ -24,7 +24,6 @@ from torch import Tensor
 from gclbench.component.registry import DATASETS
 from gclbench.config.validation import experiment_of
 from gclbench.graph import Graph
-from gclbench.machine.environment import device_name, versions
 from gclbench.methods.collection_model import shuffled
 from gclbench.methods.graph_classifier import GraphClassifier, GraphClassifierModel
 from gclbench.nn.batch_norm import settle
@@ -81,7 +80,7 @@ def main() -> None:
     if not 1 <= options.folds <= FOLDS:
         parser.error(f"--folds {options.folds} is none of 1 to {FOLDS}")
     torch.set_num_threads(1)
-    rows = []
+    begun, rows = bench_facts.begun("norm_statistics"), []
     for name in NAMES:
         words = [f"method={name}", f"dataset={options.dataset}", "task=graph_classification"]
         components = experiment_of(words).components
@@ -110,14 +109,12 @@ def main() -> None:
         for name in NAMES
     ]
     content = {
+        **begun,
         "dataset": options.dataset,
-        "device": device_name("cpu"),
-        "versions": versions(),
         "rows": summary,
         "folds": rows,
     }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    bench_facts.write(options.output, content)
 
 
 if __name__ == "__main__":

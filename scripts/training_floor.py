@@ -250,7 +250,8 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
     lines = [
         "# Seconds per epoch, and the floor under them",
         "",
-        f"{facts['device']}, one thread, processor seconds, load average {facts['load']}.",
+        f"{facts['device']}, one thread, processor seconds, load of the machine (1, 5, 15"
+        f" minutes) {facts['load_before']} before and {facts['load_after']} after.",
         f"Rates in this run: {known.products / 1e9:.0f} GFLOP/s of float32 products, "
         + (f"{known.fast / 1e9:.0f} of fast ones, " if known.fast else "no fast products here, ")
         + f"{known.exponentials / 1e6:.0f} million exponentials a second.",

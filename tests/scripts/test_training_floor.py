@@ -27,7 +27,7 @@ def test_every_row_has_the_cells_of_its_heading(hardware: str) -> None:
     timed = {"bare loop"} if hardware == "bfloat16" else set()
     timed |= set(training_floor.STRATEGIES) if hardware else set()
     assert set(losses["fast_seconds"]) == timed
-    facts = {"device": "a machine", "load": 0.5, "losses": losses}
+    facts = {"device": "a machine", "load_before": [0.5], "load_after": [0.6], "losses": losses}
     text = training_floor.markdown([row], known, facts)
     assert ("products of panels alone" in text) == (hardware == precision.IN_CONTRASTS)
     tables = [line.count("|") for line in text.splitlines() if line.startswith("|")]
