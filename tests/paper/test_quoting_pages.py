@@ -81,6 +81,15 @@ def test_marks_stand_for_the_numbers_before_them() -> None:
     assert page("<!-- setting -->")[1] == ["1 no number is directly before <!-- setting -->"]
 
 
+def test_whole_numbers_of_percent_points_and_times_are_results() -> None:
+    text = "It takes 53 times as long, 93 % of a row, 1,200 points; 4 to 5 point, 2 %.\n"
+    told = page(text)[1][0]
+    assert told.startswith("1 typed: 53, 93, 1,200, 5, 2; put <!-- TABLE;")
+    # Numbers of something else, and those that a mark or a reference stands behind.
+    fine = "50 runs, 2 of 10, 3-point, 10/10/80 splits, 20 pointers, `5 %`; 5<!-- setting --> %,"
+    assert page(f"{fine} 3 or 4<!-- setting --> times\n")[1] == []
+
+
 def test_a_page_quotes_what_is_no_code_no_mark_and_no_history() -> None:
     text = (
         "A 1.0<!-- dmat/1; cora;\n dmat_i; acc -->, 0.5<!-- setting -->, `2<!-- a; b; c; d -->`\n"
