@@ -39,8 +39,8 @@ VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$"
 SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
-TYPED = re.compile(rf"\d+\.\d+|(?<![\w.,]){_NUMBER}(?=(?:\s|&nbsp;)(?:%|points?\b|times\b))")
-"""A number that looks like a result: one with decimals, or a whole one of percent, points, times."""
+TYPED = re.compile(rf"\d+\.\d+|(?<![\w.,]){_NUMBER}(?=\s(?:%|points?\b|times\b))")
+"""What looks like a result: a number with decimals, or a whole one of percent, points or times."""
 
 NAME = re.compile(r"\b(?:Section|Theorem|arXiv|Python|PyTorch|dgl) \d+(?:\.\d+)+")
 """A number that only names something: a place in a paper, a paper, a version."""
