@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    facts, rows = bench_facts.begun("bench_activations"), []
+    facts, rows = bench_facts.begun("bench_activations", threads=1), []
     # As runs have it.
     with reusing_memory():
         for words in RUNS:

@@ -267,7 +267,7 @@ def report(
     """Everything measured, and what could not be; `keep` is given the facts after each case."""
     bandwidth = copy_bandwidth(device)
     facts: dict[str, Any] = {
-        **bench_facts.begun("bench_filter", device),
+        **bench_facts.begun("bench_filter", device, torch.get_num_threads()),
         "copy_bandwidth": bandwidth,
         "rows": [],
         "not_run": [],
@@ -299,6 +299,7 @@ def report(
             facts["sparse_first_sweep"][name] = sparse_first_sweep(
                 Operator(graph.edge_index, graph.num_nodes, True), graph.x
             )
+    facts["load_after"] = bench_facts.load()
     return facts
 
 

@@ -278,7 +278,7 @@ def main() -> None:
     if arguments.only_reddit or arguments.only_data:
         print(json.dumps(reddit() if arguments.only_reddit else data()))
         return
-    begun = bench_facts.begun("bench_graphs")
+    begun = bench_facts.begun("bench_graphs", threads=torch.get_num_threads())
     rows = [against_plain(name, arguments.rounds) for name in SIDES]
     if arguments.only_mutag:
         print(json.dumps(rows, indent=1))

@@ -168,7 +168,7 @@ def main() -> None:
     # Not above: a measured process imports what it needs by itself.
     import bench_facts
 
-    begun = bench_facts.begun("bench_pages")
+    begun = bench_facts.begun("bench_pages", threads=1)
     rows = [
         in_a_process(name, way) for _ in range(arguments.rounds) for name in STEPS for way in WAYS
     ]

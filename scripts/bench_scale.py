@@ -153,7 +153,7 @@ def main() -> None:
         )
         return
     rows: list[dict[str, Any]] = []
-    begun = bench_facts.begun("bench_scale", options.device)
+    begun = bench_facts.begun("bench_scale", options.device, torch.get_num_threads())
     for nodes in options.nodes:
         command = [
             sys.executable,

@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("results/bench/support_vectors.json"))
     output = parser.parse_args().output
     torch.set_num_threads(1)
-    found = bench_facts.begun("bench_support_vectors")
+    found = bench_facts.begun("bench_support_vectors", threads=1)
     found["rows"] = list(measured())
     bench_facts.write(output, found, table)
     print(table(found))

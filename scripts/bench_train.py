@@ -265,10 +265,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.floor is not None:
         if options.epochs is not None and options.epochs < 2:
-            parser.error("--floor counts the second epoch; give --epochs 2 or more")
+            parser.error("--floor times the epochs after the first; give --epochs 2 or more")
         floor(options.floor or FLOORS, options.epochs or 4, options.output)
         return
-    begun = bench_facts.begun("bench_train")
+    begun = bench_facts.begun("bench_train", threads=torch.get_num_threads())
     if options.grace:
         rows = [
             measure_grace(dataset, options.epochs, seed)
@@ -286,7 +286,7 @@ def main() -> None:
 def floor(runs: list[str], epochs: int, output: Path | None) -> None:
     """Seconds per epoch of runs, and their floors."""
     torch.set_num_threads(1)
-    begun = bench_facts.begun("bench_train --floor")
+    begun = bench_facts.begun("bench_train --floor", threads=1)
     known = training_floor.rates()
     rows = []
     # As runs have it.

@@ -37,6 +37,7 @@ from gclbench.launch.execution import execute
 from gclbench.launch.plan import content_hash, expand
 from gclbench.machine import precision
 from gclbench.machine.environment import device_name
+from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.significance import paired, seeds_needed
 from gclbench.records import Record, Store
 
@@ -46,6 +47,8 @@ LEVEL = 0.025
 
 MUST_AGREE = ("emulated", "hardware", "device", "margin", "settings")
 """What files to be merged have in common."""
+
+OF_A_MOMENT = ("created", "load_before", "load_after", "load_average")
 
 REPEATED = 2
 """Seeds of recorded runs that are run again."""
@@ -135,6 +138,7 @@ def judged(exact: list[float], fast: list[float]) -> dict[str, Any]:
         "p_difference": found.p_difference,
         "equivalent": equivalent,
         "differs": differs and not equivalent,
+        "largest_difference": max(abs(a - b) for a, b in zip(exact, fast, strict=True)),
         "seeds_needed": None if equivalent or differs else seeds_needed(found, 1, LEVEL),
     }
 
@@ -205,8 +209,9 @@ def merged(files: list[Path], beside: Path | None) -> dict[str, Any]:
                     "std_of_differences": found.spread,
                 }
         rows.append(row)
-    # Of the first file; each row has its own commit.
-    return {**read[0], "rows": rows}
+    # Of the first file; each row has its own commit. A moment and its load are of no merged file.
+    shared = {key: read[0][key] for key in read[0] if key not in OF_A_MOMENT}
+    return {**shared, "rows": rows}
 
 
 def said(found: dict[str, Any]) -> str:
@@ -237,6 +242,8 @@ def adopt(path: Path) -> list[str]:
         if complete and all(one["equivalent"] and len(one["fast"]) >= 10 for one in found):
             listed[method] = {
                 "datasets": sorted(one["dataset"] for one in found),
+                # Its own strategy: the runs had no settings.
+                "negatives": own_negatives(method),
                 "seeds": min(len(one["fast"]) for one in found),
                 "margin": MARGIN,
                 "evidence": str(path),
@@ -277,7 +284,7 @@ def main() -> None:
         if not options.output:
             parser.error("--merge needs --output FILE")
         facts: dict[str, Any] = merged(options.merge, options.beside)
-        options.output.write_text(json.dumps(facts, indent=2) + "\n")
+        bench_facts.keep(options.output, facts)
         return
     facts = {
         **bench_facts.begun("equivalence", options.device),

@@ -95,7 +95,7 @@ def main() -> None:
     graph, listening = parts.dataset.load(), Listening(tuple(options.steps))
     labels = torch.full((graph.num_nodes,), -1)
     torch.set_num_threads(1)
-    begun = bench_facts.begun("gradient_errors_in_training")
+    begun = bench_facts.begun("gradient_errors_in_training", threads=1)
     parts.method.fit(graph, labels, Streams(0), Watch(lambda *_: None), Strategy(listening))
     rows = [row(step, pair) for step, pair in listening.kept.items()]
     for found in rows:

@@ -80,7 +80,7 @@ def main() -> None:
     if not 1 <= options.folds <= FOLDS:
         parser.error(f"--folds {options.folds} is none of 1 to {FOLDS}")
     torch.set_num_threads(1)
-    begun, rows = bench_facts.begun("norm_statistics"), []
+    begun, rows = bench_facts.begun("norm_statistics", threads=1), []
     for name in NAMES:
         words = [f"method={name}", f"dataset={options.dataset}", "task=graph_classification"]
         components = experiment_of(words).components

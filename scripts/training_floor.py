@@ -116,7 +116,7 @@ def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
     """One method on one graph: seconds per epoch, what is in it, and the share of the floor.
 
     Args:
-        words: `method=grace dataset=cora …`. count: epochs, 3 or more.
+        words: `method=grace dataset=cora …`. count: epochs, 2 or more.
     """
     experiment = experiment_of([*words, f"method.epochs={count}", "device=cpu"])
     parts = experiment.components

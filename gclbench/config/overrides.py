@@ -34,6 +34,7 @@ OF_THE_COMMAND = (
     "checkpoint_every",
     "method.course",
     "dataset.direction",
+    "dataset.called",
     "filter.storage",
     "filter.out_of_core",
 )
@@ -84,7 +85,9 @@ def sweep(overrides: list[str]) -> list[list[str]]:
         if isinstance(override, PlainOverride) or not override.is_sweep_override():
             choices.append([str(override.input_line)])
             continue
-        if _of_the_command(override.key_or_group):
+        if _of_the_command(override.key_or_group) or (
+            override.key_or_group == "dataset.name" and _of_a_file(overrides)
+        ):
             errors.append(
                 f"'{override.input_line}' names several values,"
                 f" and a sweep has one {override.key_or_group}; give one of them"
@@ -238,6 +241,11 @@ def _error(override: Override | PlainOverride, text: str, allow_sweeps: bool) ->
     if override.is_sweep_override() and not allow_sweeps:
         return _not_swept(override)
     return None
+
+
+def _of_a_file(overrides: list[str]) -> bool:
+    """Whether the graph is one's own, whose name is no other graph."""
+    return any(word in ("dataset=custom", "dataset=custom_graphs") for word in overrides)
 
 
 def _of_the_command(key: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from importlib.resources import files
 from typing import Any
@@ -63,19 +63,21 @@ def hardware(device: str) -> str:
     return _short_on_cpu()
 
 
-def resolved(asked: str, method: str, device: str, tau: float | None = None) -> str:
+def resolved(asked: str, method: Mapping[str, Any], negatives: str, device: str) -> str:
     """`float32` or `fast`: what a run of a method is computed with.
 
-    `auto` is `fast` for the methods of `shown_equivalent` only, on hardware of the same kind.
+    `auto` is `fast` for the methods of `shown_equivalent` only, with the strategy for negatives
+    that they were shown with, on hardware of the same kind.
 
     Args:
-        tau: the method's temperature, where it has one.
+        method: its name and settings. negatives: the strategy's name.
     """
     if asked == FLOAT32 or not hardware(device):
         return FLOAT32
-    if tau is not None and tau < LEAST_TEMPERATURE:
+    if method.get("tau") is not None and method["tau"] < LEAST_TEMPERATURE:
         return FLOAT32
-    return FAST if asked == FAST or method in shown_equivalent(hardware(device)) else FLOAT32
+    shown = shown_equivalent(hardware(device)).get(method["name"])
+    return FAST if asked == FAST or (shown and shown["negatives"] == negatives) else FLOAT32
 
 
 @contextlib.contextmanager

@@ -39,11 +39,17 @@ VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$"
 SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
-TYPED = re.compile(rf"\d+\.\d+|(?<![\w.,]){_NUMBER}(?=\s(?:%|points?\b|times\b))")
+TYPED = re.compile(
+    rf"\d+\.\d+|(?<![\w.,])(?<!e-){_NUMBER}"
+    r"(?=\**(?:\s?%|[\s-](?:percent|(?:percentage )?points?\b|times\b|fold\b)))"
+)
 """What looks like a result: a number with decimals, or a whole one of percent, points or times."""
 
-NAME = re.compile(r"\b(?:Section|Theorem|arXiv|Python|PyTorch|dgl) \d+(?:\.\d+)+")
-"""A number that only names something: a place in a paper, a paper, a version."""
+NAME = re.compile(
+    r"\b(?:Section|Theorem|arXiv|Python|PyTorch|dgl) \d+(?:\.\d+)+"
+    r"|\b(?:Section|Table|Figure|Algorithm|Theorem|[Ii]ssues?|[Ss]eeds?) \d+\b(?!\.\d)"
+)
+"""A number that only names something: a place in a paper, a paper, a version, an issue, a run."""
 
 WHERE = "docs/tables.md#numbers-in-prose"
 
@@ -137,11 +143,13 @@ def _paragraph(text: str, position: int) -> str:
 
 
 def _typed(bare: str) -> Iterator[Finding]:
-    for number, line in enumerate(bare.split("\n"), 1):
-        found = TYPED.findall(NAME.sub("", line))
-        if found:
-            yield Finding(
-                number,
-                f"typed: {', '.join(found)}; put <!-- {FORMS['table']} --> directly behind each, or"
-                f" {' or '.join(MARKS.values())} ({WHERE})",
-            )
+    found: dict[int, list[str]] = {}
+    text = NAME.sub(lambda name: " " * len(name[0]), bare)
+    for number in TYPED.finditer(text):
+        found.setdefault(text.count("\n", 0, number.start()) + 1, []).append(number[0])
+    for line, numbers in found.items():
+        yield Finding(
+            line,
+            f"typed: {', '.join(numbers)}; put <!-- {FORMS['table']} --> directly behind each, or"
+            f" {' or '.join(MARKS.values())} ({WHERE})",
+        )

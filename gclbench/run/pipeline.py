@@ -71,9 +71,7 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
-        self._precision = precision.resolved(
-            asked, spec.method["name"], device, spec.method.get("tau")
-        )
+        self._precision = precision.resolved(asked, spec.method, spec.negatives["name"], device)
 
     @property
     def precision(self) -> str:

@@ -163,8 +163,7 @@ def _checkpoint(
     if not judging.of_one_task(components.method, components.tasks[name]):
         del what["task"], what["versions"]["protocol"]
     versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
-    method = spec.method
-    products = precision.resolved(unit.precision, method["name"], unit.device, method.get("tau"))
+    products = precision.resolved(unit.precision, spec.method, spec.negatives["name"], unit.device)
     if products == precision.FAST:
         products = precision.hardware(unit.device)
     key = digest([what, versions, unit.device.partition(":")[0], products])

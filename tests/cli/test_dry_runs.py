@@ -251,6 +251,9 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
         (["-m", "memory_limit=1,2"], "a sweep has one memory_limit"),
         (["-m", "checkpoint_every=60,90"], "a sweep has one checkpoint_every"),
         (["-m", "dataset.direction=undirected,refuse"], "a sweep has one dataset.direction"),
+        (["-m", "dataset=custom", "dataset.called=a,b"], "a sweep has one dataset.called"),
+        (["-m", "dataset=custom", "dataset.name=a,b"], "a sweep has one dataset.name"),
+        (["-m", "dataset.name=cora,acm"], "choose a dataset with dataset=NAME"),
         (["-m", "filter=gnnbp", "filter.storage=a,b"], "a sweep has one filter.storage"),
         (["-m", "filter=gnnbp", "filter.out_of_core=a,b"], "a sweep has one filter.out_of_core"),
         (

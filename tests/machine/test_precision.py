@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gclbench.component.registry import METHODS
+from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.validation import experiment_of
 from gclbench.contrast import short_factors
@@ -40,7 +40,9 @@ def with_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_the_hardware_everything_is_float32(without_hardware: None) -> None:
-    assert {resolved(asked, "grace", "cpu") for asked in precision.PRECISIONS} == {FLOAT32}
+    assert {
+        resolved(asked, {"name": "grace"}, "uniform", "cpu") for asked in precision.PRECISIONS
+    } == {FLOAT32}
     assert precision.described("cpu") == (
         "float32 on cpu: torch makes no bfloat16 or TF32 products, so fast is the same"
     )
@@ -84,27 +86,38 @@ def test_copies_are_made_where_only_they_are_fast(
         short_factors.has_own.cache_clear()
 
 
+UNIFORM = {"negatives": "uniform"}
+
+
 def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
     with_hardware: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = {"bfloat16": {"dgi": {}}, "TF32": {"gca": {}}}
+    shown = {"bfloat16": {"dgi": UNIFORM}, "TF32": {"gca": UNIFORM}}
     monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
-    assert resolved("auto", "dgi", "cpu") == FAST
-    assert resolved("auto", "grace", "cpu") == FLOAT32
-    assert resolved("auto", "gca", "cpu") == FLOAT32, "it was shown on other hardware"
-    assert resolved("fast", "grace", "cpu") == FAST
-    assert resolved("float32", "dgi", "cpu") == FLOAT32
-    assert resolved("fast", "dgi", "cpu", tau=0.1) == FAST
-    assert resolved("fast", "dgi", "cpu", tau=0.09) == FLOAT32, "the gradient would be noise"
-    assert resolved("fast", "dgi", "meta") == FLOAT32, "an unknown device"
+    assert resolved("auto", {"name": "dgi"}, "uniform", "cpu") == FAST
+    assert resolved("auto", {"name": "dgi"}, "nml", "cpu") == FLOAT32, "its evidence is of its own"
+    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == FLOAT32
+    assert resolved("auto", {"name": "gca"}, "uniform", "cpu") == FLOAT32, (
+        "it was shown on other hardware"
+    )
+    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == FAST
+    assert resolved("float32", {"name": "dgi"}, "uniform", "cpu") == FLOAT32
+    assert resolved("fast", {"name": "dgi", "tau": 0.1}, "uniform", "cpu") == FAST
+    assert resolved("fast", {"name": "dgi", "tau": 0.09}, "uniform", "cpu") == FLOAT32, (
+        "the gradient would be noise"
+    )
+    assert resolved("fast", {"name": "dgi"}, "uniform", "meta") == FLOAT32, "an unknown device"
     assert precision.described("cpu").endswith("methods shown equivalent: dgi")
 
 
 def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = {"bfloat16": {"dgi": {}}, precision.IN_CONTRASTS: {"gca": {}}}
+    shown = {"bfloat16": {"dgi": UNIFORM}, precision.IN_CONTRASTS: {"gca": UNIFORM}}
     monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
-    assert resolved("fast", "grace", "cpu") == FAST
-    assert (resolved("auto", "gca", "cpu"), resolved("auto", "dgi", "cpu")) == (FAST, FLOAT32)
+    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == FAST
+    assert (
+        resolved("auto", {"name": "gca"}, "uniform", "cpu"),
+        resolved("auto", {"name": "dgi"}, "uniform", "cpu"),
+    ) == (FAST, FLOAT32)
     assert precision.described("cpu") == (
         "fast on cpu is bfloat16 in centred contrasts;"
         " auto takes it for methods shown equivalent: gca"
@@ -120,10 +133,18 @@ def test_the_list_names_methods_and_what_showed_it() -> None:
         shown = precision.shown_equivalent(hardware)
         assert shown and set(shown) <= set(METHODS.names())
         for facts in shown.values():
-            assert {"datasets", "seeds", "margin", "evidence"} == set(facts)
+            assert {"datasets", "negatives", "seeds", "margin", "evidence"} == set(facts)
+            assert facts["negatives"] in NEGATIVES.names()
             evidence = json.loads(Path(facts["evidence"]).read_text())
             assert (evidence["hardware"], evidence["emulated"]) == (hardware, False)
     assert precision.shown_equivalent("no such hardware") == {}
+
+
+@pytest.mark.parametrize("negatives", ["nml", "augcl", "progcl_weight", "mmix"])
+def test_grace_with_another_strategy_stays_float32(with_own: None, negatives: str) -> None:
+    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == FAST
+    assert resolved("auto", {"name": "grace"}, negatives, "cpu") == FLOAT32
+    assert resolved("fast", {"name": "grace"}, negatives, "cpu") == FAST
 
 
 class Watched(Model):

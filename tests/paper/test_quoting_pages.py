@@ -82,12 +82,15 @@ def test_marks_stand_for_the_numbers_before_them() -> None:
 
 
 def test_whole_numbers_of_percent_points_and_times_are_results() -> None:
-    text = "It takes 53 times as long, 93 % of a row, 1,200 points; 4 to 5 point, 2 %.\n"
-    told = page(text)[1][0]
-    assert told.startswith("1 typed: 53, 93, 1,200, 5, 2; put <!-- TABLE;")
-    # Numbers of something else, and those that a mark or a reference stands behind.
-    fine = "50 runs, 2 of 10, 3-point, 10/10/80 splits, 20 pointers, `5 %`; 5<!-- setting --> %,"
-    assert page(f"{fine} 3 or 4<!-- setting --> times\n")[1] == []
+    text = "53 times as long, 93 % or 94% of a row, 1,200 percentage points, a 24-point gap,\n"
+    text += "7-fold, **6** times, 3 percent, 4 to 5 point, and at a line's end 8\npoints.\n"
+    first, second = page(text)[1]
+    assert first.startswith("1 typed: 53, 93, 94, 1,200, 24; put <!-- TABLE;")
+    assert second.startswith("2 typed: 7, 6, 3, 5, 8; put <!-- TABLE;")
+    fine = "50 runs, 2 of 10, 10/10/80 splits, 20 pointers, `5 %`, 1e-6 times; Table 2 points to,"
+    assert (
+        page(f"{fine} issue 7 times; 5<!-- setting --> %, 3 or 4<!-- setting --> times\n")[1] == []
+    )
 
 
 def test_a_page_quotes_what_is_no_code_no_mark_and_no_history() -> None:

@@ -52,7 +52,7 @@ def test_products_of_a_backward_pass_are_rounded_too() -> None:
 def test_fast_is_emulated_in_the_steps_of_a_training_alone() -> None:
     a, b = torch.randn(8, 8), torch.randn(8, 8)
     with emulated_bfloat16.fast_is_emulated():
-        assert precision.resolved("fast", "dgi", "cpu") == "fast"
+        assert precision.resolved("fast", {"name": "dgi"}, "uniform", "cpu") == "fast"
         with precision.products():
             exact = a @ b
         with precision.trained_with("fast", "cpu"):
@@ -255,6 +255,7 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
     assert equivalence.adopt(shown(file)) == ["dgi"]
     assert json.loads(listed.read_text())["amx_bf16"]["dgi"] == {
         "datasets": ["citeseer", "cora"],
+        "negatives": "uniform",
         "seeds": 10,
         "margin": 0.003,
         "evidence": str(file),
