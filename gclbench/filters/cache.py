@@ -20,6 +20,7 @@ import torch
 
 from gclbench.filters.filtered import Filtered
 from gclbench.graph.carrier import Data
+from gclbench.machine.environment import instructions, versions
 from gclbench.machine.memory_map import SHARE, available_memory, opened
 from gclbench.records.atomic import write_atomically
 
@@ -32,6 +33,14 @@ class Filter(Protocol):
     def apply(self, graph: Data, device: str = "cpu", folder: Path | None = None) -> Filtered: ...
 
 
+def _computed() -> dict[str, str]:
+    known = versions()
+    return {
+        "instructions": instructions(),
+        **{library: known[library] for library in ("torch", "numpy", "scipy")},
+    }
+
+
 def cached(
     component: Filter, parameters: dict[str, Any], graph: Data, folder: Path, device: str = "cpu"
 ) -> tuple[Filtered, bool]:
@@ -39,8 +48,9 @@ def cached(
 
     Args:
         parameters: name, version and settings of the filter. With the graph's content hash and the
-            kind of device they make the key: everything that may change a bit of the result, so
-            that a run finds what it would compute itself, whatever ran before it.
+            kind of device, the instructions and the libraries they make the key: everything that
+            may change a bit of the result, so that a run finds what it would compute itself,
+            whatever ran before it.
         folder: where entries live. Where it cannot be written, a warning says so and the run goes
             on.
         device: where the filter computes. The sums of a GPU have other last bits than the CPU's.
@@ -49,7 +59,7 @@ def cached(
     Returns:
         the features and whether they came from disk.
     """
-    identity = {"filter": parameters, "graph": graph.content_hash}
+    identity = {"filter": parameters, "graph": graph.content_hash, "computed": _computed()}
     if device.partition(":")[0] != "cpu":
         identity["device"] = device.partition(":")[0]
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]

@@ -52,7 +52,7 @@ SEEN: tuple[SeenChoice, ...] = (
     ),
     SeenChoice(
         "DMAT-i: encoder's input",
-        "amazon_photo was 24 points short",
+        "amazon_photo was far short of print",
         ("acm", "dblp", "amazon_photo"),
         (DMAT_FAMILY, is_("method.unit_input", True)),
     ),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
+from gclbench.paper.config_defaults import younger_settings
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -40,9 +41,12 @@ OF_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
 """Tasks whose items are graphs."""
 
 SCALING = "task.normalize"
-OF_EPOCHS = "method.epoch_is"
-"""What an epoch is; without any, that says nothing."""
-OF_A_RUN = ("dataset", "filter", "method", "negatives", "task")
+OF_EPOCHS = ("method.epoch_is", "method.epoch_by")
+"""What an epoch is, and which of them is taken; without any, that says nothing."""
+OF_A_RUN = ("dataset.", "filter.", "method.", "negatives.", "task.")
+VERSION = "versions.method"
+OF_THE_DATA = ("dataset_hash", "versions.protocol")
+"""What a column and a control of it have in common: the graph, and how the task splits it."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +152,15 @@ def _controls(
     flat: Mapping[str, Any], groups: Sequence[Group]
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
     """The controls of flattened settings: name, recorded runs, and what runs them."""
+    groups = [
+        group
+        for group in groups
+        if all(group.flat.get(key) == flat.get(key) for key in OF_THE_DATA)
+    ]
     if flat.get("method.epochs") and flat["method.name"] not in NO_ENCODER:
-        begun = {key: value for key, value in flat.items() if key != OF_EPOCHS}
-        yield _control(UNTRAINED, {**begun, "method.epochs": 0}, groups)
+        begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
+        same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
+        yield _control(UNTRAINED, {**begun, "method.epochs": 0}, same)
     if flat["task.name"] in OF_GRAPHS:
         return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
@@ -158,15 +168,17 @@ def _controls(
     raw, smooth = {**features, "filter.name": "none"}, {**features, "filter.name": "gnnbp"}
     filtered = [group for group in groups if FILTERED.matches(group.flat) and _tuned(group)]
     scaled = {SCALING: "l2"}
-    yield _control(RAW_FEATURES, raw, groups)
+    usual = where.get(SCALING) == "l2"
+    yield _control(RAW_FEATURES, raw, _scaled(groups, usual))
     yield _control(UNIT_ROWS, {**raw, **scaled}, _scaled(groups))
-    yield _control(FILTER_ALONE, smooth, filtered)
+    yield _control(FILTER_ALONE, smooth, _scaled(filtered, usual))
     yield _control(FILTERED_UNIT_ROWS, {**smooth, **scaled}, _scaled(filtered))
 
 
-def _scaled(groups: Iterable[Group]) -> list[Group]:
-    """Those whose rows were scaled to length 1; a record without the setting was not."""
-    return [group for group in groups if group.flat.get(SCALING) == "l2"]
+def _scaled(groups: Iterable[Group], scaled: bool = True) -> list[Group]:
+    """Those whose rows were scaled to length 1, or were not; a record without the setting was
+    not."""
+    return [group for group in groups if (group.flat.get(SCALING) == "l2") == scaled]
 
 
 def _tuned(group: Group) -> bool:
@@ -177,16 +189,22 @@ def _control(
     name: str, wanted: Mapping[str, Any], groups: Iterable[Group]
 ) -> tuple[str, Group | None, tuple[str, ...]]:
     """A control: the recorded runs that agree with what is wanted wherever both say something, of
-    several settings those with the most."""
-    fitting = [
-        group
-        for group in groups
-        if all(
-            group.flat[key] == value
-            for key, value in wanted.items()
-            if key in group.flat and key.startswith(OF_A_RUN)
-        )
-    ]
+    several settings those with the most.
+
+    A setting that is younger than a record, or that it leaves out at its default, says that
+    default.
+    """
+    said = {**younger_settings(wanted), **wanted}
+    fitting = [group for group in groups if _agrees(said, group.flat)]
     words = (*run_words.of_method(wanted), *run_words.of_dataset(wanted))
     best = max(fitting, key=lambda group: (len(group.records), group.key), default=None)
     return name, best, (*words, *run_words.of_task(wanted))
+
+
+def _agrees(wanted: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
+    there = {**younger_settings(flat), **flat}
+    return all(
+        there[key] == value
+        for key, value in wanted.items()
+        if key in there and key.startswith(OF_A_RUN) and key not in OF_EPOCHS
+    )

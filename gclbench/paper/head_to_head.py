@@ -26,9 +26,12 @@ from gclbench.paper.advice import (
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.asked_settings import departing, stands_for, words_of
 from gclbench.paper.columns import dataset_departures, typed
+from gclbench.paper.component_versions import by_age
+from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
 from gclbench.paper.graph_labels import graph_key, graph_labels
+from gclbench.paper.machine_differences import sentence
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
@@ -156,6 +159,7 @@ def head_to_head(
         [shown.lower_is_better for _, shown, _ in pairs],
     )
     called = _graphs(found[0], both)
+    remarks += _computed(sides, found, list(dict.fromkeys(place for place, *_ in pairs)), called)
     lines = tuple(
         Line(
             called[place],
@@ -184,14 +188,40 @@ def _valueless(sides: Sequence[str], found: Sequence[Meeting], both: Sequence[st
 
 
 def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:
-    """The runs of a side; of several recorded settings that are the same here (older versions of
-    the code), those with the most runs."""
+    """The runs of a side; of several recorded settings that are the same here those of the newest
+    versions, and of these the one with the most runs."""
     found: dict[str, list[Group]] = {}
     for group in groups:
         if not departing(words, group.flat):
             found.setdefault(_place(group.flat), []).append(group)
-    chosen = {place: most(several) for place, several in found.items()}
+    chosen = {place: most(_newest(several)) for place, several in found.items()}
     return {place: group for place, group in chosen.items() if group is not None}
+
+
+def _newest(groups: Sequence[Group]) -> list[Group]:
+    newest = max(map(by_age, groups))
+    return [group for group in groups if by_age(group) == newest]
+
+
+def _computed(
+    sides: Sequence[str], found: Sequence[Meeting], places: Sequence[str], called: Mapping[str, str]
+) -> list[str]:
+    """Where the runs of the two sides are of other versions than the code's, or were not computed
+    alike."""
+    named = {place: f"{called[place]}, {_task(found[0][place].flat)}" for place in places}
+    versions = sentence_of_versions(
+        (f"{text} on {named[place]}", side[place].flat)
+        for text, side in zip(sides, found, strict=True)
+        for place in places
+    )
+    unlike = sentence(
+        [
+            (named[place], [record for side in found for record in side[place].records])
+            for place in places
+        ],
+        "Runs of the two sides, or of one of them,",
+    )
+    return [text for text in (versions, unlike) if text]
 
 
 def _place(flat: Mapping[str, Any]) -> str:

@@ -1,10 +1,9 @@
-"""Where the runs of one cell were not computed alike: threads, precision, instructions or
-device."""
+"""Where runs were not computed alike: threads, precision, instructions, device, libraries."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from gclbench.records import Record
 
@@ -16,11 +15,21 @@ FACTS: dict[str, Callable[[Record], str]] = {
     "precision": lambda record: _precision(record.environment),
     "instructions": lambda record: record.environment.get("instructions", UNRECORDED),
     "device": lambda record: record.device or UNRECORDED,
+    # What filtered features were kept as, or read from disk as.
+    "storage of filtered features": lambda record: record.filter_report.get("storage", "float32"),
+    "libraries": lambda record: _libraries(record.environment),
 }
 """What the last bits of a run depend on, and what is no part of its identity."""
 
-MAY_BE_UNKNOWN = ("instructions",)
+MAY_BE_UNKNOWN = ("instructions", "libraries")
 """Facts that most records are older than: runs that lack one are not held to differ from others."""
+
+
+def _libraries(environment: Mapping[str, str]) -> str:
+    names = ("torch", "torch-geometric", "numpy", "scipy", "scikit-learn")
+    return ", ".join(f"{name} {environment[name]}" for name in names if name in environment) or (
+        UNRECORDED
+    )
 
 
 def _precision(environment: Mapping[str, str]) -> str:
@@ -53,18 +62,26 @@ def listed(counts: Counter[str]) -> str:
     )
 
 
-def sentence(cells: Sequence[tuple[str, Sequence[Record]]]) -> str:
-    """Of a table's cells, by name: which of them mix what; empty where none does."""
+def sentence(
+    cells: Iterable[tuple[str, Sequence[Record]]],
+    whose: str = "Runs of one cell",
+    facts: Container[str] = FACTS,
+) -> str:
+    """Of a table's cells, by name: which of them mix what; empty where none does.
+
+    Args:
+        whose: what the records of a name are of. facts: those that are told.
+    """
     found: dict[str, list[str]] = {}
     for name, records in cells:
-        for fact in differing(records):
+        for fact in filter(facts.__contains__, differing(records)):
             found.setdefault(fact, []).append(name)
     parts = []
     for fact, names in found.items():
         unlike = list(dict.fromkeys(names))
         rest = f" and {len(unlike) - 3} more" if len(unlike) > 3 else ""
         parts.append(f"{fact}: {', '.join(unlike[:3])}{rest}")
-    return f"Runs of one cell differ in {'; in '.join(parts)} (gclbench show ID)." if parts else ""
+    return f"{whose} differ in {'; in '.join(parts)} (gclbench show ID)." if parts else ""
 
 
 def beside(record: Record, others: Iterable[Record]) -> list[str]:

@@ -31,19 +31,22 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
       rank beats: few common seeds separate less, so a tie of the leader may be worse than a third
       cell. A row whose best mean cannot be tested against any other.
 
-    Three things take no part: cells that are not at the paper's settings, columns with a whole
-    sweep of settings on the dataset, and metrics without a better direction.
+    Four things take no part: cells that are not at the paper's settings, cells with a run that has
+    no value, columns with a whole sweep of settings on the dataset, and metrics without a better
+    direction. Cells of another graph of the same name, or of another version of the task's
+    protocol, are a row of their own.
     """
     settings = Counter(
         (entry.dataset, entry.metric, entry.heading) for entry in entries if entry.ours.values
     )
     crowded = {key for key, count in settings.items() if count > CROWDED}
-    rows: dict[tuple[str, str], list[int]] = {}
+    rows: dict[tuple[object, ...], list[int]] = {}
     for place, entry in enumerate(entries):
         key = (entry.dataset, entry.metric, entry.heading)
         directed = entry.shown.better != "neither"
-        if entry.ours.values and entry.faithful and directed and key not in crowded:
-            rows.setdefault((entry.dataset, entry.metric), []).append(place)
+        complete = entry.ours.values and not entry.ours.absent
+        if complete and entry.faithful and directed and key not in crowded:
+            rows.setdefault((entry.dataset, entry.metric, *_basis(entry)), []).append(place)
     pairs = [pair for places in rows.values() for pair in itertools.combinations(places, 2)]
     tested = holm(
         paired_p_values(
@@ -59,6 +62,12 @@ def ranked(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
     return [replace(entry, rank=ranks.get(place)) for place, entry in enumerate(entries)], len(
         p_values
     )
+
+
+def _basis(entry: Entry) -> tuple[object, ...]:
+    """What cells that are compared have in common: the graph and the protocol's version."""
+    spec = entry.records[0].spec if entry.records else {}
+    return spec.get("dataset_hash"), spec.get("versions", {}).get("protocol")
 
 
 def _loss(entry: Entry) -> float:

@@ -13,7 +13,19 @@ from gclbench.records.record import Record, finite, flatten
 from gclbench.records.schema import KINDS
 
 FIRST = ("id", *KINDS, "seed", "protocol", "status", "reason")
-LAST = ("device", "commit", "created", "command")
+LAST = (
+    "device",
+    "precision",
+    "fast_products",
+    "threads",
+    "instructions",
+    "commit",
+    "created",
+    "command",
+)
+COMPUTED = ("precision", "fast_products", "threads", "instructions")
+"""How a run was computed, of its environment; empty where a record is older than the fact."""
+
 FORMATS = ("csv", "parquet", "jsonl")
 
 INT64 = range(-(2**63), 2**63)
@@ -52,6 +64,7 @@ def rows(records: Iterable[Record]) -> tuple[list[str], list[dict[str, Any]]]:
             row |= part
         row |= {
             "device": record.device,
+            **{name: record.environment.get(name) for name in COMPUTED},
             "commit": record.environment.get("commit"),
             "created": record.created,
             "command": record.command,

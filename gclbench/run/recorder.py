@@ -68,6 +68,8 @@ class Recorder:
             StoreError: when the record or one of these files cannot be written.
         """
         record = self._record(task, result)
+        if other := self._unlike(record):
+            record.fit["remarks"] = [*record.fit.get("remarks", ()), other]
         if record.ok:
             folder = self._store.path(record.id).parent
             kinds = saving.kinds_of(folder, self._unit.save)
@@ -75,6 +77,23 @@ class Recorder:
                 saving.save(folder, kinds, result.embedding, self._pipeline.watch.weights)
         self.records.append(record)
         self._store.write(record)
+
+    def _unlike(self, record: Record) -> str:
+        """That an ok run is replaced by one of other metrics, as with another precision; "" where
+        it is not."""
+        before = self._store.read(record.id)
+        if before is None or not (before.ok and record.ok) or before.metrics == record.metrics:
+            return ""
+        changed = [
+            f"{name} {before.environment.get(name, 'not recorded')} then,"
+            f" {record.environment.get(name, 'none')} now"
+            for name in sorted(
+                {*before.environment, *record.environment} - {"gclbench", "platform"}
+            )
+            if before.environment.get(name) != record.environment.get(name)
+        ]
+        why = "; ".join(changed) or "computed alike, as far as is recorded"
+        return f"It replaces a run of other metrics ({why})."
 
     def interrupt(self) -> None:
         """Records the runs that have no record as interrupted, if the store can be written."""

@@ -162,11 +162,21 @@ def _checkpoint(
     what = asdict(spec)
     if not judging.of_one_task(components.method, components.tasks[name]):
         del what["task"], what["versions"]["protocol"]
-    versions = {key: environment.versions()[key] for key in ("gclbench", "commit", "torch")}
+    # All that the bits of a step depend on: a training that goes on elsewhere begins anew.
+    computed = {
+        **{
+            name: version
+            for name, version in environment.versions().items()
+            if name not in ("python", "platform")
+        },
+        "device": environment.device_name(unit.device),
+        "threads": str(environment.threads()),
+        "instructions": environment.instructions(),
+    }
     products = precision.resolved(unit.precision, spec.method, spec.negatives["name"], unit.device)
     if products == precision.FAST:
         products = precision.hardware(unit.device)
-    key = digest([what, versions, unit.device.partition(":")[0], products])
+    key = digest([what, computed, products])
     return Checkpoint(_beside(store, spec), key, unit.checkpoint_every)
 
 

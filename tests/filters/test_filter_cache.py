@@ -325,3 +325,16 @@ def test_a_mapped_result_whose_file_is_gone_is_still_a_result(graph, tmp_path):
     assert torch.equal(cached(Swept(), SETTINGS, graph, tmp_path)[0].x, graph.x * 2), (
         "it costs the cache alone"
     )
+
+
+@pytest.mark.parametrize("what", ["instructions", "versions"])
+def test_what_other_instructions_or_libraries_computed_is_not_taken(
+    what: str, graph, tmp_path, monkeypatch
+):
+    doubling = Doubling()
+    cached(doubling, SETTINGS, graph, tmp_path)
+    other = "AVX-1" if what == "instructions" else {**cache.versions(), "torch": "1.0"}
+    monkeypatch.setattr(cache, what, lambda: other)
+    assert not cached(doubling, SETTINGS, graph, tmp_path)[1]
+    assert cached(doubling, SETTINGS, graph, tmp_path)[1]
+    assert len(doubling.calls) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -176,3 +177,54 @@ def test_tables_without_controls_have_no_grid(record) -> None:
     page = markdown(filled(runs(record, OURS)))
     assert "Gain over controls" not in page
     assert "Controls that are not run: gclbench method=dmat_i method.epochs=0" in page
+
+
+def of_data(records, dataset_hash: str = "f" * 64, **versions: str):
+    """The same records of another graph, or of other versions."""
+    return [
+        replace(
+            one,
+            id=f"{one.id}-other",
+            spec={
+                **one.spec,
+                "dataset_hash": dataset_hash,
+                "versions": {**one.spec["versions"], **versions},
+            },
+        )
+        for one in records
+    ]
+
+
+def test_a_setting_that_is_left_out_at_its_default_tells_a_control_apart(record) -> None:
+    """DGI on diffusion has settings that DGI's records leave out."""
+    raw, diffusion = {"normalize_features": False}, {"propagation": "diffusion", "alpha": 0.2}
+    records = [
+        *runs(record, OURS, method="dgi", **raw),
+        *runs(record, LOWER[:4], method="dgi", epochs=0, **raw),
+        *runs(record, OURS, method="dgi", epochs=0, **raw, **diffusion),
+    ]
+    untrained = gains_of(filled(records), "dgi")["untrained"].settled
+    assert untrained.n == 4 and untrained.difference == pytest.approx(0.1025)
+    alone = gains_of(filled([*records[:5], *records[9:]]), "dgi")["untrained"]
+    assert alone.settled.verdict == NOT_RUN and alone.lacking == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "other", [{"dataset_hash": "e" * 64}, {"protocol": "2"}, {"method": "2"}], ids=str
+)
+def test_controls_are_of_the_same_graph_protocol_and_encoder(record, other) -> None:
+    ours = runs(record, OURS)
+    controls = [*runs(record, LOWER, epochs=0), *runs(record, LOWER, method="kmeans")]
+    gains = gains_of(filled([*ours, *of_data(controls, **other)]))
+    assert gains["untrained"].settled.verdict == NOT_RUN
+    # The version of k-means has nothing to do with that of a method.
+    expected = ABOVE if "method" in other else NOT_RUN
+    assert gains["raw features"].settled.verdict == expected
+
+
+def test_raw_features_are_not_unit_rows(record) -> None:
+    """Records from before the setting do not name it."""
+    unit = runs(record, LOWER, method="kmeans", task_settings={"normalize": "l2"})
+    gains = gains_of(filled([*runs(record, OURS), *unit]))
+    assert gains["raw features"].settled.verdict == NOT_RUN
+    assert gains["raw unit rows"].settled.verdict == ABOVE

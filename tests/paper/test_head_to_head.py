@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scipy.stats import ttest_rel
 
-from gclbench.component.registry import UnknownName
+from gclbench.component.registry import METHODS, UnknownName
 from gclbench.config.overrides import ConfigErrors
 from gclbench.paper.head_to_head import NothingToCompare, head_to_head
 from gclbench.paper.head_to_head_rows import FIELDS, HEAD, legend, numbers, texts
@@ -218,3 +220,39 @@ def test_words_of_runs(record) -> None:
     flat = flatten(record(task="classification", task_settings=task).spec)
     assert of_task(flat) == ["task=classification", "task.classification.protocol=public"]
     assert (of_seeds([2, 0, 1]), of_seeds([3, 7])) == ("seeds=3", "seeds=[3,7]")
+
+
+def of_version(records, version: str):
+    return [
+        replace(
+            one,
+            id=f"{one.id}-{version}",
+            spec={**one.spec, "versions": {**one.spec["versions"], "method": version}},
+        )
+        for one in records
+    ]
+
+
+def test_the_newest_version_counts_and_another_than_the_codes_is_told(record) -> None:
+    code = METHODS.load("dmat_i").version
+    ours, other = runs(record, OURS[:3]), runs(record, OURS, epochs=0)
+    old = of_version(runs(record, [0.1] * 5), "0")
+    both = [*of_version(ours, code), *of_version(other, code)]
+    found = head_to_head(("dmat_i", UNTRAINED), Collection((*old, *both)))
+    assert found.lines[0].cells[0].mean == pytest.approx(0.71) and found.lines[0].settled.n == 3
+    assert not found.remarks
+    older = head_to_head(("dmat_i", UNTRAINED), Collection((*old, *both[3:])))
+    assert older.remarks == (
+        "Runs of other versions than the code has: dmat_i 0"
+        f" (here {code}): dmat_i on cora, clustering.",
+    )
+
+
+def test_sides_that_were_not_computed_alike_are_told(record) -> None:
+    ours, other = runs(record, OURS), runs(record, OURS, epochs=0)
+    fast = [replace(one, environment={**one.environment, "precision": "fast"}) for one in other]
+    found = head_to_head(("dmat_i", UNTRAINED), Collection((*ours, *fast)))
+    assert found.remarks[-1] == (
+        "Runs of the two sides, or of one of them, differ in precision: cora, clustering"
+        " (gclbench show ID)."
+    )

@@ -1,9 +1,9 @@
-"""Where the runs of one cell were computed with other threads, precision, instructions or
-device."""
+"""Where runs were computed with other threads, precision, instructions, device or libraries."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from gclbench.paper.machine_differences import beside, differing, sentence
@@ -67,3 +67,23 @@ def test_a_run_is_held_against_the_other_seeds_of_its_cell() -> None:
     run, others = made(0, threads="1"), [made(1, threads="2"), made(2, threads="2")]
     assert beside(run, [run, *others]) == ["threads: this run 1; its cell 1 (1 run), 2 (2 runs)"]
     assert beside(run, [run, made(1, threads="2", tau=0.5)]) == [], "another cell"
+
+
+def test_storage_and_libraries_are_told() -> None:
+    one, other = made(0, torch="2.13", scipy="1.17"), made(1, torch="2.12", scipy="1.17")
+    assert differing([one, other]) == {
+        "libraries": Counter({"torch 2.13, scipy 1.17": 1, "torch 2.12, scipy 1.17": 1})
+    }
+    assert differing([one, made(1)]) == {}, "nothing is guessed for runs from before"
+    short = replace(one, id="short", filter_report={"storage": "bfloat16"})
+    assert differing([one, short]) == {
+        "storage of filtered features": Counter({"float32": 1, "bfloat16": 1})
+    }
+
+
+def test_some_facts_alone_of_other_records() -> None:
+    mixed = [made(0, threads="1", precision="fast"), made(1, threads="2")]
+    assert sentence([("cora", mixed)], "Ranked columns of a row", ("precision",)) == (
+        "Ranked columns of a row differ in precision: cora (gclbench show ID)."
+    )
+    assert sentence([("cora", mixed)], facts=("device",)) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -12,6 +13,7 @@ from gclbench.paper.aggregate import Cell
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.ranking import ranked
 from gclbench.paper.significance import holm
+from gclbench.records import Record
 
 NOISE = (0.001, -0.002, 0.003, 0.0, -0.001, 0.002)
 
@@ -182,3 +184,22 @@ def test_holm_is_over_all_pairs_of_the_table() -> None:
         holm([alone, *[1.0] * (pairs - 1)])[0] == pytest.approx(alone * pairs)
         and alone * pairs > 0.05
     )
+
+
+def test_a_cell_with_a_failed_seed_has_no_rank() -> None:
+    best, other, last = entry("a", 0.9), entry("b", 0.7), entry("c", 0.5)
+    failed = replace(best, ours=replace(best.ours, absent={"diverged": (7,)}))
+    assert ranks(best, other, last) == {"a": 1, "b": 2, "c": None}
+    assert ranks(failed, other, last) == {"a": None, "b": 1, "c": None}
+
+
+@pytest.mark.parametrize("where", [{"dataset_hash": "e"}, {"versions": {"protocol": "2"}}], ids=str)
+def test_another_graph_or_protocol_is_another_row(where: dict[str, Any]) -> None:
+    usual = Record("r", {"dataset_hash": "f", "versions": {"protocol": "1"}}, "ok")
+    other = replace(usual, spec={**usual.spec, **where})
+    best, worse = (
+        replace(entry(name, mean), records=(record,))
+        for name, mean, record in (("a", 0.9, usual), ("b", 0.5, other))
+    )
+    assert ranks(best, worse) == {"a": None, "b": None}
+    assert ranks(best, replace(worse, records=(usual,)))["a"] == 1

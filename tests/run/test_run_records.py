@@ -13,9 +13,11 @@ from small_runs import SMALL, Spy, run, write_graph
 from gclbench.config.validation import experiment_of
 from gclbench.embedding import Contrast
 from gclbench.launch.execution import execute
+from gclbench.launch.plan import expand
 from gclbench.launch.specification import specification
 from gclbench.machine import environment
 from gclbench.records import Record, Store
+from gclbench.run.runner import _checkpoint
 
 
 def test_a_record_says_how_it_came_to_be(here: Path) -> None:
@@ -91,6 +93,38 @@ def test_a_record_says_with_which_instructions_it_ran(monkeypatch: pytest.Monkey
     assert (other.id, other.spec) == (record.id, record.spec)
     stored = Store("runs").read(record.id)
     assert stored is not None and stored.environment == other.environment
+
+
+def test_a_record_says_that_it_replaces_one_of_other_metrics() -> None:
+    command = ("method=kmeans", "task=clustering", "rerun=all")
+    first = run(*command)["clustering"]
+    assert "remarks" not in run(*command)["clustering"].fit
+    environment = {**first.environment, "precision": "fast"}
+    Store("runs").write(replace(first, metrics={"acc": 0.25}, environment=environment))
+    assert run(*command)["clustering"].fit["remarks"] == [
+        "It replaces a run of other metrics (precision fast then, float32 now)."
+    ]
+
+
+@pytest.mark.parametrize("what", ["threads", "instructions", "device_name", "versions"])
+def test_a_checkpoint_is_of_one_way_to_compute(
+    what: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes on elsewhere would mix the bits of two."""
+    experiment = experiment_of([*SMALL, "task=clustering", "checkpoint_every=9"])
+    (unit,) = expand([experiment], Store(here), lambda dataset: "ab").units
+    specs = {"clustering": specification(experiment, "clustering", 0, "ab")}
+
+    def key() -> str:
+        checkpoint = _checkpoint(unit, specs, experiment.components, Store(here))
+        assert checkpoint is not None
+        return checkpoint.key
+
+    usual, known = key(), environment.versions()
+    assert key() == usual
+    other = {**known, "scipy": "1.0"} if what == "versions" else "another"
+    monkeypatch.setattr(environment, what, lambda *_: other)
+    assert key() != usual
 
 
 @pytest.mark.parametrize("fact", ["threads", "precision", "instructions"])

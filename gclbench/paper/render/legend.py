@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
+from gclbench.records import Record, flatten
 
 SHOWN_COMMANDS = 3
 """Of those for controls."""
@@ -194,6 +196,15 @@ def _collapsed(comparison: Comparison) -> Iterator[str]:
         yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
 
 
+def _ranked_rows(comparison: Comparison) -> list[tuple[str, list[Record]]]:
+    """The records of the ranked cells of each dataset."""
+    found: dict[str, dict[str, Record]] = {}
+    for entry in comparison.entries:
+        if entry.rank is not None:
+            found.setdefault(entry.dataset, {}).update({one.id: one for one in entry.records})
+    return [(dataset, [*records.values()]) for dataset, records in found.items()]
+
+
 def _rest(comparison: Comparison) -> Iterator[str]:
     definition = comparison.definition
     yield from definition.remarks
@@ -225,6 +236,14 @@ def _rest(comparison: Comparison) -> Iterator[str]:
     )
     if mixed:
         yield mixed
+    if unlike := sentence(_ranked_rows(comparison), "Ranked columns of a row", ("precision",)):
+        yield unlike
+    if older := sentence_of_versions(
+        (f"{entry.heading} on {entry.dataset}", flatten(entry.records[0].spec))
+        for entry in comparison.entries
+        if entry.ours.values and entry.records
+    ):
+        yield older
     stores = ", ".join(
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.runs).items())
