@@ -9,6 +9,7 @@ A class of settings may state a few things besides, each a `ClassVar`:
 - `items: ClassVar[tuple[str, ...]] = ("graphs",)`: of a method, the kinds of items that it embeds;
 - `task: ClassVar[tuple[str, ...]] = ("graph_classification",)`: of a dataset, the tasks that it is
   run with unless the command says otherwise;
+- `version: ClassVar[str] = "2"`: moves with the numbers that it gives;
 - `paper: ClassVar[Mapping[str, Mapping[str, Any]]] = {"cora": {"lr": 0.01}}`: settings for a
   dataset.
 
@@ -31,7 +32,16 @@ from gclbench.component.registry import Registry
 from gclbench.component.settings import defaults, plain, required
 
 PACKAGE = "gclbench"
-STATEMENTS = ("filter", "negatives", "for_graphs", "for_nodes", "items", "task", "paper")
+STATEMENTS = (
+    "filter",
+    "negatives",
+    "for_graphs",
+    "for_nodes",
+    "items",
+    "task",
+    "version",
+    "paper",
+)
 
 OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -65,6 +75,7 @@ class Declared:
         for_graphs, for_nodes: names of methods; None where the class states none.
         items: kinds of items that a method embeds; empty where the class states none.
         task: names of tasks; empty where the class states none.
+        version: None where the class states none.
         paper: dataset to settings.
     """
 
@@ -76,6 +87,7 @@ class Declared:
     for_nodes: str | None = None
     items: tuple[str, ...] = ()
     task: tuple[str, ...] = ()
+    version: str | None = None
     paper: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
 

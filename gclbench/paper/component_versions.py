@@ -1,34 +1,41 @@
-"""Where runs are of another version of a component than the code has."""
+"""Versions of the components that runs are of, beside those that the code has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
 from gclbench.paper.aggregate import Group
 
-PART = ("method", "negatives", "filter")
+PARTS = ("method", "negatives", "filter")
 """Components that have a version. A task's is that of its protocol, which runs never share."""
 
 
-def by_age(group: Group) -> tuple[tuple[int, str], ...]:
-    """Larger for newer versions of the method, its strategy and the filter; `10` after `9`."""
-    versions = [str(group.flat.get(f"versions.{kind}", "")) for kind in PART]
-    return tuple((len(version), version) for version in versions)
+def age(versions: Mapping[str, Any], parts: Sequence[str] = PARTS) -> tuple[tuple[int, str], ...]:
+    """Of a spec's versions, larger for newer ones; `10` after `9`."""
+    found = [str(versions.get(part, "")) for part in parts]
+    return tuple((len(version), version) for version in found)
+
+
+def newest(groups: Sequence[Group]) -> list[Group]:
+    """Those of the newest versions."""
+    ages = [age(group.settings.get("versions", {})) for group in groups]
+    return [group for group, one in zip(groups, ages, strict=True) if one == max(ages)]
 
 
 def others(flat: Mapping[str, Any]) -> list[str]:
-    """`progcl_weight 1 (here 2)` for each component of flattened settings that the code has another
-    version of; nothing for one that it does not have."""
+    """`progcl_weight 1 (here 2)` for each of our components in flattened settings that the code has
+    another version of. It is read from the source, since importing takes seconds."""
     found = []
-    for kind in PART:
-        name, version = flat.get(f"{kind}.name"), flat.get(f"versions.{kind}")
-        if version is None or name not in KINDS[kind].entries:
-            continue
-        here = getattr(KINDS[kind].load(str(name)), "version", version)
-        if here != version:
-            found.append(f"{name} {version} (here {here})")
+    for part in PARTS:
+        name, version = flat.get(f"{part}.name"), flat.get(f"versions.{part}")
+        entry = KINDS[part].entries.get(str(name))
+        if version is not None and entry is not None and entry.builtin:
+            here = declared(KINDS[part], str(name)).version
+            if here != version:
+                found.append(f"{name} {version} (here {here})")
     return found
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.registry import METHODS, NEGATIVES
+from gclbench.paper.component_versions import age
 from gclbench.paper.config_defaults import own_negatives, shipped_settings
 from gclbench.paper.deciding import all_undecided
 from gclbench.paper.discovery import papers
@@ -160,11 +161,11 @@ def newest(records: Iterable[Record]) -> list[Record]:
         for record in records
         if record.ok and record.name("negatives") == own_negatives(record.name("method"))
     ]
-    latest: dict[str, tuple[str, ...]] = {}
+    latest: dict[str, tuple[tuple[int, str], ...]] = {}
     for record in there:
         name = record.name("method")
-        latest[name] = max(latest.get(name, ("", "")), _versions(record), key=_rank)
-    return [record for record in there if _versions(record) == latest[record.name("method")]]
+        latest[name] = max(latest.get(name, ()), _age(record))
+    return [record for record in there if _age(record) == latest[record.name("method")]]
 
 
 def as_shipped(records: Iterable[Record]) -> list[Record]:
@@ -193,15 +194,9 @@ def durations(records: Iterable[Record]) -> Durations:
     return Durations.of(as_shipped(newest(records)), name_key)
 
 
-def _rank(versions: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """`10` is newer than `9`."""
-    return tuple((len(version), version) for version in versions)
-
-
-def _versions(record: Record) -> tuple[str, ...]:
-    """Of the method and of its strategy."""
-    known = record.spec.get("versions", {})
-    return str(known.get("method", "")), str(known.get("negatives", ""))
+def _age(record: Record) -> tuple[tuple[int, str], ...]:
+    """By the versions of the method and of its strategy."""
+    return age(record.spec.get("versions", {}), ("method", "negatives"))
 
 
 def a_seed(

@@ -26,7 +26,7 @@ from gclbench.paper.advice import (
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.asked_settings import departing, stands_for, words_of
 from gclbench.paper.columns import dataset_departures, typed
-from gclbench.paper.component_versions import by_age
+from gclbench.paper.component_versions import newest
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
@@ -194,13 +194,8 @@ def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:
     for group in groups:
         if not departing(words, group.flat):
             found.setdefault(_place(group.flat), []).append(group)
-    chosen = {place: most(_newest(several)) for place, several in found.items()}
+    chosen = {place: most(newest(several)) for place, several in found.items()}
     return {place: group for place, group in chosen.items() if group is not None}
-
-
-def _newest(groups: Sequence[Group]) -> list[Group]:
-    newest = max(map(by_age, groups))
-    return [group for group in groups if by_age(group) == newest]
 
 
 def _computed(

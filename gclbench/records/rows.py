@@ -13,18 +13,9 @@ from gclbench.records.record import Record, finite, flatten
 from gclbench.records.schema import KINDS
 
 FIRST = ("id", *KINDS, "seed", "protocol", "status", "reason")
-LAST = (
-    "device",
-    "precision",
-    "fast_products",
-    "threads",
-    "instructions",
-    "commit",
-    "created",
-    "command",
-)
 COMPUTED = ("precision", "fast_products", "threads", "instructions")
 """How a run was computed, of its environment; empty where a record is older than the fact."""
+LAST = ("device", *COMPUTED, "commit", "created", "command")
 
 FORMATS = ("csv", "parquet", "jsonl")
 

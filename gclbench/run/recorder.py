@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -82,7 +83,7 @@ class Recorder:
         """That an ok run is replaced by one of other metrics, as with another precision; "" where
         it is not."""
         before = self._store.read(record.id)
-        if before is None or not (before.ok and record.ok) or before.metrics == record.metrics:
+        if before is None or not (before.ok and record.ok) or _same(before, record):
             return ""
         changed = [
             f"{name} {before.environment.get(name, 'not recorded')} then,"
@@ -141,3 +142,8 @@ class Recorder:
             command=self._unit.command(task),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
+
+
+def _same(one: Record, other: Record) -> bool:
+    """Whether two runs have the same metrics; two that are not finite are the same."""
+    return json.dumps(one.metrics, sort_keys=True) == json.dumps(other.metrics, sort_keys=True)

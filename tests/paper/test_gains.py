@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 from scipy.stats import ttest_rel
 
+from gclbench.component.registry import METHODS
 from gclbench.paper.comparison import compare
 from gclbench.paper.gains import CONTROLS, commands
 from gclbench.paper.render import as_csv, html, latex, markdown, terminal
@@ -94,6 +95,27 @@ def test_without_epochs_it_does_not_matter_what_one_is(record) -> None:
     passes = [*runs(record, OURS, epoch_is="pass"), *runs(record, LOWER, epochs=0)]
     gain = gains_of(filled(passes), "dmat_i (passes)")["untrained"]
     assert gain.settled.verdict == ABOVE and gain.settled.n == 5
+
+
+def test_without_epochs_it_does_not_matter_which_would_be_taken(record) -> None:
+    untrained = runs(record, LOWER, epochs=0, epoch_by="validation")
+    gains = gains_of(filled([*runs(record, OURS), *untrained]))
+    assert gains["untrained"].settled.verdict == ABOVE
+
+
+def test_notes_tell_of_other_versions_and_of_columns_of_another_precision(record) -> None:
+    here = {name: METHODS.load(name).version for name in ("dmat_i", "kmeans")}
+    ours = of_data(runs(record, OURS), method=here["dmat_i"])
+    other = of_data(runs(record, LOWER, method="kmeans"), method=here["kmeans"])
+    fast = [replace(one, environment={**one.environment, "precision": "fast"}) for one in ours]
+    told = markdown(filled([*of_data(fast, method="0"), *other]))
+    assert (
+        f"Runs of other versions than the code has: dmat_i 0 (here {here['dmat_i']}):"
+        " dmat_i on cora.\n"
+    ) in told
+    assert "Columns that are ranked together differ in precision: cora (gclbench show ID)." in told
+    told = markdown(filled([*ours, *other]))
+    assert "other versions" not in told and "ranked together" not in told
 
 
 def test_lower_is_better_undetermined_and_failed(record) -> None:

@@ -17,6 +17,7 @@ from gclbench.launch.plan import expand
 from gclbench.launch.specification import specification
 from gclbench.machine import environment
 from gclbench.records import Record, Store
+from gclbench.run.recorder import _same
 from gclbench.run.runner import _checkpoint
 
 
@@ -99,6 +100,8 @@ def test_a_record_says_that_it_replaces_one_of_other_metrics() -> None:
     command = ("method=kmeans", "task=clustering", "rerun=all")
     first = run(*command)["clustering"]
     assert "remarks" not in run(*command)["clustering"].fit
+    # A metric that is not finite is the same again.
+    assert _same(*[replace(first, metrics={"acc": math.nan}) for _ in range(2)])
     environment = {**first.environment, "precision": "fast"}
     Store("runs").write(replace(first, metrics={"acc": 0.25}, environment=environment))
     assert run(*command)["clustering"].fit["remarks"] == [

@@ -197,10 +197,12 @@ def _collapsed(comparison: Comparison) -> Iterator[str]:
 
 
 def _ranked_rows(comparison: Comparison) -> list[tuple[str, list[Record]]]:
-    """The records of the ranked cells of each dataset."""
+    """The records of each dataset with ranks: of the cells that have one, and of those that they
+    were held against."""
+    ranked = {entry.dataset for entry in comparison.entries if entry.rank is not None}
     found: dict[str, dict[str, Record]] = {}
     for entry in comparison.entries:
-        if entry.rank is not None:
+        if entry.dataset in ranked and entry.ours.values and entry.faithful:
             found.setdefault(entry.dataset, {}).update({one.id: one for one in entry.records})
     return [(dataset, [*records.values()]) for dataset, records in found.items()]
 
@@ -236,7 +238,9 @@ def _rest(comparison: Comparison) -> Iterator[str]:
     )
     if mixed:
         yield mixed
-    if unlike := sentence(_ranked_rows(comparison), "Ranked columns of a row", ("precision",)):
+    if unlike := sentence(
+        _ranked_rows(comparison), "Columns that are ranked together", ("precision",)
+    ):
         yield unlike
     if older := sentence_of_versions(
         (f"{entry.heading} on {entry.dataset}", flatten(entry.records[0].spec))
