@@ -7,9 +7,10 @@ import re
 import pytest
 from told_errors import errors_of
 
+from gclbench.component.declared import marked
 from gclbench.component.registry import DATASETS, KINDS
-from gclbench.component.settings import schema
-from gclbench.config.overrides import ConfigErrors, sweep
+from gclbench.component.settings import Machine, schema
+from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
 
 # --- wrong commands
 
@@ -338,3 +339,16 @@ def test_what_cannot_be_swept(text: str) -> None:
 def test_a_sweep_reports_what_it_cannot_read() -> None:
     with pytest.raises(ConfigErrors, match="cannot read 'nonsense'"):
         sweep(["method=dmt,dmat", "nonsense"])
+
+
+def test_no_setting_of_the_machine_is_swept() -> None:
+    """Runs of two of its values would have one id; another file is another graph."""
+    machines = {
+        f"{kind}.{setting}"
+        for kind in ("dataset", "filter", "method", "negatives")
+        for name, entry in KINDS[kind].entries.items()
+        if entry.builtin
+        for setting in marked(KINDS[kind], name, Machine)
+    }
+    assert "filter.storage" in machines
+    assert machines - {"dataset.path"} <= set(OF_THE_COMMAND)
