@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
+from gclbench.paper.component_versions import others
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.run_words import of_seeds
 from gclbench.paper.table_definition import SEEDS, Definition
-from gclbench.records import Record
+from gclbench.records import Record, flatten
 
 REDONE = "interrupted"
 """Status of a run that is taken up again; every other run has ended, with a value or without."""
@@ -22,7 +23,8 @@ def missing(comparison: Comparison, seeds: int = SEEDS) -> list[str]:
     """Commands whose runs would give every cell that is shown its seeds, as few lines as rows or
     columns of the table allow.
 
-    A run that is recorded counts, whatever its end; one not at the paper's settings does not.
+    A run that is recorded counts, whatever its end. One not at the paper's settings does not, nor
+    one of a component's other version: the commands would make it anew.
     Columns of methods and datasets that are not built here are left out, and so are cells whose
     runs at the paper's settings are all `refused`.
     """
@@ -75,13 +77,18 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
             seeds = (
                 {record.seed for record in entry.records if record.status != REDONE}
-                if entry.faithful
+                if entry.faithful and not _of_other_versions(entry.records)
                 else set()
             )
             key = (entry.dataset, entry.heading)
             # Of several settings in one column, the one with the most seeds.
             found[key] = max(found.get(key, set()), seeds, key=len)
     return found
+
+
+def _of_other_versions(records: Sequence[Record]) -> bool:
+    """Of a cell's runs, whose versions are all the same."""
+    return bool(records) and bool(others(flatten(records[0].spec)))
 
 
 def _rectangles(cells: Cells, definition: Definition) -> list[tuple[list[str], list[str]]]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from gclbench.component.declared import declared
+from gclbench.component.registry import METHODS
 from gclbench.paper.config_defaults import shipped_settings, unnamed_settings
 from gclbench.records import Record, RunSpec
 
@@ -66,7 +68,7 @@ def make_record(
         **said,
         task={"name": task, **TASK_SETTINGS.get(task, {}), **(task_settings or {})},
         seed=seed,
-        versions={"task": "1", "method": "1"},
+        versions={"task": "1", "method": version_of(method)},
         dataset_hash="f" * 64,
     )
     values = {"acc": 0.7 + 0.01 * seed} if metrics is None and status == "ok" else metrics or {}
@@ -79,6 +81,12 @@ def make_record(
         environment={"commit": commit},
         created=created,
     )
+
+
+def version_of(method: str) -> str:
+    """The code's."""
+    entry = METHODS.entries.get(method)
+    return declared(METHODS, method).version if entry and entry.builtin else "1"
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gclbench.paper.comparison import compare
 from gclbench.paper.missing import missing
 from gclbench.paper.sources import Collection
@@ -160,3 +162,19 @@ def test_what_is_not_built_and_what_needs_no_runs_is_left_out() -> None:
     assert lacking([], "mmix/6", ["cora"], ["branch_a_only", "branch_b_only"]) == []
     assert lacking([], "dmat/7") == lacking([], "dmat/8") == []
     assert lacking([], "mmix/6") == ["gclbench sweep table=mmix/6 seeds=2"]
+
+
+def test_runs_of_another_version_do_not_count(record) -> None:
+    runs = classified(record, "dmt")
+    here = runs[0].spec["versions"]["method"]
+    old = [
+        replace(run, spec={**run.spec, "versions": {"method": "0"}})
+        for run in runs
+        if run.spec["method"]["epoch_by"] == "last"
+    ]
+    new = [run for run in runs if run.spec["method"]["epoch_by"] == "validation"]
+    command = "gclbench sweep table=dmat/2 dataset=cora 'column=dmt (all steps)'"
+    assert here != "0"
+    assert lacking([*new, *old], "dmat/2", ["cora"], ["dmt"]) == [f"{command} seeds=2"]
+    again = [run for run in runs if run not in new and run.seed == 0]
+    assert lacking([*new, *old, *again], "dmat/2", ["cora"], ["dmt"]) == [f"{command} 'seeds=[1]'"]
