@@ -39,6 +39,8 @@ class Paper:
         runs: number of a table to how many trainings its spreads are over, where the paper says so.
         over_folds: number of a table to our names of methods whose spread is over the folds of one
             cross-validation: it says nothing of another training, and takes no part in a verdict.
+        quoted: the same of methods whose rows the paper quotes from work that does not say what its
+            spread is over, or whose methods train nothing: it takes no part either.
         spread: number of a table to a sentence on what its spread is, where that is not trainings,
             or not said.
         settings: printed hyper-parameter to the key of a run's settings. settings_table: number of
@@ -62,6 +64,7 @@ class Paper:
     protocol: str = "random_10_10_80"
     runs: Mapping[str, int] = field(default_factory=dict)
     over_folds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quoted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     spread: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     settings_table: str = ""

@@ -49,6 +49,7 @@ class PrintedValue:
             the number is not said. note: a remark on the cell.
         doubtful: the note doubts the cell. text: the mean as printed.
         over_folds: the spread is over the folds of one cross-validation.
+        quoted: the paper quotes the row, and does not say what the spread is over.
     """
 
     paper: str
@@ -67,6 +68,14 @@ class PrintedValue:
     doubtful: bool
     text: str
     over_folds: bool = False
+    quoted: bool = False
+
+    @property
+    def unsettled(self) -> str:
+        """Why the number is no result to be tested against; "" where it is one."""
+        if self.doubtful:
+            return "is doubted"
+        return "did not converge" if self.note.startswith("asterisk") else ""
 
     @property
     def source(self) -> str:
@@ -223,6 +232,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     factor = 0.01 if scale == "percent" else 1.0
     split = paper.protocols.get(dataset, paper.protocol)
     over_folds = method in paper.over_folds.get(row["table"], ())
+    quoted = method in paper.quoted.get(row["table"], ())
     return PrintedValue(
         paper=paper.name,
         table=row["table"],
@@ -235,11 +245,12 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
         mean=_number(row["mean"], factor),
         std=_number(row.get("std", ""), factor),
         scale=scale,
-        runs=None if over_folds else paper.runs.get(row["table"]),
+        runs=None if over_folds or quoted else paper.runs.get(row["table"]),
         note=note,
         doubtful="doubtful" in note,
         text=row["mean"],
         over_folds=over_folds,
+        quoted=quoted,
     )
 
 

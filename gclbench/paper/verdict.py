@@ -4,7 +4,8 @@ equivalent: TOST rejects a difference of the margin, one point or the printed st
 above, below: not equivalent; the difference is significant after Holm's correction over the table.
 undetermined: neither, so far.
 failed seeds: a run ended without a value, and the others say nothing alone.
-not comparable: other settings than the paper's, or a number that carries over to no other machine.
+not comparable: other settings than the paper's, a number that carries over to no other machine, or
+    a printed one that is doubted or did not converge.
 not run: there is no run.
 """
 
@@ -49,8 +50,8 @@ MARKS = {EQUIVALENT: "✓", AS_PRINTED: "✓", ABOVE: "▲", BELOW: "▼", UNDET
 
 def margin_of(printed: PrintedValue, is_fraction: bool) -> float:
     """How far ours may be from a printed mean and still be called equivalent: one point or the
-    printed spread, whichever is larger; a spread over folds does not count."""
-    spread = 0.0 if printed.over_folds else printed.std or 0.0
+    printed spread, whichever is larger; one over folds, or of a quoted row, does not count."""
+    spread = 0.0 if printed.over_folds or printed.quoted else printed.std or 0.0
     return max(spread, POINT if is_fraction else 0.0)
 
 
@@ -111,7 +112,8 @@ def _without_test(entry: Entry) -> str:
         return FAILED
     if entry.ours.mean is None:
         return NOT_COMPARABLE if entry.ours.absent else NOT_RUN
-    return "" if entry.faithful and entry.comparable else NOT_COMPARABLE
+    unsettled = entry.printed is not None and entry.printed.unsettled
+    return "" if entry.faithful and entry.comparable and not unsettled else NOT_COMPARABLE
 
 
 def _verdict(entry: Entry, outcome: Outcome | None, p_value: float | None) -> str:

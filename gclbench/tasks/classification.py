@@ -24,6 +24,8 @@ from gclbench.training.streams import Streams
 
 # 2^-10 … 2^10 in factors of four: validation accuracy changes little in between.
 C_GRID = tuple(2.0**exponent for exponent in range(-10, 11, 2))
+FURTHER = tuple(2.0**exponent for exponent in range(12, 21, 2))
+"""Values of C that follow for as long as each is better than all before."""
 PARTS = ("train", "val", "test")
 
 
@@ -32,9 +34,10 @@ PARTS = ("train", "val", "test")
 class Classification:
     """Node classification by logistic regression: accuracy, micro-F1, macro-F1.
 
-    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10; of equal ones the smallest. The
-    model that is tested was fitted on the training nodes with that C, and is not fitted again with
-    the validation nodes. Test labels are read once, for the final scores. A method that is itself a
+    C is chosen by validation accuracy from 2^-10, 2^-8, …, 2^10; of equal ones the smallest. Where
+    2^10 is the best, 2^12, 2^14, … follow for as long as each is better, 2^20 at most. The model
+    that is tested was fitted on the training nodes with that C, and is not fitted again with the
+    validation nodes. Test labels are read once, for the final scores. A method that is itself a
     classifier (gcn, label_propagation) is measured by its own class scores, without a probe.
 
     Attributes:
@@ -125,7 +128,7 @@ class Classification:
         Returns:
             accuracy, micro_f1 (equal to it, as every node has one label) and macro_f1 (over the
             classes that are true or predicted for some test node) on the test nodes; val_accuracy;
-            C, the chosen one; unconverged, the number of the 11 fits that stopped at max_iter. In
+            C, the chosen one; unconverged, the number of fits that stopped at max_iter. In
             place of the last two own_scores (1) where the method's own class scores are read.
             They are degenerate where one class is predicted for all of several classes; their
             floor is the majority class of the training nodes.
@@ -190,7 +193,7 @@ class Classification:
         self, x_train: np.ndarray, y_train: np.ndarray, x_val: np.ndarray, y_val: np.ndarray
     ) -> LinearProbe:
         return fit_linear_probe(
-            x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance
+            x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance, FURTHER
         )
 
 

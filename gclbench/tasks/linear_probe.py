@@ -43,13 +43,16 @@ def fit_linear_probe(
     grid: Sequence[float],
     max_iter: int = 1000,
     tolerance: float = 1e-5,
+    further: Sequence[float] = (),
 ) -> LinearProbe:
     """Fits one logistic regression per C on the training rows and keeps the best on the validation
     rows.
 
     Each minimises ‖W‖²/2 + C Σ_i cross-entropy_i (multinomial; for two classes the logistic loss)
     with L-BFGS, in ascending order of C, each started from the solution before it. Ties in
-    validation accuracy go to the smallest C, the strongest regularisation. The kept model has seen
+    validation accuracy go to the smallest C, the strongest regularisation. Where the largest C of
+    the grid is the best, those of `further` follow for as long as each is better than all before:
+    rows of small numbers need little regularisation. The kept model has seen
     training rows only: it is not fitted again with the validation rows.
 
     Args:
@@ -60,6 +63,7 @@ def fit_linear_probe(
         max_iter: L-BFGS iterations per fit.
         tolerance: a fit has converged when the largest entry of the gradient of the mean loss is
             below it.
+        further: values of C above the grid's, ascending.
 
     Raises:
         ValueError: no training or validation rows, fewer than two training classes, or an empty
@@ -81,9 +85,13 @@ def fit_linear_probe(
     # scikit-learn would convert to float64 again for every C.
     x_train, x_val = x_train.astype(np.float64), x_val.astype(np.float64)
     model = LogisticRegression(solver="lbfgs", max_iter=max_iter, tol=tolerance, warm_start=True)
-    best, chosen, unconverged = -1.0, 0.0, 0
+    best, chosen, last, unconverged = -1.0, 0.0, 0.0, 0
     weights = bias = np.empty(0)
-    for C in sorted(grid):
+    grid = sorted(grid)
+    for place, C in enumerate([*grid, *further]):
+        if place >= len(grid) and chosen != last:
+            break
+        last = C
         model.set_params(C=C)
         unconverged += _fit(model, x_train, y_train)
         accuracy = float(

@@ -263,6 +263,36 @@ def test_a_spread_over_folds_has_no_part_in_a_verdict() -> None:
     assert folds == {e.column for e in iclr.entries if e.printed and e.printed.over_folds}
 
 
+def test_the_spread_of_a_quoted_row_has_no_part_in_a_verdict() -> None:
+    """Table 3 of `mmix` quotes kernels from work that quotes them."""
+    quoted = replace(printed(0.70, 0.06), quoted=True)
+    assert margin_of(quoted, True) == 0.01
+    assert verdict(entry(around(0.66, 0.002), quoted)) == "below"
+    for name in ("mmix/3", "mmix_iclr/2"):
+        beside = [e.printed for e in compare(find_table(name), Collection(())).entries if e.printed]
+        rows = {value.method for value in beside if value.quoted}
+        assert rows >= {"sp_kernel", "gk_kernel", "wl_kernel", "mlg_kernel", "random_walk"}
+        assert not rows & {"infograph", "mvgrl", "joao", "graphcl", "gin", "mmix_mp"}
+        assert all((value.runs is None) == (value.quoted or value.over_folds) for value in beside)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"doubtful": True}, "is doubted"),
+        ({"note": "asterisk in paper: convergence issue"}, "did not converge"),
+    ],
+)
+def test_a_printed_number_that_is_no_result_is_not_tested(change: dict, why: str) -> None:
+    value = replace(printed(0.70, 0.01), **change)
+    assert value.unsettled == why and printed(0.70).unsettled == ""
+    fine = entry(around(0.9, 0.002), printed(0.70))
+    found, tests = judged([entry(around(0.9, 0.002), value), fine])
+    assert [each.verdict for each in found] == ["not comparable", "above"] and tests == 1
+    assert verdict(entry([], value)) == "not run"
+    assert verdict(entry([0.9], value, absent={"failed": (1,)})) == "failed seeds"
+
+
 def test_the_line_under_a_table_names_the_rows_whose_spread_is_over_folds(record) -> None:
     runs = [
         record(
@@ -279,5 +309,17 @@ def test_the_line_under_a_table_names_the_rows_whose_spread_is_over_folds(record
     shown = compare(find_table("mmix/3"), Collection(tuple(runs), {}, ("runs",)))
     (line,) = [text for text in footer(shown) if "Test against the paper" in text]
     assert "of graphsage, gcn_graphs, gin, gin_eps, gat_graphs are over the folds of one" in line
+    assert "The rows of SP kernel, GK kernel, WL kernel" in line and "are quoted" in line
     tested = {e.column: e.outcome.others for e in shown.entries if e.outcome is not None}
     assert tested == {"gin": 0, "graphcl": 5}
+
+
+def test_the_line_under_a_table_names_the_numbers_that_are_not_tested(record) -> None:
+    runs = [record(method="kmeans", dataset="citeseer", seed=seed) for seed in range(2)]
+    (line,) = [
+        text
+        for text in footer(compare(find_table("dmat/1"), Collection(tuple(runs), {}, ("runs",))))
+        if "Test against the paper" in text
+    ]
+    assert "Not tested, since the printed number is doubted: kmeans on citeseer." in line
+    assert "did not converge: age on dblp" in line

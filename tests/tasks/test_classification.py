@@ -15,7 +15,7 @@ from gclbench.config.validation import ConfigErrors, experiment_of
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
-from gclbench.tasks.classification import C_GRID, Classification
+from gclbench.tasks.classification import C_GRID, FURTHER, Classification
 from gclbench.training.streams import Streams
 
 Toy = Callable[..., Graph]
@@ -45,6 +45,7 @@ def test_it_is_registered_and_hides_no_edges(toy: Toy) -> None:
     assert isinstance(task, Classification) and not task.hides and task.version == "1"
     assert task.hide(graph, task.split(graph, Streams(0))) is graph
     assert C_GRID[0] == 2**-10 and C_GRID[-1] == 2**10 and len(C_GRID) == 11
+    assert FURTHER == (2**12, 2**14, 2**16, 2**18, 2**20)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -160,6 +161,17 @@ def test_fits_that_stop_early_are_counted(toy: Toy) -> None:
     graph, task = toy(), Classification(max_iter=1, tolerance=1e-12)
     split = task.split(graph, Streams(0))
     assert task.evaluate(Embedding(graph.x), graph, split, Streams(0))["unconverged"] == len(C_GRID)
+
+
+def test_rows_of_small_numbers_get_less_regularisation_than_the_grid_has(toy: Toy) -> None:
+    graph, task = toy(nodes=300, classes=4), Classification()
+    split = task.split(graph, Streams(0))
+    draw = np.random.default_rng(0)
+    signal = 0.01 * np.eye(4)[graph.y.numpy()]
+    rows = Embedding(torch.from_numpy(np.hstack([signal, draw.normal(size=(300, 2))])).float())
+    found = task.evaluate(rows, graph, split, Streams(0))
+    assert found["C"] in FURTHER
+    assert found["val_accuracy"] == task.validation(graph, split)(rows)
 
 
 def test_classes_absent_from_training_are_scored_as_missed(toy: Toy) -> None:

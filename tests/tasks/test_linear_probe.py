@@ -40,6 +40,43 @@ def test_ties_go_to_the_smallest_c_whatever_the_order_of_the_grid() -> None:
     assert fit_linear_probe(x, y, x, y, [16.0, 0.25, 1.0]).C == 0.25
 
 
+def small(scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows so small that they need little regularisation."""
+    x, y, x_val, y_val = draw(5)
+    return x * scale, y, x_val * scale, y_val
+
+
+def test_larger_values_follow_only_while_the_last_one_is_the_best() -> None:
+    grid, further = [1.0, 4.0], [16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0]
+    rows = small(0.02)
+    scores = {
+        C: LogisticRegression(C=C, max_iter=5000, tol=1e-8).fit(*rows[:2]).score(*rows[2:])
+        for C in [*grid, *further]
+    }
+    assert scores[4.0] > scores[1.0]
+    followed = [4.0]
+    for C in further:
+        if scores[C] <= scores[followed[-1]]:
+            break
+        followed.append(C)
+    assert 1 < len(followed) < 1 + len(further)
+    found = fit_linear_probe(*rows, grid, tolerance=1e-8, further=further)
+    assert (found.C, found.val_accuracy) == (followed[-1], pytest.approx(scores[followed[-1]]))
+    capped = fit_linear_probe(*rows, grid, tolerance=1e-8, further=further[:1])
+    assert capped.C == 16.0
+    short = fit_linear_probe(*rows, grid, max_iter=1, tolerance=1e-12, further=further[:1])
+    assert short.unconverged in (2, 3)
+
+
+def test_a_choice_within_the_grid_is_as_without_larger_values() -> None:
+    rows = draw(5)
+    plain = fit_linear_probe(*rows, GRID)
+    assert GRID[0] < plain.C < GRID[-1]
+    found = fit_linear_probe(*rows, GRID, further=[2.0**12])
+    assert found.C == plain.C and found.unconverged == plain.unconverged
+    np.testing.assert_array_equal(found.weights, plain.weights)
+
+
 def test_classes_that_training_lacks_count_as_wrong() -> None:
     x = np.array([[-5.0], [-4.0], [4.0], [5.0]])
     probe = fit_linear_probe(x, np.array([3, 3, 8, 8]), x, np.array([3, 3, 8, 1]), [1.0])

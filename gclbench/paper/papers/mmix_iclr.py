@@ -54,6 +54,7 @@ PAPER = replace(
     repeats="mmix",
     runs={"2": 5},
     over_folds={"2": KDD.over_folds["3"]},
+    quoted={"2": KDD.quoted["3"]},
     spread={NUMBERS[number]: text for number, text in KDD.spread.items()},
     tables=tuple(sorted(_tables(), key=lambda table: int(table.number))),
     figures=(),

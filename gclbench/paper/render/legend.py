@@ -121,22 +121,40 @@ def _test(comparison: Comparison) -> str:
         else "Welch's, from the printed mean, spread and number of runs; against the mean alone"
         " where no spread is printed"
     )
-    folds = [
-        entry.column
-        for entry in comparison.entries
-        if entry.printed is not None and entry.printed.over_folds
-    ]
-    alone = (
-        f" The printed spreads of {', '.join(dict.fromkeys(folds))} are over the folds of one"
-        " cross-validation: these are tested against the mean alone, with a margin of one point."
-        if folds
-        else ""
-    )
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
         f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
-        f" is not (the CSV has both).{' ' * bool(spread)}{spread}{alone}"
+        f" is not (the CSV has both).{' ' * bool(spread)}{spread}"
+        + "".join(f" {sentence}" for sentence in _of_printed(comparison))
     )
+
+
+def _of_printed(comparison: Comparison) -> Iterator[str]:
+    """Of which columns the printed spread, or the printed number, takes no part in the test."""
+    beside = [
+        (entry.column, entry.dataset, entry.printed)
+        for entry in comparison.entries
+        if entry.printed is not None
+    ]
+    alone = "tested against the mean alone, with a margin of one point"
+    folds = dict.fromkeys(column for column, _, value in beside if value.over_folds)
+    if folds:
+        yield (
+            f"The printed spreads of {', '.join(folds)} are over the folds of one"
+            f" cross-validation: these are {alone}."
+        )
+    quoted = dict.fromkeys(column for column, _, value in beside if value.quoted)
+    if quoted:
+        yield (
+            f"The rows of {', '.join(quoted)} are quoted, and nothing says what their spreads are"
+            f" over: these are {alone}."
+        )
+    unsettled: dict[str, dict[str, None]] = {}
+    for column, dataset, value in beside:
+        if value.unsettled and value.mean is not None:
+            unsettled.setdefault(value.unsettled, {})[f"{column} on {dataset}"] = None
+    for why, cells in unsettled.items():
+        yield f"Not tested, since the printed number {why}: {', '.join(cells)}."
 
 
 def _gains(comparison: Comparison) -> Iterator[str]:
