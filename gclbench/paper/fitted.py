@@ -76,6 +76,22 @@ SEEN: tuple[SeenChoice, ...] = (
         (is_("method.name", "ssgc"),),
     ),
     SeenChoice(
+        "SSGC: link prediction",
+        "the rows at its clustering code's operator, and validation pairs beside print",
+        (
+            "acm",
+            "dblp",
+            "cora",
+            "citeseer",
+            "pubmed",
+            "amazon_photo",
+            "coauthor_cs",
+            "coauthor_phy",
+        ),
+        (is_("filter.name", "ssgc"), is_("task.name", "link_prediction")),
+        decided="the validation pairs",
+    ),
+    SeenChoice(
         "AGE: link prediction",
         "results at the clustering settings, and on acm at the script's settings with the epoch by"
         " clusters",

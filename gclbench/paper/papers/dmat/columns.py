@@ -64,7 +64,27 @@ AGC = Column("agc", (method_is("agc"), RAW), "agc", footnote=AGC_RULE)
 SSGC = Column(
     "ssgc", (method_is("ssgc"), RAW, is_("method.output", "projected", default="projected")), "ssgc"
 )
-SSGC_FILTERED = Column("ssgc", (method_is("ssgc"), RAW, is_("method.output", "filtered")), "ssgc")
+# For links nothing clusters, so nothing can choose an order: the operator of its paper, which fixes
+# it, on features that are not row-normalised (docs/choices.md).
+SSGC_LINKS = Column(
+    "ssgc",
+    (
+        method_is("kmeans"),
+        is_("filter.name", "ssgc"),
+        is_("filter.order", 16),
+        is_("filter.alpha", 0.05),
+        is_("filter.self_loops", True),
+        is_("filter.normalize_features", False),
+    ),
+    "ssgc",
+    footnote=(
+        "ssgc: the filtered features, by the operator and the order of its classification code; the"
+        " paper names none for links. k-means, which its command names, has no part in the scores."
+    ),
+)
+SSGC_BY_CLUSTERS = Column(
+    "ssgc (order by clusters)", (method_is("ssgc"), RAW, is_("method.output", "filtered"))
+)
 AGE = Column("age", (method_is("age"), is_("filter.name", "laplacian")), "age", footnote=AGE_GRID)
 AGE_LINKS = Column(
     "age",

@@ -28,7 +28,8 @@ from gclbench.paper.papers.dmat.columns import (
     PROGCL_QUOTED,
     SDCN,
     SSGC,
-    SSGC_FILTERED,
+    SSGC_BY_CLUSTERS,
+    SSGC_LINKS,
     UNTRAINED,
     method_is,
 )
@@ -132,7 +133,15 @@ LINK_PREDICTION = Definition(
     ),
     metrics=("ap", "auc"),
     on=STORED,
-    columns=(DMAT_I_LINKS, DMAT_I_TABLE_8, SSGC_FILTERED, AGE_LINKS, GCA, PROGCL_QUOTED),
+    columns=(
+        DMAT_I_LINKS,
+        DMAT_I_TABLE_8,
+        SSGC_LINKS,
+        SSGC_BY_CLUSTERS,
+        AGE_LINKS,
+        GCA,
+        PROGCL_QUOTED,
+    ),
     where=(
         is_("task.val_fraction", 0.05, default=0.05),
         is_("task.test_fraction", 0.1, default=0.1),
