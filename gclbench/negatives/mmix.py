@@ -38,7 +38,7 @@ class Mmix:
             `mo`: cosines of the embeddings, with a fixed share for the node itself (Eq. 7);
             `binary`: half the most similar other node; `random`: normal deviates, drawn anew in
             each iteration (Table 9); `adjacency`: equal shares of the neighbours and the node
-            itself, which is what the code as first released amounts to (docs/sources.md).
+            itself, near what the code as first released does (docs/sources.md).
         scope: what may be mixed with a node: `wp`, its neighbours; `all` nodes; `op`, those whose
             cosine is at least `threshold`.
         threshold: that of `op`.

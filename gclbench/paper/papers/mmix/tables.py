@@ -32,7 +32,10 @@ UNMIXED = (
     NODES,
     is_("negatives.name", "uniform", default="uniform"),
 )
-RELEASED = "fixed mixing is what the code as first released amounts to"
+RELEASED = (
+    "fixed mixing is near what the code as first released does, which multiplies by the normalised"
+    " adjacency once more"
+)
 # Controls: without them no gain can be put down to mixing.
 NO_MIX = Column("no mixing", UNMIXED)
 RANDOM_MIX = Column("random mixing", runs_of("mmix_mp", "mmix", variant="random"))
