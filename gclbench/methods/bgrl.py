@@ -39,7 +39,7 @@ class Bgrl(Trained):
             width of the prediction head.
         momentum: share that the average keeps in the first step; it rises to 1 as a cosine.
         edge_drop, feature_drop: probabilities of the first and the second view.
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
     """
 
     version: ClassVar[str] = "1"

@@ -38,7 +38,7 @@ class CcaSsg(Trained):
         architecture: width of each layer.
         decorrelation: λ, the weight of the columns' correlations in the loss.
         edge_drop, feature_drop: probabilities, the same in both views.
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
     """
 
     version: ClassVar[str] = "1"

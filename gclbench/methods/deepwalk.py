@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, OneOf, Range
+from gclbench.component.settings import Count, OneOf, Range, SameIdAtDefault
 from gclbench.embedding import Embedding
-from gclbench.graph import Unsupported
+from gclbench.graph import Unsupported, is_sparse
 from gclbench.graph.carrier import Data
+from gclbench.machine import memory_map
 from gclbench.methods.word_vectors import gensim_models
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -26,7 +27,7 @@ from gclbench.training.watch import Watch
 @METHODS.register("deepwalk")
 @dataclass(frozen=True)
 class DeepWalk:
-    """DeepWalk: skip-gram over random walks, structure only (needs gensim).
+    """DeepWalk: skip-gram over random walks, structure only unless `features` (needs gensim).
 
     The skip-gram learns by a hierarchical softmax and by negative sampling together, as gensim does
     where it is asked for the first and keeps its default of the second.
@@ -38,6 +39,7 @@ class DeepWalk:
         negative: words drawn as negatives of each pair; 0 leaves the hierarchical softmax alone.
         isolated: of a node without edges. `own_walk`: its walks are the node alone, so that it
             keeps its random start vector. `zero`: it has no walk and a vector of zeros.
+        features: a node's features, as they are given, stand behind its vector. They are dense.
     """
 
     version: ClassVar[str] = "1"
@@ -54,16 +56,19 @@ class DeepWalk:
     epochs: Count = 5
     negative: Annotated[int, Range(least=0)] = 5
     isolated: Annotated[str, OneOf("own_walk", "zero")] = "own_walk"
+    features: Annotated[bool, SameIdAtDefault()] = False
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
-        """Embeds the structure; features and labels are not read.
+        """Embeds the structure; labels are not read, and features only to stand beside it.
 
         Raises:
-            Unsupported: when gensim is not installed, or the graph has no edges.
+            Unsupported: when gensim is not installed, the graph has no edges, or its features have
+                no room beside the vectors.
         """
         models = gensim_models("deepwalk")
         if not graph.edge_index.shape[1]:
             raise Unsupported(f"deepwalk walks along edges, and '{graph.name}' has none")
+        beside = [dense_features(graph)] if self.features else []
         edges, nodes = graph.edge_index.cpu().numpy(), graph.num_nodes
         weight = None if graph.edge_weight is None else graph.edge_weight.cpu().numpy()
         walks = random_walks(edges, nodes, self.walks, self.length, rng.numpy("walks"), weight)
@@ -90,7 +95,25 @@ class DeepWalk:
         z = np.zeros((nodes, self.dimension), dtype=np.float32)
         for node, row in model.wv.key_to_index.items():
             z[int(node)] = model.wv.vectors[row]
-        return Embedding(torch.from_numpy(z).to(graph.x.device))
+        return Embedding(torch.cat([torch.from_numpy(z).to(graph.x.device), *beside], dim=1))
+
+
+def dense_features(graph: Data) -> Tensor:
+    """x (N×F), dense.
+
+    Raises:
+        Unsupported: it is sparse, and too large for the memory as a dense matrix.
+    """
+    rows, columns = graph.x.shape
+    if not is_sparse(graph.x):
+        return graph.x
+    if not memory_map.fits(rows, columns):
+        raise Unsupported(
+            f"method.features=true puts dense features beside the vectors, and the {rows:,} ×"
+            f" {columns:,} features of '{graph.name}', which are sparse, do not fit the memory so;"
+            " method.features=false reads none"
+        )
+    return graph.x.to_dense()
 
 
 class Sentences:

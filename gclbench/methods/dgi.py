@@ -34,7 +34,7 @@ class Dgi(Trained):
             end the training; 0: all epochs.
         lr, weight_decay: of Adam.
         hidden: width d of the one GCN layer. activation: after it.
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
         propagation: what the convolution propagates over: the normalised `adjacency`, or its
             `diffusion` by personalised PageRank, which makes it a layer on diffused features (DGI†
             of the M-Mix paper).

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, Positive
+from gclbench.component.settings import Count, NonNegative, Positive
 from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
 from gclbench.methods.node_labels import node_labels
@@ -30,9 +30,11 @@ class Graph2Vec:
     Attributes:
         dimension: d. depth: of the subtrees. negative: words drawn for each.
         epochs: passes over all words. lr: at the start; it falls linearly.
+        sample: the share of all words from which a word counts as frequent: passes leave some of
+            its places out at random, the more the more frequent it is. 0 leaves none out.
     """
 
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     items: ClassVar[tuple[str, ...]] = ("graphs",)
     needs_labels: ClassVar[bool] = False
     takes_negatives: ClassVar[bool] = False
@@ -43,6 +45,7 @@ class Graph2Vec:
     negative: Count = 5
     epochs: Count = 100
     lr: Positive = 0.025
+    sample: NonNegative = 0.0
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
         """Embeds the labelled structure of every graph.
@@ -67,6 +70,7 @@ class Graph2Vec:
             min_count=1,
             dm=0,
             negative=self.negative,
+            sample=self.sample,
             workers=1,
             epochs=self.epochs,
             alpha=self.lr,

@@ -39,7 +39,7 @@ class LocalGcl(Trained):
         features: m, projections of the random features, drawn anew in each step.
         epochs: full-graph steps. lr, weight_decay: of Adam.
         architecture: width of each GCN layer. activation: between layers.
-        tau: temperature τ. normalize_features: divide each row of the features by its sum.
+        tau: temperature τ. normalize_features: divide each row of the features by its absolute sum.
     """
 
     version: ClassVar[str] = "1"

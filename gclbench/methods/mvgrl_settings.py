@@ -39,7 +39,7 @@ class MvgrlSettings(Trained):
         alpha: teleport probability of the diffusion α (I − (1−α) S)⁻¹.
         tau, intra: temperature, and whether nodes within a view are contrasted too; of
             `objective=nodes`.
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
         layers, batch_size, levels, train_encoder: of a collection of graphs. Either GCN has
             `layers`, a step has `batch_size` graphs, and an epoch is a pass over all. With
             `objective=nodes` these `levels` are contrasted: the `nodes` of the batch (all, or those

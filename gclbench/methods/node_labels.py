@@ -10,12 +10,25 @@ from gclbench.graph.carrier import Data
 
 
 def node_labels(graph: Data) -> np.ndarray:
-    """The label of each node (N): the column of its one-hot features; 0 for all nodes where
-    features are no labels."""
+    """The label of each node (N): equal rows of features have equal labels, others have others.
+
+    Features are labels where all entries are 0 or 1 and all rows have the same number of
+    ones, not none: one-hot labels, several of them side by side, or labels beside one-hot degrees.
+    The label of a one-hot row is its column. Any other features are no labels, and all nodes have
+    label 0: real numbers, counts, bags of words of different lengths, rows of zeros.
+    """
     x = graph.x
-    one_hot = bool(((x == 0) | (x == 1)).all()) and bool((x.sum(dim=1) == 1).all())
-    labels: np.ndarray = x.argmax(dim=1).cpu().numpy()
-    return labels if one_hot else np.zeros_like(labels)
+    ones = x.sum(dim=1)
+    alike = bool(((x == 0) | (x == 1)).all()) and bool((ones == ones[0]).all())
+    each = int(ones[0]) if alike else 0
+    if each == 0:
+        return np.zeros(len(x), dtype=np.int64)
+    # The columns of its ones tell a row.
+    columns = x.nonzero()[:, 1].reshape(-1, each).cpu().numpy()
+    if each == 1:
+        return columns[:, 0]
+    labels: np.ndarray = np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1)
+    return labels
 
 
 def edges_by_labels(graph: Data, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,7 @@ class Supervised(Trained):
             state, and no validation node is read.
         lr: of Adam. weight_decay: of Adam, on the weights that the method names.
         hidden: width of a hidden layer. dropout: before each layer.
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
     """
 
     version: ClassVar[str] = "1"

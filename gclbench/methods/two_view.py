@@ -44,7 +44,7 @@ class TwoView(Trained):
         tau: temperature τ.
         edge_drop, feature_drop: probabilities of the first and the second view.
         intra: contrast nodes within a view too (where the strategy knows such pairs).
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
     """
 
     version: ClassVar[str] = "1"

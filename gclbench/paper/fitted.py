@@ -209,6 +209,31 @@ SEEN: tuple[SeenChoice, ...] = (
         decided="the repository's code",
     ),
     SeenChoice(
+        "DeepWalk: features beside the vectors",
+        "the rows without features",
+        ("cora", "citeseer", "pubmed"),
+        (is_("method.name", "deepwalk"), is_("method.features", True)),
+        decided="the printed row's input and numbers",
+    ),
+    SeenChoice(
+        "graph2vec: no word is left out",
+        "the rows with gensim's subsampling",
+        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        (is_("method.name", "graph2vec"), is_("method.sample", 0.0)),
+        decided="its authors' code",
+    ),
+    SeenChoice(
+        "Graphlet kernel: 6,400 samples of a graph",
+        "the rows with 100 samples",
+        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        (
+            is_("method.name", "graph_kernel"),
+            is_("method.kernel", "graphlet"),
+            is_("method.samples", 6400),
+        ),
+        decided="how well kernels of two seeds agree",
+    ),
+    SeenChoice(
         "Graph classification: squared hinge",
         "scores of the controls with libsvm's linear machine",
         ("mutag", "imdb_binary"),

@@ -101,6 +101,29 @@ def test_the_skip_gram_is_asked_for_what_the_repository_asks_for(monkeypatch):
     assert (DeepWalk().walks, DeepWalk().length) == (10, 40)
 
 
+def test_features_stand_behind_the_vectors_as_they_are_given(monkeypatch):
+    pytest.importorskip("gensim", reason="gensim is an extra")
+    graph = ring(9, extra=1)
+    graph.x = graph.x * 3 - 1
+    method = {**SMALL, "epochs": 1}
+
+    def of(given, **settings):
+        found = DeepWalk(**method, **settings)
+        return found.fit(given, torch.full((10,), -1), Streams(3), Watch()).z
+
+    alone, beside = of(graph), of(graph, features=True)
+    assert alone.shape == (10, 4) and beside.shape == (10, 4 + graph.x.shape[1])
+    assert torch.equal(beside[:, :4], alone) and torch.equal(beside[:, 4:], graph.x)
+    # Sparse ones are made dense where there is room, and else refused; alone they are not read.
+    dense = graph.x
+    graph.x = dense.to_sparse_csr()
+    assert torch.equal(of(graph, features=True), beside)
+    monkeypatch.setattr("gclbench.machine.memory_map.available_memory", lambda: 100)
+    with pytest.raises(Unsupported, match="method.features=true puts dense features beside"):
+        of(graph, features=True)
+    assert torch.equal(of(graph), alone)
+
+
 def test_a_graph_without_edges_is_refused():
     pytest.importorskip("gensim", reason="gensim is an extra")
     bare = make_graph(np.eye(3, dtype=np.float32), np.empty((2, 0), dtype=np.int64), None, "bare")

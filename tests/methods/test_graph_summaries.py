@@ -82,8 +82,13 @@ def test_statistics_are_those_of_networkx() -> None:
 def test_labels_of_features_that_are_none_are_all_the_same() -> None:
     graph = small_collection()
     assert node_labels(graph).tolist() == graph.x.argmax(dim=1).tolist()
-    graph.x = graph.x * 2
-    assert not node_labels(graph).any()
+    one_hot, several = graph.x, torch.cat([graph.x, graph.x], dim=1)
+    some = several.clone()
+    some[3] = 0
+    some[3, 5] = 1
+    for x in (one_hot * 2, one_hot - 1, one_hot * 0, some):
+        graph.x = x
+        assert not node_labels(graph).any() and node_labels(graph).shape == (graph.num_nodes,)
     links, labels = labelled_graphs(small_collection())[1]
     one = members(small_collection())[1]
     assert {tuple(sorted((u, v))) for u in links for v in links[u]} == {
@@ -92,9 +97,35 @@ def test_labels_of_features_that_are_none_are_all_the_same() -> None:
     assert sorted(labels) == list(range(len(one)))
 
 
+def test_nodes_of_equal_rows_have_equal_labels() -> None:
+    graph = small_collection()
+    first, count = graph.x.argmax(dim=1), graph.num_nodes
+    degree = torch.bincount(graph.edge_index[0], minlength=count)
+    second = torch.arange(count) % 3
+    beside = {
+        "labels and degrees": [first, degree],
+        "two columns of labels": [first, second],
+        "three": [second, first, degree],
+        "constant": [torch.zeros(count, dtype=torch.long)],
+    }
+    for what, columns in beside.items():
+        graph.x = torch.cat([torch.nn.functional.one_hot(each) for each in columns], dim=1).float()
+        labels = node_labels(graph)
+        rows = {tuple(row) for row in torch.stack(columns, dim=1).tolist()}
+        told = {
+            (label, *row)
+            for label, row in zip(labels, torch.stack(columns, 1).tolist(), strict=True)
+        }
+        assert len(told) == len(rows) == len({*labels.tolist()}), what
+        assert sorted({*labels.tolist()}) == [*range(len(rows))] and labels.dtype == np.int64
+        kernel = GraphKernel(kernel="shortest_path").matrix(graph, Streams(0))
+        assert np.isfinite(kernel).all()
+
+
 @pytest.mark.parametrize("kernel", ["wl", "graphlet"])
-def test_a_kernel_of_grakel_is_normalised_and_the_same_again(kernel: str) -> None:
-    pytest.importorskip("grakel")
+def test_a_kernel_is_normalised_and_the_same_again(kernel: str) -> None:
+    if kernel == "wl":
+        pytest.importorskip("grakel")
     graph, method = small_collection(), GraphKernel(kernel=kernel, samples=20)
     found = fitted(method, graph)
     assert found.geometry == "cosine"
@@ -295,3 +326,27 @@ def test_graph2vec_puts_equal_graphs_together() -> None:
     same.fill_diagonal_(False)
     apart = (torch.arange(12)[:, None] + torch.arange(12)) % 2 == 1
     assert cosine[same].mean() > cosine[apart].mean() + 0.3
+
+
+def test_graph2vec_leaves_no_word_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Subsampling is off unless it is asked for, and is passed on."""
+    gensim = pytest.importorskip("gensim.models")
+    made = []
+
+    class Seen(gensim.Doc2Vec):  # type: ignore[misc, name-defined]
+        def __init__(self, documents: object, **settings: object):
+            super().__init__(documents, **settings)
+            made.append((self, settings))
+
+    monkeypatch.setattr(gensim, "Doc2Vec", Seen)
+    graph = small_collection()
+    for sample in (0.0, 1e-3):
+        fitted(Graph2Vec(dimension=4, epochs=1, **({"sample": sample} if sample else {})), graph)
+    assert [settings["sample"] for _, settings in made] == [0.0, 1e-3]
+    # gensim keeps a word where a number below 2³² is below its `sample_int`.
+    kept = [
+        {model.wv.get_vecattr(word, "sample_int") >= 2**32 - 1 for word in model.wv.index_to_key}
+        for model, _ in made
+    ]
+    assert kept == [{True}, {True, False}]
+    assert Graph2Vec.version == "2"
