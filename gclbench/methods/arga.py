@@ -1,15 +1,18 @@
-"""ARGA: adversarially regularised graph auto-encoder (Pan et al. 2018), torch_geometric's model."""
+"""ARGA: adversarially regularised graph auto-encoder (Pan et al. 2018)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
+import torch
 from torch import Tensor, nn
-from torch_geometric.nn import models
+from torch.nn.functional import softplus
 
 from gclbench.component.registry import METHODS
-from gclbench.component.settings import Count, Positive
+from gclbench.component.settings import Count, NonNegative, Positive, Range
 from gclbench.graph.carrier import Data
 from gclbench.methods.gae import AutoencoderModel, Gae
 from gclbench.negatives.strategy import Strategy
@@ -17,52 +20,140 @@ from gclbench.nn.graph_encoder import GraphEncoder
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams, drawing_from
 
+DISCRIMINATOR_SPREAD = 0.01
+"""Standard deviation of the discriminator's weights at the start; its biases are 0."""
+
 
 @METHODS.register("arga")
 @dataclass(frozen=True)
 class Arga(Gae):
     """ARGA: GAE whose embeddings a discriminator cannot tell from a normal distribution.
 
-    In each iteration first the discriminator takes a step, then the encoder.
+    In each iteration the encoder learns to rebuild, in several steps, then the discriminator takes
+    a step, then the encoder one to fool it; each of the three has an Adam of its own.
 
     Attributes:
-        discriminator: widths of the discriminator's two hidden layers.
+        epochs: iterations. lr: of the steps that rebuild. discriminator_lr: of the other two.
+        rebuilding_steps: in an iteration.
+        discriminator: widths of the discriminator's hidden layers.
+        noise: standard deviation of the normal noise on the hidden layer, in training.
     """
 
-    lr: Positive = 1e-3
+    epochs: Annotated[int, Range(least=0)] = 50
+    lr: Positive = 5e-4
     dimension: Count = 32
-    discriminator: tuple[Count, ...] = (16, 64)
+    rebuilding_steps: Count = 5
+    discriminator_lr: Positive = 1e-3
+    discriminator: tuple[Count, ...] = (64, 32)
+    noise: NonNegative = 0.1
 
-    def autoencoder(self, inputs: int) -> models.GAE:
-        """torch_geometric's model, from F features to d."""
-        return models.ARGA(GraphEncoder(inputs, self.hidden, self.dimension), self.judge())
+    def encoder(self, inputs: int) -> GraphEncoder:
+        """From F features to d, without biases."""
+        return GraphEncoder(inputs, self.hidden, self.dimension, self.noise)
 
     def judge(self) -> nn.Module:
         """The discriminator: d to one logit."""
-        widths = [self.dimension, *self.discriminator, 1]
-        return models.MLP(widths, act="relu", norm=None)
+        layers: list[nn.Module] = []
+        for before, after in itertools.pairwise([self.dimension, *self.discriminator, 1]):
+            layer = nn.Linear(before, after)
+            nn.init.normal_(layer.weight, std=DISCRIMINATOR_SPREAD)
+            nn.init.zeros_(layer.bias)
+            layers += [layer, nn.ReLU()]
+        return nn.Sequential(*layers[:-1])
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
     ) -> Model:
         return AdversarialModel(self, graph, rng)
 
+    def optimiser(self, model: Model) -> torch.optim.Optimizer:
+        """Three Adams, of which the model says whose turn it is."""
+        assert isinstance(model, AdversarialModel)
+
+        def adam(module: nn.Module, lr: float) -> torch.optim.Optimizer:
+            decay = self.weight_decay
+            return self.optimiser_class(module.parameters(), lr=lr, weight_decay=decay, fused=True)
+
+        adams = {
+            "rebuild": adam(model.encoder, self.lr),
+            "tell": adam(model.judge, self.discriminator_lr),
+            "fool": adam(model.encoder, self.discriminator_lr),
+        }
+        return Turns(adams, lambda: model.turn)
+
+
+class Turns(torch.optim.Optimizer):
+    """Several optimisers, one of which takes a step.
+
+    The loop sets one rate for all parameters; here it is a share of each optimiser's own.
+
+    Args:
+        optimisers: by name; several may move the same parameters. whose: names the one whose turn
+            it is.
+    """
+
+    def __init__(
+        self, optimisers: Mapping[str, torch.optim.Optimizer], whose: Callable[[], str]
+    ) -> None:
+        self.optimisers, self.whose = optimisers, whose
+        groups = [group for each in optimisers.values() for group in each.param_groups]
+        moved = {id(one): one for group in groups for one in group["params"]}
+        super().__init__(list(moved.values()), {"lr": 1.0})
+
+    def step(self, closure: Any = None) -> Any:
+        """A step of the optimiser whose turn it is."""
+        chosen = self.optimisers[self.whose()]
+        (share,) = (group["lr"] for group in self.param_groups)
+        for group in chosen.param_groups:
+            group["lr"] = chosen.defaults["lr"] * share
+        return chosen.step(closure)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Those of the optimisers, by name."""
+        return {name: each.state_dict() for name, each in self.optimisers.items()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on from what `state_dict` gave."""
+        for name, each in self.optimisers.items():
+            each.load_state_dict(state_dict[name])
+
 
 class AdversarialModel(AutoencoderModel):
-    """An auto-encoder and its discriminator in turn."""
+    """An auto-encoder and its discriminator.
+
+    Attributes:
+        turn: whose step follows: `rebuild`, `tell` (the discriminator's) or `fool`.
+        rebuilds_too: whether the encoder also rebuilds in the step that fools.
+    """
+
+    rebuilds_too: ClassVar[bool] = True
+
+    def __init__(self, settings: Arga, graph: Data, rng: Streams):
+        super().__init__(settings, graph, rng)
+        self.steps, self.turn = settings.rebuilding_steps, "rebuild"
+        with rng.seeded("discriminator"):
+            self.judge = settings.judge()
 
     def losses(self, step: Step) -> Iterator[Loss]:
-        judge = self.autoencoder.discriminator
+        self.turn = "rebuild"
+        for number in range(self.steps):
+            loss = self.rebuilt(*self.coded())
+            # Patience compares iterations, so it sees one of their losses.
+            yield replace(loss, final=number == 0, noted=loss.value.detach() / self.steps)
+        self.turn = "tell"
+        telling = self.telling()
+        yield Loss(telling, {"discriminator": telling.detach()}, final=False)
+        self.turn = "fool"
+        z, further = self.coded()
+        fooling = softplus(-self.judge(z)).mean()
+        terms = {**loss.terms, "discriminator": telling.detach(), "fooling": fooling.detach()}
+        value = fooling + self.rebuilding(z) if self.rebuilds_too else fooling
+        yield Loss(value, terms, final=False, noted=fooling.detach())
+
+    def telling(self) -> Tensor:
+        """How badly the discriminator tells z from as many rows of the normal distribution."""
+        with torch.no_grad():
+            z, _ = self.coded()
         with drawing_from(self.state["noise"]):
-            z = self.autoencoder.encode(self.x, *self.edges)
-            telling = self.autoencoder.discriminator_loss(z)
-        yield Loss(telling, {"discriminator": telling.detach()})
-        # The encoder's step leaves the discriminator as it is.
-        judge.requires_grad_(False)
-        loss = self.rebuilt(z)
-        fooling = self.autoencoder.reg_loss(z)
-        yield Loss(
-            loss.value + fooling,
-            {**loss.terms, "fooling": fooling.detach(), "discriminator": telling.detach()},
-        )
-        judge.requires_grad_(True)
+            normal = torch.randn_like(z)
+        return softplus(-self.judge(normal)).mean() + softplus(self.judge(z)).mean()

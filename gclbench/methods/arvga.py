@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
-from torch_geometric.nn import models
 
 from gclbench.component.registry import METHODS
+from gclbench.component.settings import NonNegative
 from gclbench.graph.carrier import Data
 from gclbench.methods.arga import AdversarialModel, Arga
 from gclbench.methods.gae import VariationalModel
@@ -20,12 +21,16 @@ from gclbench.training.streams import Streams
 @METHODS.register("arvga")
 @dataclass(frozen=True)
 class Arvga(Arga):
-    """ARVGA: VGAE whose embeddings a discriminator cannot tell from a normal distribution."""
+    """ARVGA: VGAE whose embeddings a discriminator cannot tell from a normal distribution.
 
-    def autoencoder(self, inputs: int) -> models.GAE:
-        """torch_geometric's model, from F features to means and log deviations of d."""
-        encoder = VariationalEncoder(inputs, self.hidden, self.dimension)
-        return models.ARGVA(encoder, self.judge())
+    The step that fools the discriminator has no other aim.
+    """
+
+    noise: NonNegative = 0.0
+
+    def encoder(self, inputs: int) -> VariationalEncoder:
+        """From F features to means and log deviations of d, without biases."""
+        return VariationalEncoder(inputs, self.hidden, self.dimension, self.noise)
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None
@@ -35,3 +40,5 @@ class Arvga(Arga):
 
 class VariationalAdversarialModel(AdversarialModel, VariationalModel):
     """Both at once."""
+
+    rebuilds_too: ClassVar[bool] = False

@@ -1,11 +1,10 @@
-"""VGAE: variational graph auto-encoder (Kipf and Welling 2016), with torch_geometric's model."""
+"""VGAE: variational graph auto-encoder (Kipf and Welling 2016)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from torch import Tensor
-from torch_geometric.nn import models
 
 from gclbench.component.registry import METHODS
 from gclbench.graph.carrier import Data
@@ -21,9 +20,9 @@ from gclbench.training.streams import Streams
 class Vgae(Gae):
     """VGAE: GAE whose embeddings are normal distributions, drawn towards a standard one."""
 
-    def autoencoder(self, inputs: int) -> models.GAE:
-        """torch_geometric's model, from F features to means and log deviations of d."""
-        return models.VGAE(VariationalEncoder(inputs, self.hidden, self.dimension))
+    def encoder(self, inputs: int) -> VariationalEncoder:
+        """From F features to means and log deviations of d, without biases."""
+        return VariationalEncoder(inputs, self.hidden, self.dimension)
 
     def model(
         self, graph: Data, labels: Tensor, rng: Streams, negatives: Strategy | None = None

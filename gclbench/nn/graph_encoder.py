@@ -1,43 +1,52 @@
-"""The encoders of graph auto-encoders: two graph convolutions of torch_geometric."""
+"""The encoders of graph auto-encoders: two graph convolutions without biases."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import relu
-from torch_geometric.nn import GCNConv
+
+from gclbench.nn.sparse import Features, SparseMatrix
+
+
+def glorot(inputs: int, outputs: int) -> nn.Parameter:
+    """The weights of a convolution (inputs×outputs), from Glorot's uniform distribution."""
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, outputs)))
 
 
 class GraphEncoder(nn.Module):
-    """x (N×F) → ReLU of a graph convolution (N×hidden) → another (N×d) (Kipf and Welling 2016).
+    """x (N×F) → h = ReLU(P x W) (N×hidden) → P h V (N×d) (Kipf and Welling 2016).
 
     Args:
-        inputs: F. hidden: width between the two. dimension: d.
+        inputs: F. hidden: width of h. dimension: d. noise: standard deviation of normal noise on h
+            in training, which comes from torch's global generator; 0 draws none.
     """
 
-    def __init__(self, inputs: int, hidden: int, dimension: int):
+    def __init__(self, inputs: int, hidden: int, dimension: int, noise: float = 0.0):
         super().__init__()
-        self.first = GCNConv(inputs, hidden, cached=True)
-        self.second = GCNConv(hidden, dimension, cached=True)
+        self.noise = noise
+        self.first, self.second = glorot(inputs, hidden), glorot(hidden, dimension)
 
-    def forward(self, x: Tensor, *edges: Tensor) -> Tensor:
-        """N×d, from x (N×F), `edge_index` (2×E) and, where there are some, edge weights (E)."""
-        return self.second(relu(self.first(x, *edges)), *edges)
+    def hidden(self, x: Features, propagation: SparseMatrix) -> Tensor:
+        """P h, N×hidden."""
+        h = relu(propagation @ x.product(self.first))
+        if self.training and self.noise:
+            h = h + self.noise * torch.randn_like(h)
+        return propagation @ h
+
+    def forward(self, x: Features, propagation: SparseMatrix) -> Tensor:
+        """N×d, from x (N×F) and P (N×N)."""
+        return self.hidden(x, propagation) @ self.second
 
 
-class VariationalEncoder(nn.Module):
-    """As `GraphEncoder`, with two convolutions at the end: of means and of log deviations.
+class VariationalEncoder(GraphEncoder):
+    """As `GraphEncoder`, which gives the means, with a second V for log deviations."""
 
-    Args:
-        inputs: F. hidden: width between the two. dimension: d.
-    """
+    def __init__(self, inputs: int, hidden: int, dimension: int, noise: float = 0.0):
+        super().__init__(inputs, hidden, dimension, noise)
+        self.log_deviation = glorot(hidden, dimension)
 
-    def __init__(self, inputs: int, hidden: int, dimension: int):
-        super().__init__()
-        self.first = GCNConv(inputs, hidden, cached=True)
-        self.mean = GCNConv(hidden, dimension, cached=True)
-        self.log_deviation = GCNConv(hidden, dimension, cached=True)
-
-    def forward(self, x: Tensor, *edges: Tensor) -> tuple[Tensor, Tensor]:
-        """Means and log deviations, N×d each, from what `GraphEncoder` reads."""
-        h = relu(self.first(x, *edges))
-        return self.mean(h, *edges), self.log_deviation(h, *edges)
+    def both(self, x: Features, propagation: SparseMatrix) -> tuple[Tensor, Tensor]:
+        """Means and log deviations, N×d each."""
+        h = self.hidden(x, propagation)
+        return h @ self.second, h @ self.log_deviation
