@@ -41,6 +41,7 @@ SMALL = {
     "predictor": "5",
     "batch_size": "24",
     "subgraph_nodes": "20",
+    "steps_per_epoch": "2",
     "pretrain_epochs": "2",
     "max_order": "3",
     "repetitions": "1",

@@ -38,7 +38,7 @@ class CollectionModel(Model):
     Args:
         name: who takes batches, for messages. settings: its epochs and batch_size.
         graph: a collection; training takes two graphs or more.
-        normalise: divide each row of the features by its sum.
+        normalise: divide each row of the features by its absolute sum.
         batches: what shuffles the graphs. state: what else changes in an epoch.
     """
 
@@ -68,7 +68,8 @@ class CollectionModel(Model):
         raise TypeError(f"{type(self).__name__} defines no loss")
 
     def cut(self) -> list[Tensor]:
-        """The numbers of the graphs of each batch of an epoch."""
+        """The numbers of the graphs of each batch of an epoch: a pass over all graphs, unless a
+        model says otherwise."""
         return shuffled(len(self.collection), self.size, self.state["batches"])
 
     def rows(self, batch: GraphBatch) -> Tensor:
@@ -95,8 +96,8 @@ class CollectionModel(Model):
                 " has one; method=graph_statistics embeds a single one"
             )
         total = torch.zeros((), device=self.device)
-        graphs = len(self.collection)
         parts = [part.to(self.device) for part in self.cut()]
+        graphs = sum(len(part) for part in parts)
         batches = self.collection.batches(parts)
         for place, (chosen, batch) in enumerate(zip(parts, batches, strict=True)):
             loss = self.part(step, chosen, batch)

@@ -14,8 +14,9 @@ from gclbench.methods.graph_classifier import GraphClassifier
 class GatGraphs(GraphClassifier):
     """GAT on graphs: attention over neighbours in four heads, trained on labels of training graphs.
 
-    `hidden` is a multiple of four.
+    The layer is torch_geometric's; the frame is that of gin. `hidden` is a multiple of four.
     """
 
+    version: ClassVar[str] = "2"
     layer: ClassVar[str] = "gat"
     for_nodes: ClassVar[str] = "gat"

@@ -12,7 +12,11 @@ from gclbench.methods.graph_classifier import GraphClassifier
 @METHODS.register("gin")
 @dataclass(frozen=True)
 class Gin(GraphClassifier):
-    """GIN-0 on graphs: sums over neighbours, trained on the labels of training graphs."""
+    """GIN-0 on graphs: sums over neighbours, trained on the labels of training graphs.
 
-    version: ClassVar[str] = "2"
+    It is "SUM–MLP (GIN-0)" of its authors' Table 1: the sum of a node's neighbours and itself, then
+    a network of two layers.
+    """
+
+    version: ClassVar[str] = "3"
     layer: ClassVar[str] = "gin"

@@ -12,7 +12,10 @@ from gclbench.methods.graph_classifier import GraphClassifier
 @METHODS.register("gin_eps")
 @dataclass(frozen=True)
 class GinEps(GraphClassifier):
-    """GIN-ε on graphs: as gin, a node's own weight 1 + ε is learned."""
+    """GIN-ε on graphs: as gin, a node's own weight 1 + ε is learned.
 
-    version: ClassVar[str] = "2"
+    It is "SUM–MLP (GIN-ε)" of its authors' Table 1. The ε of every layer starts at zero.
+    """
+
+    version: ClassVar[str] = "3"
     layer: ClassVar[str] = "gin_eps"

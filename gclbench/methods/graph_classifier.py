@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from torch import Tensor, nn
+import torch
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from gclbench.component.settings import (
@@ -26,7 +27,7 @@ from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.batch_norm import settle
-from gclbench.nn.pooled_stack import HEADS, PooledStack
+from gclbench.nn.pooled_stack import HEADS, LevelScores, PooledStack
 from gclbench.nn.readout import READOUTS
 from gclbench.training.loop import Loss, Model, Step
 from gclbench.training.streams import Streams, drawing_from
@@ -36,12 +37,18 @@ from gclbench.training.streams import Streams, drawing_from
 class GraphClassifier(Trained):
     """The shared hyper-parameters. The number of epochs is fixed; no fold chooses it.
 
+    The frame is that of GIN's authors (Xu et al., ICLR 2019; weihua916/powerful-gnns): each level,
+    the input among them, is read out and scores the classes, and the levels' scores are summed.
+
     Attributes:
-        epochs: passes over the training graphs. batch_size: graphs a step.
+        epochs: of `steps_per_epoch` steps each. batch_size: graphs a step, at most all training
+            graphs.
+        steps_per_epoch: random batches of an epoch, each drawn from all training graphs, no graph
+            twice; 0: an epoch is one pass over the training graphs.
         lr, weight_decay: of Adam. halve_every: epochs after which the rate is halved; 0: never.
-        layers, hidden: number and width of the layers. readout: from nodes to graphs; the classes
-            are read from the readouts of all layers side by side.
-        dropout: of these.
+        layers, hidden: number and width of the layers. readout: from nodes to graphs; an embedding
+            has the readouts of the input and of all layers side by side.
+        dropout: of the class scores of each level.
         statistics: of the batch norms at the end: `running`, averages over the last steps, whose
             weights were others; `training`, those of all training graphs at the final weights.
     """
@@ -56,6 +63,7 @@ class GraphClassifier(Trained):
 
     epochs: Annotated[int, Range(least=0)] = 100
     batch_size: Count = 32
+    steps_per_epoch: Annotated[int, Range(least=0)] = 50
     lr: Positive = 0.01
     weight_decay: NonNegative = 0.0
     halve_every: Annotated[int, Range(least=0)] = 50
@@ -75,9 +83,9 @@ class GraphClassifierModel(CollectionModel):
     """Cross-entropy on the training graphs; no other graph takes part in a step."""
 
     def __init__(self, settings: GraphClassifier, graph: Data, labels: Tensor, rng: Streams):
-        device = graph.x.device
+        device, name = graph.x.device, f"the classifier with {settings.layer} layers"
         super().__init__(
-            f"the classifier {settings.layer}",
+            name,
             settings,
             graph,
             batches=rng.torch("batches"),
@@ -86,8 +94,8 @@ class GraphClassifierModel(CollectionModel):
         train = (labels >= 0).nonzero()[:, 0].to(device)
         if len(train) < 2:
             raise Unsupported(
-                f"the classifier {settings.layer} learns from the labels of training graphs and"
-                f" sees {len(train)}; only task=graph_classification reveals labels"
+                f"{name} learns from the labels of training graphs and sees {len(train)}; only"
+                " task=graph_classification reveals labels"
             )
         if settings.layer == "gat" and settings.hidden % HEADS:
             raise Unsupported(
@@ -106,13 +114,18 @@ class GraphClassifierModel(CollectionModel):
                 settings.layers,
                 settings.readout,
             )
-            self.head = nn.Sequential(
-                nn.Dropout(settings.dropout), nn.Linear(self.stack.width, graph.classes)
-            )
+            self.head = LevelScores(self.stack.widths, graph.classes, settings.dropout)
 
     def rate(self, step: Step) -> float:
         every = self.settings.halve_every
         return 0.5 ** ((step.iteration - 1) // every) if every else 1.0
+
+    def cut(self) -> list[Tensor]:
+        steps, graphs = self.settings.steps_per_epoch, len(self.collection)
+        if not steps:
+            return super().cut()
+        batches = self.state["batches"]
+        return [torch.randperm(graphs, generator=batches)[: self.size] for _ in range(steps)]
 
     def part(self, step: Step, chosen: Tensor, batch: GraphBatch) -> Loss:
         with drawing_from(self.state["noise"]):

@@ -258,6 +258,13 @@ SEEN: tuple[SeenChoice, ...] = (
         decided="GIN's published range",
     ),
     SeenChoice(
+        "Supervised methods on collections: layers and frame",
+        "the rows of their former layers and frame",
+        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        (is_("method.name", "gin", "gin_eps", "graphsage", "gcn_graphs", "gat_graphs"),),
+        decided="the code of GIN's authors",
+    ),
+    SeenChoice(
         "GCN on collections: statistics of the batch norms",
         "the collapse on test folds; training and test accuracy both ways, four folds of MUTAG; one"
         " seed with running averages on the others",
