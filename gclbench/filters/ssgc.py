@@ -26,8 +26,8 @@ class SsgcFilter:
         order: K. alpha: weight α of the features themselves.
         self_loops: S of A + I (its classification code) or of A (its clustering code; isolated
             nodes have a loop there too).
-        normalize_features: divide each row of the features by its sum first (its classification
-            code).
+        normalize_features: divide each row of the features by its absolute sum first (its
+            classification code).
     """
 
     version: ClassVar[str] = "1"

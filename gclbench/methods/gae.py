@@ -35,7 +35,7 @@ class Gae(Trained):
         hidden: width of the first convolution. dimension: d, of the second.
         pairs: `all`: the loss is over all N² entries. `drawn`: in each step as many pairs as edges,
             drawn anew, stand for all pairs that are none; the same loss on average, in O(E).
-        normalize_features: divide each row of the features by its sum.
+        normalize_features: divide each row of the features by its absolute sum.
         epoch_by: the embedding is that of the `last` step, or of the one that the task's
             `validation` part scores best (docs/choices.md).
     """

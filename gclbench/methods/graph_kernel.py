@@ -1,4 +1,5 @@
-"""Graph kernels, by GraKeL (Siglidis et al., JMLR 2020): the kernel rows of graph-level papers."""
+"""Graph kernels, two of them by GraKeL (Siglidis et al., JMLR 2020): the kernel rows of graph-level
+papers."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ class Ssgc(AdaptiveSmoothing):
         dimensions: right singular vectors that the smoothed features are projected on; rows are
             then scaled to unit length.
         output: `projected`, those unit rows; `filtered`, the smoothed features at the same order
-            (link prediction in the DMT / DMAT / DMAT-i paper).
+            (a control of link prediction in the DMT / DMAT / DMAT-i paper, whose row is
+            `filter=ssgc`).
     """
 
     dimensions: Count = 16

@@ -21,7 +21,7 @@ def masked_products(x: Tensor, weight: Tensor, dropped: list[Tensor]) -> tuple[T
         x: B×F input; it receives no gradient.
         weight: F×H.
         dropped: one sorted index tensor of columns of x per copy; an empty one drops
-            nothing, and none is all of them.
+            nothing; never all columns.
 
     Returns:
         1 + len(dropped) tensors of shape B×H, the unmasked one first.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gclbench.paper.config_defaults import younger_settings
 from gclbench.records import STATUSES, Record, digest, flatten
 
 MISSING_METRIC = "no value"
@@ -214,7 +215,13 @@ def differences(groups: Sequence[Group]) -> list[str]:
     keys = sorted({key for settings in flat for key in settings})
     telling = [key for key in keys if _tells(key, flat)]
     return [
-        ", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings)
+        ", ".join(
+            f"{key}={_short(named[key])}"
+            # A setting that is younger than the first records stands in none at its default.
+            for named in [{**younger_settings(settings), **settings}]
+            for key in telling
+            if key in named
+        )
         for settings in flat
     ]
 

@@ -8,6 +8,7 @@ from typing import Any
 from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
 from gclbench.paper.aggregate import Group
+from gclbench.records import Record, flatten
 
 PARTS = ("method", "negatives", "filter")
 """Components that have a version. A task's is that of its protocol, which runs never share."""
@@ -37,6 +38,11 @@ def others(flat: Mapping[str, Any]) -> list[str]:
             if here != version:
                 found.append(f"{name} {version} (here {here})")
     return found
+
+
+def of_other_versions(records: Sequence[Record]) -> bool:
+    """Whether a cell's runs, whose versions are all the same, are of others than the code has."""
+    return bool(records) and bool(others(flatten(records[0].spec)))
 
 
 def sentence(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> str:

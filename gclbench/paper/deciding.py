@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gclbench.paper.component_versions import of_other_versions
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.missing import REDONE, buildable, sweep_command
@@ -198,6 +199,8 @@ def _offer(cells: Sequence[Cell]) -> Offer | None:
     columns = {column.label: column for column in definition.columns}
     if not buildable(definition, first.dataset, columns[first.heading]):
         return None
+    if of_other_versions(first.records):
+        return None  # `table --missing` has the seeds of the version that the code has.
     more = [max(1, entry.needed - entry.ours.n) for entry in entries if entry.needed is not None]
     untested = not more
     if untested:

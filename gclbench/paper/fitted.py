@@ -76,6 +76,13 @@ SEEN: tuple[SeenChoice, ...] = (
         (is_("method.name", "ssgc"),),
     ),
     SeenChoice(
+        "Linear classifier: C beyond 2¹⁰",
+        "validation and test accuracy of one untrained encoder",
+        ("amazon_photo",),
+        (is_("task.name", "classification"),),
+        decided="the validation nodes",
+    ),
+    SeenChoice(
         "SSGC: link prediction",
         "the rows at its clustering code's operator, and validation pairs beside print",
         (

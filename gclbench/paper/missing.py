@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
-from gclbench.paper.component_versions import others
+from gclbench.paper.component_versions import of_other_versions
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.run_words import of_seeds
 from gclbench.paper.table_definition import SEEDS, Definition
-from gclbench.records import Record, flatten
+from gclbench.records import Record
 
 REDONE = "interrupted"
 """Status of a run that is taken up again; every other run has ended, with a value or without."""
@@ -72,23 +72,19 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
     columns = {column.label: column for column in comparison.definition.columns}
     found: dict[tuple[str, str], set[int]] = {}
     for entry in comparison.entries:
-        if entry.faithful and refused(entry.records):
+        counts = entry.faithful and not of_other_versions(entry.records)
+        if counts and refused(entry.records):
             continue
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
             seeds = (
                 {record.seed for record in entry.records if record.status != REDONE}
-                if entry.faithful and not _of_other_versions(entry.records)
+                if counts
                 else set()
             )
             key = (entry.dataset, entry.heading)
             # Of several settings in one column, the one with the most seeds.
             found[key] = max(found.get(key, set()), seeds, key=len)
     return found
-
-
-def _of_other_versions(records: Sequence[Record]) -> bool:
-    """Of a cell's runs, whose versions are all the same."""
-    return bool(records) and bool(others(flatten(records[0].spec)))
 
 
 def _rectangles(cells: Cells, definition: Definition) -> list[tuple[list[str], list[str]]]:

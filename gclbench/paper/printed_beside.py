@@ -70,11 +70,8 @@ def printed_elsewhere(
             continue
         nearest: list[str] = []
         for column in definition.columns:
-            if (column.method, column.variant, column.method_name) != (
-                value.method,
-                value.variant,
-                method,
-            ):
+            # A column of another method may hold the printed one: SSGC's links are a filter's.
+            if (column.method, column.variant) != (value.method, value.variant):
                 continue
             lacking = [
                 condition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -101,9 +101,10 @@ class Classification:
         return visible
 
     def validation(self, graph: Graph, split: Split) -> Callable[[Embedding], float]:
-        """`val_accuracy` of an embedding, as `evaluate` would find it; of one with class scores,
-        minus their mean cross-entropy on the validation nodes, which is finer. It holds the labels
-        of the training and validation nodes only.
+        """`val_accuracy` of an embedding, as `evaluate` would find it, but with no C beyond 2^10.
+
+        Of one with class scores, minus their mean cross-entropy on the validation nodes, which is
+        finer. It holds the labels of the training and validation nodes only.
 
         Args:
             graph: as `hide` gives it.
@@ -118,7 +119,7 @@ class Classification:
                 return -float(cross_entropy(own, torch.from_numpy(y_val)))
             z = embedding_rows(embedding, bare, self.normalize, sparse=True)
             x_train, x_val = self._scaled(z[train], z[val])
-            return self._probe(x_train, y_train, x_val, y_val).val_accuracy
+            return self._probe(x_train, y_train, x_val, y_val, further=()).val_accuracy
 
         return score
 
@@ -190,10 +191,15 @@ class Classification:
         return [(x - mean) / deviation for x in parts]
 
     def _probe(
-        self, x_train: np.ndarray, y_train: np.ndarray, x_val: np.ndarray, y_val: np.ndarray
+        self,
+        x_train: np.ndarray,
+        y_train: np.ndarray,
+        x_val: np.ndarray,
+        y_val: np.ndarray,
+        further: Sequence[float] = FURTHER,
     ) -> LinearProbe:
         return fit_linear_probe(
-            x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance, FURTHER
+            x_train, y_train, x_val, y_val, C_GRID, self.max_iter, self.tolerance, further
         )
 
 

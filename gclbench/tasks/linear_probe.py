@@ -20,7 +20,7 @@ class LinearProbe:
         bias: float64, K (1 for two classes).
         C: the chosen inverse regularisation strength.
         val_accuracy: its accuracy on the validation rows, a fraction.
-        unconverged: how many fits of the grid stopped before the tolerance was reached.
+        unconverged: how many fits, also beyond the grid, stopped before the tolerance was reached.
     """
 
     classes: np.ndarray

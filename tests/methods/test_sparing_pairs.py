@@ -34,7 +34,7 @@ GRAPE_SETTINGS = {
     "pubmed": (1.0, 100, 0.4, True, 4, 10, 0.5, 1),
     "amazon_photo": (0.5, 100, 0.4, False, 2, 5, 0.1, 1),
     "amazon_computers": (0.5, 100, 0.4, False, 2, 10, 0.5, 1),
-    "wiki_cs": (0.5, 100, 0.4, True, 2, 5, 0.5, 1),
+    "wiki_cs": (0.5, 100, 0.4, False, 2, 5, 0.5, 1),
     "coauthor_cs": (0.5, 100, 0.3, False, 3, 5, 0.1, 1),
     "coauthor_phy": (0.5, 100, 0.4, False, 2, 5, 0.5, 100),
     "acm": (0.5, 100, 0.4, True, 2, 5, 0.5, 1),

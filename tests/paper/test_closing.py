@@ -280,7 +280,8 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
     assert links("ssgc", output="projected") == (
         (
             "ssgc · cora · link_prediction: the number printed in dmat Table 3 is for"
-            " method.output=filtered"
+            " method=kmeans filter=ssgc filter.order=16 filter.alpha=0.05 filter.self_loops=True"
+            " filter.normalize_features=False"
         ),
     )
     assert links("dmat_i", filter=None) == (

@@ -171,7 +171,8 @@ def test_rows_of_small_numbers_get_less_regularisation_than_the_grid_has(toy: To
     rows = Embedding(torch.from_numpy(np.hstack([signal, draw.normal(size=(300, 2))])).float())
     found = task.evaluate(rows, graph, split, Streams(0))
     assert found["C"] in FURTHER
-    assert found["val_accuracy"] == task.validation(graph, split)(rows)
+    # What chooses a step stays within the grid.
+    assert found["val_accuracy"] > task.validation(graph, split)(rows)
 
 
 def test_classes_absent_from_training_are_scored_as_missed(toy: Toy) -> None:

@@ -132,29 +132,29 @@ def _test(comparison: Comparison) -> str:
 def _of_printed(comparison: Comparison) -> Iterator[str]:
     """Of which columns the printed spread, or the printed number, takes no part in the test."""
     beside = [
-        (entry.column, entry.dataset, entry.printed)
-        for entry in comparison.entries
-        if entry.printed is not None
+        (entry.column, entry.printed) for entry in comparison.entries if entry.printed is not None
     ]
     alone = "tested against the mean alone, with a margin of one point"
-    folds = dict.fromkeys(column for column, _, value in beside if value.over_folds)
+    folds = dict.fromkeys(column for column, value in beside if value.over_folds)
     if folds:
         yield (
             f"The printed spreads of {', '.join(folds)} are over the folds of one"
             f" cross-validation: these are {alone}."
         )
-    quoted = dict.fromkeys(column for column, _, value in beside if value.quoted)
+    quoted = dict.fromkeys(column for column, value in beside if value.quoted)
     if quoted:
         yield (
             f"The rows of {', '.join(quoted)} are quoted, and nothing says what their spreads are"
             f" over: these are {alone}."
         )
-    unsettled: dict[str, dict[str, None]] = {}
-    for column, dataset, value in beside:
-        if value.unsettled and value.mean is not None:
-            unsettled.setdefault(value.unsettled, {})[f"{column} on {dataset}"] = None
+    unsettled: dict[str, dict[str, list[str]]] = {}
+    for entry in comparison.entries:
+        if entry.printed is not None and entry.printed.unsettled and entry.printed.mean is not None:
+            cells = unsettled.setdefault(entry.printed.unsettled, {})
+            cells.setdefault(f"{entry.column} on {entry.dataset}", []).append(entry.metric)
     for why, cells in unsettled.items():
-        yield f"Not tested, since the printed number {why}: {', '.join(cells)}."
+        told = "; ".join(f"{', '.join(metrics)} of {cell}" for cell, metrics in cells.items())
+        yield f"Not tested, since the printed number {why}: {told}."
 
 
 def _gains(comparison: Comparison) -> Iterator[str]:

@@ -78,8 +78,8 @@ SSGC_LINKS = Column(
     ),
     "ssgc",
     footnote=(
-        "ssgc: the filtered features, by the operator and the order of its classification code; the"
-        " paper names none for links. k-means, which its command names, has no part in the scores."
+        "ssgc: the filtered features, by the operator and the order of SSGC's own paper; none is"
+        " named for links. k-means, which its command names, has no part in the scores."
     ),
 )
 SSGC_BY_CLUSTERS = Column(
