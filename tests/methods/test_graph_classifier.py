@@ -15,7 +15,6 @@ from gclbench.graph import Graph, Unsupported
 from gclbench.methods.gat_graphs import GatGraphs
 from gclbench.methods.gcn_graphs import GcnGraphs
 from gclbench.methods.gin import Gin
-from gclbench.paper.config_defaults import shipped_settings
 from gclbench.records import Store
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.loop import Step
@@ -89,17 +88,6 @@ def test_a_last_batch_of_one_node_does_not_stop_the_statistics() -> None:
         statistics="training",
     )
     assert settings.fit(graph, graph.y, Streams(0), Watch()).scores.isfinite().all()
-
-
-def test_gcn_ships_with_the_statistics_of_the_training_graphs() -> None:
-    assert shipped("gcn_graphs") == "training" and shipped("gin") == "running"
-
-
-def shipped(name: str) -> str:
-    names = {"method.name": name, "dataset.name": "mutag"}
-    return shipped_settings(names | {"filter.name": "none", "negatives.name": "uniform"})[
-        "method.statistics"
-    ]
 
 
 def test_the_rate_is_halved_by_epochs() -> None:
