@@ -84,3 +84,14 @@ def test_settings_of_another_component_are_told_where_they_differ_within_it(reco
         "filter.alpha=0.7, filter.name=gnnbp",
         "filter.name=none",
     ]
+
+
+def test_a_young_setting_at_its_default_is_named_beside_another_value(record) -> None:
+    """No record names it at its default, and a heading of nothing would tell nobody apart."""
+    usual, other = (record(method="gcn_graphs", dataset="mutag") for _ in range(2))
+    other.spec = {**other.spec, "method": {**other.spec["method"], "statistics": "training"}}
+    assert "statistics" not in usual.spec["method"]
+    assert sorted(differences(group_records([usual, other]))) == [
+        "method.statistics=running",
+        "method.statistics=training",
+    ]
