@@ -96,7 +96,7 @@ SEEN: tuple[SeenChoice, ...] = (
             "coauthor_phy",
         ),
         (is_("filter.name", "ssgc"), is_("task.name", "link_prediction")),
-        decided="the validation pairs",
+        decided="the printed spread of 0",
     ),
     SeenChoice(
         "AGE: link prediction",
