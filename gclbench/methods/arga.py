@@ -34,7 +34,7 @@ class Arga(Gae):
 
     Attributes:
         epochs: iterations. lr: of the steps that rebuild. discriminator_lr: of the other two.
-        rebuilding_steps: in an iteration.
+        reconstruction_steps: in an iteration.
         discriminator: widths of the discriminator's hidden layers.
         noise: standard deviation of the normal noise on the hidden layer, in training.
     """
@@ -42,7 +42,7 @@ class Arga(Gae):
     epochs: Annotated[int, Range(least=0)] = 50
     lr: Positive = 5e-4
     dimension: Count = 32
-    rebuilding_steps: Count = 5
+    reconstruction_steps: Count = 5
     discriminator_lr: Positive = 1e-3
     discriminator: tuple[Count, ...] = (64, 32)
     noise: NonNegative = 0.1
@@ -51,7 +51,7 @@ class Arga(Gae):
         """From F features to d, without biases."""
         return GraphEncoder(inputs, self.hidden, self.dimension, self.noise)
 
-    def judge(self) -> nn.Module:
+    def network(self) -> nn.Module:
         """The discriminator: d to one logit."""
         layers: list[nn.Module] = []
         for before, after in itertools.pairwise([self.dimension, *self.discriminator, 1]):
@@ -75,9 +75,9 @@ class Arga(Gae):
             return self.optimiser_class(module.parameters(), lr=lr, weight_decay=decay, fused=True)
 
         adams = {
-            "rebuild": adam(model.encoder, self.lr),
-            "tell": adam(model.judge, self.discriminator_lr),
-            "fool": adam(model.encoder, self.discriminator_lr),
+            "reconstruction": adam(model.encoder, self.lr),
+            "discriminator": adam(model.discriminator, self.discriminator_lr),
+            "generator": adam(model.encoder, self.discriminator_lr),
         }
         return Turns(adams, lambda: model.turn)
 
@@ -122,38 +122,38 @@ class AdversarialModel(AutoencoderModel):
     """An auto-encoder and its discriminator.
 
     Attributes:
-        turn: whose step follows: `rebuild`, `tell` (the discriminator's) or `fool`.
-        rebuilds_too: whether the encoder also rebuilds in the step that fools.
+        turn: whose step follows: `reconstruction`, `discriminator` or `generator`.
+        generator_reconstructs: whether the encoder also rebuilds in the step that fools.
     """
 
-    rebuilds_too: ClassVar[bool] = True
+    generator_reconstructs: ClassVar[bool] = True
 
     def __init__(self, settings: Arga, graph: Data, rng: Streams):
         super().__init__(settings, graph, rng)
-        self.steps, self.turn = settings.rebuilding_steps, "rebuild"
+        self.steps, self.turn = settings.reconstruction_steps, "reconstruction"
         with rng.seeded("discriminator"):
-            self.judge = settings.judge()
+            self.discriminator = settings.network()
 
     def losses(self, step: Step) -> Iterator[Loss]:
-        self.turn = "rebuild"
+        self.turn = "reconstruction"
         for number in range(self.steps):
-            loss = self.rebuilt(*self.coded())
+            loss = self.reconstructed(*self.coded())
             # Patience compares iterations, so it sees one of their losses.
             yield replace(loss, final=number == 0, noted=loss.value.detach() / self.steps)
-        self.turn = "tell"
-        telling = self.telling()
-        yield Loss(telling, {"discriminator": telling.detach()}, final=False)
-        self.turn = "fool"
+        self.turn = "discriminator"
+        found = self.discriminator_loss()
+        yield Loss(found, {"discriminator": found.detach()}, final=False)
+        self.turn = "generator"
         z, further = self.coded()
-        fooling = softplus(-self.judge(z)).mean()
-        terms = {**loss.terms, "discriminator": telling.detach(), "fooling": fooling.detach()}
-        value = fooling + self.rebuilding(z) if self.rebuilds_too else fooling
-        yield Loss(value, terms, final=False, noted=fooling.detach())
+        generator = softplus(-self.discriminator(z)).mean()
+        terms = {**loss.terms, "discriminator": found.detach(), "generator": generator.detach()}
+        value = generator + self.reconstruction(z) if self.generator_reconstructs else generator
+        yield Loss(value, terms, final=False, noted=generator.detach())
 
-    def telling(self) -> Tensor:
+    def discriminator_loss(self) -> Tensor:
         """How badly the discriminator tells z from as many rows of the normal distribution."""
         with torch.no_grad():
             z, _ = self.coded()
         with drawing_from(self.state["noise"]):
             normal = torch.randn_like(z)
-        return softplus(-self.judge(normal)).mean() + softplus(self.judge(z)).mean()
+        return softplus(-self.discriminator(normal)).mean() + softplus(self.discriminator(z)).mean()

@@ -41,4 +41,4 @@ class Arvga(Arga):
 class VariationalAdversarialModel(AdversarialModel, VariationalModel):
     """Both at once."""
 
-    rebuilds_too: ClassVar[bool] = False
+    generator_reconstructs: ClassVar[bool] = False

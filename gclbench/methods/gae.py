@@ -98,20 +98,20 @@ class AutoencoderModel(Model):
             self.encoder = settings.encoder(self.x.width)
 
     def loss(self, step: Step) -> Loss:
-        return self.rebuilt(*self.coded())
+        return self.reconstructed(*self.coded())
 
     def coded(self) -> tuple[Tensor, dict[str, Tensor]]:
         """z (N×d) of a training step, and the further terms of its loss, by name."""
         with drawing_from(self.state["noise"]):
             return self.encoder(self.x, self.propagation), {}
 
-    def rebuilt(self, z: Tensor, further: dict[str, Tensor]) -> Loss:
+    def reconstructed(self, z: Tensor, further: dict[str, Tensor]) -> Loss:
         """How badly z rebuilds A + I, and the further terms."""
-        terms = {"edges": self.rebuilding(z), **further}
+        terms = {"reconstruction": self.reconstruction(z), **further}
         value = torch.stack(list(terms.values())).sum()
         return Loss(value, {name: term.detach() for name, term in terms.items()})
 
-    def rebuilding(self, z: Tensor) -> Tensor:
+    def reconstruction(self, z: Tensor) -> Tensor:
         """norm · the mean of the weighted cross-entropies of all N² entries of A + I.
 
         With S the sum of A the ones weigh (N² − S)/S and norm is N²/2(N² − S). So the ones are

@@ -59,7 +59,7 @@ def in_double(method, graph: Graph, **settings):
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if "judge" in name:
+            if name.startswith("discriminator"):
                 parameter.normal_(generator=generator)
     return model
 
@@ -140,7 +140,9 @@ def test_the_loss_over_all_pairs_by_dense_formulas(method, block, graph, monkeyp
     found, plain = (torch.autograd.grad(value, weights) for value in (loss.value, expected))
     for one, other in zip(found, plain, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
-    assert set(loss.terms) == ({"edges", "prior"} if method in VARIATIONAL else {"edges"})
+    assert set(loss.terms) == (
+        {"reconstruction", "prior"} if method in VARIATIONAL else {"reconstruction"}
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -166,7 +168,7 @@ def test_an_iteration_has_one_loss(method, graph) -> None:
 
 @pytest.mark.parametrize("method", ADVERSARIAL)
 def test_the_losses_of_an_iteration_by_dense_formulas(method, graph) -> None:
-    model = in_double(method, graph, pairs="all", rebuilding_steps=2)
+    model = in_double(method, graph, pairs="all", reconstruction_steps=2)
     assert model.encoder.noise == (0.1 if method is Arga else 0)
     noise = torch.Generator().manual_seed(4)
     turns, chance = losses_of(model), torch.sigmoid
@@ -179,19 +181,22 @@ def test_the_losses_of_an_iteration_by_dense_formulas(method, graph) -> None:
     z, _ = codes(model, graph, noise)
     normal = torch.randn(z.shape, generator=noise, dtype=z.dtype)
     loss = next(turns)
-    expected = -chance(model.judge(normal)).log().mean() - (1 - chance(model.judge(z))).log().mean()
+    expected = (
+        -chance(model.discriminator(normal)).log().mean()
+        - (1 - chance(model.discriminator(z))).log().mean()
+    )
     assert loss.value.item() == pytest.approx(expected.item(), rel=1e-9) and not loss.final
     # The encoder meets the discriminator as its step has left it.
     with torch.no_grad():
-        for parameter in model.judge.parameters():
+        for parameter in model.discriminator.parameters():
             parameter.mul_(0.8)
     loss = next(turns)
     z, _ = codes(model, graph, noise)
-    fooling = -chance(model.judge(z)).log().mean()
-    whole = fooling + rebuilding(z, graph) if method is Arga else fooling
+    generator = -chance(model.discriminator(z)).log().mean()
+    whole = generator + rebuilding(z, graph) if method is Arga else generator
     assert loss.value.item() == pytest.approx(whole.item(), rel=1e-9) and not loss.final
-    assert loss.noted.item() == loss.terms["fooling"].item() == pytest.approx(fooling.item())
-    assert {"edges", "discriminator", "fooling"} <= set(loss.terms)
+    assert loss.noted.item() == loss.terms["generator"].item() == pytest.approx(generator.item())
+    assert {"reconstruction", "discriminator", "generator"} <= set(loss.terms)
     assert next(turns, None) is None
 
 
@@ -200,9 +205,9 @@ def test_the_losses_of_an_iteration_by_dense_formulas(method, graph) -> None:
 )
 def test_gradients_equal_finite_differences(method, turn, graph) -> None:
     """Of the discriminator's parameters where it is its turn, else of the encoder's."""
-    steps = {"rebuilding_steps": 1} if method in ADVERSARIAL else {}
+    steps = {"reconstruction_steps": 1} if method in ADVERSARIAL else {}
     model = in_double(method, graph, **steps)
-    moved = (model.judge if turn == 1 else model.encoder).parameters()
+    moved = (model.discriminator if turn == 1 else model.encoder).parameters()
     # They are moved in place.
     assert torch.autograd.gradcheck(lambda *_: list(losses_of(model))[turn].value, tuple(moved))
 
@@ -220,7 +225,7 @@ def test_encoders_have_glorot_s_weights_and_no_biases(method) -> None:
 
 def test_the_discriminator_starts_small() -> None:
     with Streams(0).seeded("discriminator"):
-        layers = list(Arga().judge())
+        layers = list(Arga().network())
     assert [type(layer) for layer in layers] == [nn.Linear, nn.ReLU] * 2 + [nn.Linear]
     linear = layers[::2]
     assert [tuple(layer.weight.shape) for layer in linear] == [(64, 32), (32, 64), (1, 32)]
@@ -282,10 +287,14 @@ def test_each_of_three_adams_moves_its_own_at_its_own_rate(method, graph) -> Non
             optimiser.step()
             turns.append(model.turn)
             for name, value in model.named_parameters():
-                moves = name.startswith("judge") == (model.turn == "tell")
+                moves = name.startswith("discriminator") == (model.turn == "discriminator")
                 assert torch.equal(value, before[name]) != moves, (name, model.turn)
-    assert turns == 2 * [*["rebuild"] * 5, "tell", "fool"]
-    for name, steps, lr in (("rebuild", 10, 5e-4), ("tell", 2, 1e-3), ("fool", 2, 1e-3)):
+    assert turns == 2 * [*["reconstruction"] * 5, "discriminator", "generator"]
+    for name, steps, lr in (
+        ("reconstruction", 10, 5e-4),
+        ("discriminator", 2, 1e-3),
+        ("generator", 2, 1e-3),
+    ):
         adam = optimiser.optimisers[name]
         assert {int(state["step"]) for state in adam.state.values()} == {steps}
         assert [own["lr"] for own in adam.param_groups] == [lr]
@@ -296,7 +305,7 @@ def test_the_loop_s_rate_is_a_share_of_each_adam_s(graph) -> None:
     model = built(settings, graph)
     optimiser = settings.optimiser(model)
     optimiser.param_groups[0]["lr"] = optimiser.defaults["lr"] * 0.5
-    for model.turn in ("rebuild", "tell"):
+    for model.turn in ("reconstruction", "discriminator"):
         optimiser.step()
     rates = [each.param_groups[0]["lr"] for each in optimiser.optimisers.values()]
     assert rates == [2.5e-4, 5e-4, 1e-3]
