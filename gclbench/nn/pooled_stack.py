@@ -90,9 +90,9 @@ class Averaged(nn.Module):
         super().__init__()
         self.linear = nn.Linear(inputs, width)
 
-    def forward(self, x: Tensor, averaging: tuple[SparseMatrix, Tensor]) -> Tensor:
-        """M×d from M×F."""
-        adjacency, share = averaging
+    def forward(self, x: Tensor, read: tuple[SparseMatrix, Tensor]) -> Tensor:
+        """M×d from M×F and `averaging`."""
+        adjacency, share = read
         narrow = self.linear.out_features < self.linear.in_features
         x = self.linear(x) if narrow else x
         x = (adjacency @ x).add_(x).mul_(share)
@@ -106,9 +106,9 @@ class Maximal(nn.Module):
         super().__init__()
         self.linear = nn.Linear(inputs, width)
 
-    def forward(self, x: Tensor, gathering: tuple[Tensor, Tensor]) -> Tensor:
-        """M×d from M×F."""
-        return self.linear(_Largest.apply(x, *gathering))
+    def forward(self, x: Tensor, read: tuple[Tensor, Tensor]) -> Tensor:
+        """M×d from M×F and `gathering`."""
+        return self.linear(_Largest.apply(x, *read))
 
 
 class Kind(NamedTuple):

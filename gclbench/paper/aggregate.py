@@ -214,15 +214,11 @@ def differences(groups: Sequence[Group]) -> list[str]:
     flat = [group.flat for group in groups]
     keys = sorted({key for settings in flat for key in settings})
     telling = [key for key in keys if _tells(key, flat)]
+    # A setting that is younger than the first records stands in none at its default.
+    named = [{**younger_settings(settings), **settings} for settings in flat]
     return [
-        ", ".join(
-            f"{key}={_short(named[key])}"
-            # A setting that is younger than the first records stands in none at its default.
-            for named in [{**younger_settings(settings), **settings}]
-            for key in telling
-            if key in named
-        )
-        for settings in flat
+        ", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings)
+        for settings in named
     ]
 
 

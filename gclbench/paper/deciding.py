@@ -184,6 +184,12 @@ def _lines(cells: Sequence[Cell], of_several: bool) -> list[str]:
             f"# Of {len(cells)} undetermined cell{'s' if len(cells) > 1 else ''} no number of seeds"
             f" up to {MOST_SEEDS:,} would decide {beyond}, as they stand."
         )
+    older = sum(of_other_versions(entry.records) for _, entry in cells)
+    if older:
+        lines.append(
+            f"# Undetermined cells of runs of another version than the code has: {older}; `gclbench"
+            " table ID --missing` prints what runs them anew."
+        )
     return lines or ["# no cell is undetermined"]
 
 

@@ -43,6 +43,21 @@ class SeenChoice:
 DMAT_FAMILY = is_("method.name", "dmt", "dmat", "dmat_i")
 MVGRL_FAMILY = is_("method.name", "mmix_mp", "mmix_mo", "mvgrl")
 
+CLUSTERED = (
+    "acm",
+    "dblp",
+    "cora",
+    "citeseer",
+    "pubmed",
+    "amazon_photo",
+    "coauthor_cs",
+    "coauthor_phy",
+)
+"""The graphs of the `dmat` paper."""
+
+COLLECTIONS = ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary")
+"""Those of `mmix`'s Table 3."""
+
 SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "DMAT-i: all rows of its table",
@@ -85,16 +100,7 @@ SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "SSGC: link prediction",
         "the rows at its clustering code's operator, and validation pairs beside print",
-        (
-            "acm",
-            "dblp",
-            "cora",
-            "citeseer",
-            "pubmed",
-            "amazon_photo",
-            "coauthor_cs",
-            "coauthor_phy",
-        ),
+        CLUSTERED,
         (is_("filter.name", "ssgc"), is_("task.name", "link_prediction")),
         decided="the printed spread of 0",
     ),
@@ -202,16 +208,7 @@ SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "DeepWalk: its repository's settings",
         "the rows at one epoch without negative sampling, and at its paper's settings",
-        (
-            "acm",
-            "dblp",
-            "cora",
-            "citeseer",
-            "pubmed",
-            "amazon_photo",
-            "coauthor_cs",
-            "coauthor_phy",
-        ),
+        CLUSTERED,
         (is_("method.name", "deepwalk"),),
         decided="the repository's code",
     ),
@@ -225,14 +222,14 @@ SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "graph2vec: no word is left out",
         "the rows with gensim's subsampling",
-        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        COLLECTIONS,
         (is_("method.name", "graph2vec"), is_("method.sample", 0.0)),
         decided="its authors' code",
     ),
     SeenChoice(
         "Graphlet kernel: 6,400 samples of a graph",
         "the rows with 100 samples",
-        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        COLLECTIONS,
         (
             is_("method.name", "graph_kernel"),
             is_("method.kernel", "graphlet"),
@@ -267,7 +264,7 @@ SEEN: tuple[SeenChoice, ...] = (
     SeenChoice(
         "Supervised methods on collections: layers and frame",
         "the rows of their former layers and frame",
-        ("mutag", "ptc_mr", "imdb_binary", "imdb_multi", "reddit_binary"),
+        COLLECTIONS,
         (is_("method.name", "gin", "gin_eps", "graphsage", "gcn_graphs", "gat_graphs"),),
         decided="the code of GIN's authors",
     ),

@@ -107,6 +107,16 @@ def test_seeds_that_are_recorded_are_not_asked_for_again(record) -> None:
     assert undecided(comparison)[1].endswith(f" 'seeds=[3,7-{needed - 1}]'")
 
 
+def test_no_seeds_are_added_to_runs_of_another_version(record) -> None:
+    now = runs(record, "kmeans", 2.0, KMEANS)
+    before = [replace(run, spec={**run.spec, "versions": {"method": "0"}}) for run in now]
+    assert undecided(of(now))[1].startswith("gclbench sweep table=dmat/1 dataset=cora")
+    assert undecided(of(before)) == [
+        "# Undetermined cells of runs of another version than the code has: 1; `gclbench table ID"
+        " --missing` prints what runs them anew."
+    ]
+
+
 def test_a_table_without_undetermined_cells_says_so(record) -> None:
     sure = [0.7057 + spread for spread in (-0.001, 0.0, 0.001)]
     assert undecided(of(runs(record, "dmat_i", 1.0, {"acc": sure}), "acc")) == [

@@ -79,6 +79,12 @@ def test_a_cell_that_was_refused_is_asked_for_no_more(record) -> None:
     assert lacking(elsewhere, "dmat/2", ["cora"], ["dmt"]) == [
         "gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=2"
     ], "other settings say nothing of the paper's"
+    before = [
+        replace(run, spec={**run.spec, "versions": {"method": "0"}}) for run in runs("unsupported")
+    ]
+    assert lacking(before, "dmat/2", ["cora"], ["dmt"], 3) == [
+        "gclbench sweep table=dmat/2 dataset=cora method=dmt seeds=3"
+    ], "another version says nothing of this one"
 
 
 def test_other_seeds_count_as_well(record) -> None:
