@@ -10,7 +10,14 @@ from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.significance import LEVEL, MOST_SEEDS
 from gclbench.paper.table_definition import Definition
-from gclbench.paper.verdict import AS_PRINTED, DECIDED, EQUIVALENT, UNDETERMINED, VERDICTS
+from gclbench.paper.verdict import (
+    AS_PRINTED,
+    DECIDED,
+    EQUIVALENT,
+    NOT_RUN,
+    UNDETERMINED,
+    VERDICTS,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class Tally:
         fitted: of the decided ones, how many have settings that were chosen after their own labels
             had been seen (`fitted.SEEN`).
         at_half_level: of the decided ones, how many have this verdict at half of the level, too.
+        without_data: of the ones not run, how many are of a dataset that no run is of.
     """
 
     equivalent: int = 0
@@ -39,6 +47,7 @@ class Tally:
     beyond_seeds: int = 0
     fitted: int = 0
     at_half_level: int = 0
+    without_data: int = 0
 
     @property
     def cells(self) -> int:
@@ -50,6 +59,11 @@ class Tally:
         """Equivalent, above or below."""
         return self.equivalent + self.above + self.below
 
+    @property
+    def decidable(self) -> int:
+        """Those that runs here could decide: comparable, and of a dataset that runs are of."""
+        return self.cells - self.not_comparable - self.without_data
+
     def __iter__(self) -> Iterator[int]:
         """The counts of the verdicts, in their order."""
         return iter([getattr(self, name) for name in KINDS])
@@ -58,6 +72,9 @@ class Tally:
         names = [field.name for field in fields(self)]
         return Tally(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
+
+OF_DECIDABLE = "of decidable"
+"""Heading of the share of `decided` in `decidable`."""
 
 HALF = f"at {LEVEL / 2:g}"
 """Heading of `at_half_level`."""
@@ -85,11 +102,17 @@ class Summary:
 
 def summary(comparisons: Iterable[Comparison]) -> Summary:
     """Counts over filled tables; cells without a legible printed number are left out."""
+    cells = list(counted(comparisons))
+    with_runs = {
+        entry.dataset
+        for definition, entry in cells
+        if definition.source == "runs" and entry.verdict != NOT_RUN
+    }
     total = Tally()
     by_paper: dict[str, Tally] = {}
     methods: dict[str, Tally] = {}
     same = different = 0
-    for definition, entry in counted(comparisons):
+    for definition, entry in cells:
         if definition.source != "runs":
             same += entry.verdict == AS_PRINTED
             different += entry.verdict != AS_PRINTED
@@ -103,6 +126,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
             at_half_level=int(entry.verdict in DECIDED and _at_half(entry)),
+            without_data=int(entry.verdict == NOT_RUN and entry.dataset not in with_runs),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -158,6 +182,8 @@ def markdown(found: Summary) -> str:
             " seeds: a run of the cell has no value; not comparable: not at the paper's"
             " settings, or times and quantiles, which carry over to no other machine. decided: the"
             " first three."
+            f" {OF_DECIDABLE}: their share of the cells that are comparable and of a dataset that"
+            " runs are of."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."
             f" {HALF}: of the decided ones, those that have their verdict at half of the"
@@ -191,7 +217,10 @@ def markdown(found: Summary) -> str:
 
 
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
-    names = [heading, "cells", "decided", *VERDICTS, "after Holm", HALF, "beyond seeds", FITTED]
+    names = [
+        *(heading, "cells", "decided", OF_DECIDABLE, *VERDICTS),
+        *("after Holm", HALF, "beyond seeds", FITTED),
+    ]
     lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
         share = f"{counts.decided} ({counts.decided / max(counts.cells, 1):.0%})"
@@ -201,6 +230,7 @@ def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
             counts.beyond_seeds,
             counts.fitted,
         )
-        numbers = (counts.cells, share, *counts, *notes)
+        part = f"{counts.decided / counts.decidable:.0%}" if counts.decidable else "–"
+        numbers = (counts.cells, share, part, *counts, *notes)
         lines.append(f"| {name} | {' | '.join(map(str, numbers))} |")
     return lines

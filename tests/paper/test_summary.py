@@ -13,7 +13,8 @@ def of(records, *names: str):
 def test_without_records_no_legible_number_is_run() -> None:
     found = of([], "dmat/1")
     # DGI and ProGCL are printed as missing on three datasets, GCA on one.
-    assert found.total == Tally(not_run=480 - 6 * 7) and found.papers == {"dmat": found.total}
+    assert found.total == Tally(not_run=480 - 6 * 7, without_data=480 - 6 * 7)
+    assert found.papers == {"dmat": found.total} and found.total.decidable == 0
 
 
 def test_what_became_of_printed_numbers(record) -> None:
@@ -44,13 +45,15 @@ def test_what_became_of_printed_numbers(record) -> None:
         failed_seeds=2 + 5 + 6,
         not_comparable=1,
         not_run=5 * 6,
+        without_data=5 * 6,  # only cora, acm and dblp have runs
         equivalent_after_holm=1,
         fitted=4,  # labels of cora had been seen before DMAT-i's last choices
         at_half_level=4,
     )
-    assert found.methods["kmeans"] == Tally(undetermined=1, failed_seeds=5, not_run=42), (
-        "one run is not testable"
-    )
+    assert found.methods["kmeans"] == Tally(
+        undetermined=1, failed_seeds=5, not_run=42, without_data=5 * 6
+    ), "one run is not testable"
+    assert found.methods["dmat_i"].decidable == 3 * 6 - 1, "but for what is not comparable"
     assert found.methods["dmat_i"].decided == 4 and found.methods["kmeans"].decided == 0
     assert found.total == sum(found.methods.values(), Tally()) and found.total.cells == 438
 
@@ -73,10 +76,15 @@ def test_facts_are_counted_for_themselves() -> None:
 
 def test_page() -> None:
     text = markdown(of([], *TABLES))
-    head = "| paper | cells | decided | equivalent | above | below | undetermined | failed seeds"
+    head = (
+        "| paper | cells | decided | of decidable | equivalent | above | below | undetermined"
+        " | failed seeds"
+    )
     assert f"{head} | not comparable | not run | after Holm | at 0.025 | beyond seeds | ‡ |" in text
-    assert "| dmat | 601 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 | 0 |" in text
-    assert "| **total** | 1079 | 0 (0%) | 0 | 0 | 0 | 0 | 0 | 0 | 1079 | 0 | 0 | 0 | 0 |" in text
+    assert "| dmat | 601 | 0 (0%) | – | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 | 0 |" in text
+    assert (
+        "| **total** | 1079 | 0 (0%) | – | 0 | 0 | 0 | 0 | 0 | 0 | 1079 | 0 | 0 | 0 | 0 |" in text
+    )
     assert text.count("\n| --- |") == 2 and "135 as printed, 12 not" in text
 
 
@@ -105,7 +113,10 @@ def test_equivalence_is_counted_with_the_correction_and_without(record) -> None:
     assert found.total.below == 2 and found.total.decided == 3
     assert found.total.at_half_level == 2, "0.033 is more than half of the level"
     assert found.total.fitted == 0, "no choice of GRACE's was made with labels in view"
-    assert f"| nml | {found.total.cells} | 3 (4%) | 1 | 0 | 2 |" in markdown(found)
+    share = f"{3 / found.total.decidable:.0%}"
+    assert found.total.decidable == found.total.cells - found.total.without_data
+    assert 0 < found.total.without_data < found.total.not_run
+    assert f"| nml | {found.total.cells} | 3 (4%) | {share} | 1 | 0 | 2 |" in markdown(found)
 
 
 def test_what_no_number_of_seeds_decides_is_counted(record) -> None:
