@@ -308,7 +308,7 @@ def _command(definition: Definition, column: Column, method: str, dataset: str) 
     flat = _settings(command, definition.task)
     wanted = [
         condition.override(definition.task)
-        for condition in (*column.where, *definition.conditions(dataset))
+        for condition in (*column.conditions(dataset), *definition.conditions(dataset))
         if not condition.holds(flat)
     ]
     names = [text for text in wanted if "." not in text.partition("=")[0]]

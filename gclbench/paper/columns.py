@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gclbench.paper.config_defaults import shipped_settings, unnamed_settings, younger_settings
@@ -29,21 +29,30 @@ class Condition:
     Attributes:
         key: as on the command line, `method.epochs`. values: those meant. excluded: they are ruled
             out rather than asked for.
-        default: what a spec without the key counts as.
+        default: what a spec without the key counts as. on: (dataset, value) of datasets where it is
+            another value instead.
     """
 
     key: str
     values: tuple[Any, ...]
     excluded: bool = False
     default: Any = None
+    on: tuple[tuple[str, Any], ...] = ()
+
+    def of(self, dataset: str) -> Condition:
+        """The condition as it is on a dataset."""
+        other = dict(self.on)
+        values = (other[dataset],) if dataset in other else self.values
+        return replace(self, values=values, on=())
 
     def holds(self, flat: Mapping[str, Any]) -> bool:
         """Whether flattened settings satisfy it."""
-        return (flat.get(self.key, self.default) in self.values) != self.excluded
+        values = self.of(str(flat["dataset.name"])).values if self.on else self.values
+        return (flat.get(self.key, self.default) in values) != self.excluded
 
     def override(self, task: str) -> str:
         """What makes it hold, as typed on the command line of a run of a task: `filter=none`,
-        `task.clustering.clusters=null`.
+        `task.clustering.clusters=null`. Of a condition that differs by dataset ask `of` first.
 
         Raises:
             ValueError: for a condition that only rules values out.
@@ -60,9 +69,11 @@ class Condition:
         return f"task.{task}.{leaf}={text}" if kind == "task" else f"{self.key}={text}"
 
 
-def is_(key: str, *values: Any, default: Any = None) -> Condition:
-    """`key` is one of `values`."""
-    return Condition(key, values, default=default)
+def is_(
+    key: str, *values: Any, default: Any = None, on: Mapping[str, Any] | None = None
+) -> Condition:
+    """`key` is one of `values`; on the datasets of `on` it is what that says."""
+    return Condition(key, values, default=default, on=tuple((on or {}).items()))
 
 
 def is_not(key: str, *values: Any, default: Any = None) -> Condition:
@@ -117,6 +128,10 @@ class Column:
     def added(self) -> str:
         """What a user typed to add the column to the table; "" for one of the table's own."""
         return ""
+
+    def conditions(self, dataset: str) -> tuple[Condition, ...]:
+        """What its runs on a dataset meet."""
+        return tuple(condition.of(dataset) for condition in self.where)
 
     def holds(self, settings: Mapping[str, Any]) -> bool:
         """Whether a spec belongs in the column."""

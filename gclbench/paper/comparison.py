@@ -319,7 +319,9 @@ def _fitted(groups: Sequence[Group]) -> tuple[str, ...]:
 def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fact:
     """What a setting was in the runs, or is in the configs."""
     asked = {
-        condition.key: condition.values[0] for condition in column.where if not condition.excluded
+        condition.key: condition.values[0]
+        for condition in column.conditions(dataset)
+        if not condition.excluded
     }
     flat = group.flat if group else shipped_settings({"dataset.name": dataset, **asked})
     value = flat.get(key)

@@ -99,10 +99,11 @@ SEEN: tuple[SeenChoice, ...] = (
     ),
     SeenChoice(
         "SSGC: link prediction",
-        "the rows at its clustering code's operator, and validation pairs beside print",
+        "the rows at its clustering code's operator, validation pairs beside print, and the rows of"
+        " features in both forms",
         CLUSTERED,
         (is_("filter.name", "ssgc"), is_("task.name", "link_prediction")),
-        decided="the printed spread of 0",
+        decided="the printed spread of 0; the form of features by F.1 and the validation pairs",
     ),
     SeenChoice(
         "AGE: link prediction",

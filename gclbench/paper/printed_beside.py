@@ -75,7 +75,7 @@ def printed_elsewhere(
                 continue
             lacking = [
                 condition
-                for condition in (*column.where, *definition.conditions(dataset))
+                for condition in (*column.conditions(dataset), *definition.conditions(dataset))
                 if not condition.holds(flat)
             ]
             if any(condition.excluded for condition in lacking):

@@ -7,7 +7,7 @@ import pytest
 from gclbench.component.settings import identity_of
 from gclbench.methods.deepwalk import DeepWalk
 from gclbench.methods.graph_kernel import ENOUGH, GraphKernel
-from gclbench.paper.columns import Column
+from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
 from gclbench.paper.missing import missing
 from gclbench.paper.sources import Collection
@@ -95,3 +95,43 @@ def test_plain_deepwalk_keeps_its_ids_and_its_column(record) -> None:
     assert definition.departures(plain, flatten(record("deepwalk", features=True).spec)) == [
         "method.features=True (shipped: False)"
     ]
+
+
+NORMALIZED = "filter.normalize_features"
+
+
+def ssgc_run(record, dataset: str, normalized: bool) -> Record:
+    return record(
+        "kmeans",
+        dataset,
+        "link_prediction",
+        filter={
+            "name": "ssgc",
+            "order": 16,
+            "alpha": 0.05,
+            "self_loops": True,
+            "normalize_features": normalized,
+        },
+        metrics={"auc": 0.8, "ap": 0.8},
+    )
+
+
+@pytest.mark.parametrize(
+    ("dataset", "normalized"), [("cora", False), ("dblp", False), ("coauthor_cs", True)]
+)
+def test_a_setting_that_differs_by_dataset(record, dataset: str, normalized: bool) -> None:
+    """SSGC's features are row-normalised on some graphs of Table 3 and not on others."""
+    ssgc = column("dmat/3", "ssgc")
+    (form,) = [each for each in ssgc.where if each.key == NORMALIZED]
+    assert form.of(dataset) == is_(NORMALIZED, normalized)
+    assert form.of(dataset).override("link_prediction") == f"{NORMALIZED}={normalized}"
+    for recorded in (True, False):
+        run = flatten(ssgc_run(record, dataset, recorded).spec)
+        assert ssgc.matches(run) == form.holds(run) == (recorded == normalized)
+        assert NORMALIZED not in " ".join(ssgc.departures(run)), "it is the column's own"
+
+
+def test_a_dataset_without_an_exception_keeps_the_condition() -> None:
+    plain = is_("method.lr", 0.1, 0.2, default=0.1)
+    assert plain.of("cora") == plain
+    assert is_("method.lr", 0.1, on={"acm": 0.3}).of("cora") == is_("method.lr", 0.1)
