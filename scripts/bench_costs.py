@@ -2,10 +2,11 @@
 
 Each is a `gclbench` command with an empty store, one at a time. results/costs.md, which
 make_results.py writes, says from it what the missing runs would take. One epoch is enough where it
-takes over two minutes. What is in the file already stays.
+takes over two minutes, unless --enough says otherwise: what a training does once, such as SDCN's
+pre-training, counts for each epoch then. What is in the file already stays.
 
     python scripts/bench_costs.py [--on DATASET] [--methods NAME …] [--limit SECONDS]
-        [--memory GIB] [--again]
+        [--enough SECONDS] [--memory GIB] [--again]
         [--output results/bench/costs.json]
 
 With --on and --methods: of these methods on that dataset, whatever the tables lack. A NAME may be a
@@ -46,7 +47,7 @@ from gclbench.records import Record, Store
 from gclbench.records.atomic import write_atomically
 
 ENOUGH = 120.0
-"""Seconds of one epoch above which three are not tried."""
+"""Seconds of one epoch above which three are not tried, by default."""
 
 EVALUATED = (
     "clustering",
@@ -102,8 +103,10 @@ def run(
     return None, said[-1] if said else f"exit code {done.returncode}"
 
 
-def probe(pair: MethodOnDataset, task: str, limits: Sequence[str]) -> FirstEpochs:
-    """One epoch, and three where one is short."""
+def probe(
+    pair: MethodOnDataset, task: str, limits: Sequence[str], enough: float = ENOUGH
+) -> FirstEpochs:
+    """One epoch, and three where one takes less than `enough` seconds."""
     has_epochs = epochs_of((method_of(pair[0]), pair[1])) is not None
     record, said = run(pair, task, 1 if has_epochs else None, limits)
     if record is None:
@@ -111,7 +114,7 @@ def probe(pair: MethodOnDataset, task: str, limits: Sequence[str]) -> FirstEpoch
     first = record.seconds.get("fit") if record.ok else None
     memory = record.memory.get("rss_peak")
     third = None
-    if has_epochs and first is not None and first < ENOUGH:
+    if has_epochs and first is not None and first < enough:
         longer, _ = run(pair, task, 3, limits)
         if longer is not None and longer.ok:
             third = longer.seconds.get("fit")
@@ -127,6 +130,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--task", choices=EVALUATED, help="default: classification of its items")
     parser.add_argument("--limit", type=float, default=900.0, help="seconds of a run")
+    parser.add_argument(
+        "--enough", type=float, default=ENOUGH, help="seconds of one epoch above which it is enough"
+    )
     parser.add_argument("--memory", type=float, default=12.0, help="GiB of a run")
     parser.add_argument("--again", action="store_true", help="also what is in the file")
     parser.add_argument("--output", type=Path, default=PROBES)
@@ -149,7 +155,7 @@ def main() -> None:
     for pair, task in asked.items():
         if pair in found and not options.again:
             continue
-        found[pair] = probe(pair, task, limits)
+        found[pair] = probe(pair, task, limits, options.enough)
         print(*pair, asdict(found[pair]), flush=True)
         said[pair] = {
             "method": pair[0],
