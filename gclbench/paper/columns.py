@@ -55,8 +55,10 @@ class Condition:
         `task.clustering.clusters=null`. Of a condition that differs by dataset ask `of` first.
 
         Raises:
-            ValueError: for a condition that only rules values out.
+            ValueError: for a condition that only rules values out, or differs by dataset.
         """
+        if self.on:
+            raise ValueError(f"{self.key} differs by dataset; ask for `of` a dataset first")
         if self.excluded:
             raise ValueError(
                 f"the default of {self.key} is one that the table rules out; give another one"

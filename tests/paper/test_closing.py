@@ -284,6 +284,8 @@ def test_settings_of_the_printed_number_are_told(record) -> None:
             " filter.normalize_features=False"
         ),
     )
+    elsewhere = links("ssgc", dataset="coauthor_cs", output="projected")
+    assert elsewhere[0].endswith(" filter.normalize_features=True"), "the column's form there"
     assert links("dmat_i", filter=None) == (
         f"dmat_i · cora · link_prediction: {SEEN}",
         (

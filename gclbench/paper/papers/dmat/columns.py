@@ -65,8 +65,9 @@ SSGC = Column(
     "ssgc", (method_is("ssgc"), RAW, is_("method.output", "projected", default="projected")), "ssgc"
 )
 # For links nothing clusters, so nothing can choose an order: the operator of its paper, which fixes
-# it. Its code row-normalises features; the paper's F.1 says of Cora, PubMed and CiteSeer that they
-# are not. Of the other graphs it says nothing, and the validation pairs decide (docs/choices.md).
+# it. Its classification code row-normalises features; the paper's F.1 says of Cora, PubMed and
+# CiteSeer that they are not. Of the other graphs it says nothing, and the validation pairs decide
+# (docs/choices.md).
 SSGC_LINKS = Column(
     "ssgc",
     (
@@ -84,9 +85,9 @@ SSGC_LINKS = Column(
     "ssgc",
     footnote=(
         "ssgc: the filtered features, by the operator and the order of SSGC's own paper; none is"
-        " named for links. Features are row-normalised, as in its code, where the validation pairs"
-        " have it so and the paper does not say otherwise. k-means, which its command names, has"
-        " no part in the scores."
+        " named for links. Features are row-normalised, as in that paper's code, where the"
+        " validation pairs have it so and this paper does not say otherwise. k-means, which its"
+        " command names, has no part in the scores."
     ),
 )
 SSGC_BY_CLUSTERS = Column(
