@@ -185,10 +185,10 @@ def _processor() -> str:
 @functools.cache
 def _commit() -> str:
     """The commit of the source tree the package runs from, with `+changes` when its code differs
-    from it."""
+    from it. A tree that was copied without its .git has the one that GCLBENCH_COMMIT names."""
     root = Path(__file__).resolve().parent.parent.parent
     if not (root / ".git").exists():
-        return "none (installed from a package)"
+        return os.environ.get("GCLBENCH_COMMIT") or "none (installed from a package)"
     try:
         commit = subprocess.run(
             ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"],

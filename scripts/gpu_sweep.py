@@ -1,0 +1,220 @@
+"""Fills cells on a GPU that is lent for minutes: packs what travels, then runs a list until time.
+
+The cells here are those that take hours or days on two cores (results/costs.md), the cheapest for
+what they decide first. Here, in a clean clone, with the raw files in GCLBENCH_MIRROR:
+
+    python scripts/gpu_sweep.py pack            # fills .carry and .whl, which git ignores
+
+It says what the tree, the files and the wheels weigh together, and the command to type for the
+machine with the GPU, which has no network, no .git and no Hydra:
+
+    python scripts/gpu_sweep.py run --minutes 8 --output "$OUT"
+
+`run` makes the sweeps one after the other and ends the one that is under way when the time is over.
+What was recorded until then is in $OUT/records.tar.gz; gpu_sweep.json says how long each sweep
+took, and which were not begun. Back here:
+
+    tar -xzf records.tar.gz -C results/records_of_gpu    # then gclbench export --runs … --to …
+
+    python scripts/gpu_sweep.py run --device cpu --quick --output /tmp/sweep     # without a GPU
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from gclbench.data.mirror import info, path
+from gclbench.machine.environment import device_name, versions
+
+ROOT = Path(__file__).resolve().parent.parent
+CARRIED, WHEELS = ROOT / ".carry", ROOT / ".whl"
+LIMIT = 64 << 20
+"""Bytes that may travel, the tree among them."""
+
+NEEDED = ("hydra-core", "omegaconf", "antlr4-python3-runtime==4.9.3", "rich", "markdown-it-py")
+NEEDED += ("mdurl", "pygments", "torch-geometric")
+"""Packages to bring, without what they need: the machine with the GPU has the rest."""
+
+PLAN = (
+    "table=dmat/1,dmat/3 dataset=amazon_photo method=gca,progcl",
+    "table=nml/1,nml/2 dataset=amazon_photo column=bgrl,phases,grace_plus,progcl",
+    "table=nml/1,nml/2 dataset=amazon_computers column=grace,homogcl,phases,grape,mvgrl",
+    "table=dmat/1,dmat/3 dataset=coauthor_cs method=gca",
+    "table=nml/1,nml/2 dataset=pubmed column=grace,homogcl,bgrl,grape",
+    "table=nml/1,nml/2 dataset=amazon_computers column=bgrl,grace_plus,progcl,nml_gcl",
+    "table=dmat/1,dmat/3 dataset=pubmed method=gca,progcl",
+    "table=nml/1,nml/2 dataset=pubmed column=phases,grace_plus,nml_gcl,progcl",
+)
+"""Sweeps in order; of each three seeds."""
+
+QUICK = ("method=grace method.epochs=1 dataset=digits task=clustering seeds=1",)
+"""What `--quick` runs instead."""
+
+DATASETS = ("amazon_photo", "amazon_computers", "coauthor_cs", "pubmed")
+"""Whose raw files are packed."""
+
+WORKERS = 3
+"""Processes that share the GPU: one of small graphs leaves it idle between its kernels."""
+
+LEAST = 20.0
+"""Seconds under which no sweep is begun."""
+
+
+def packed_data(names: Iterable[str]) -> int:
+    """Copies the raw files of some datasets to .carry, compressed; returns their bytes."""
+    total = 0
+    for name in names:
+        found = path(name)
+        for file in info(name).files:
+            target = CARRIED / f"{file.path}.gz"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            source = found[file.path]
+            if source.name == target.name:
+                shutil.copyfile(source, target)
+            else:
+                with gzip.GzipFile(target, "wb", mtime=0) as packed:
+                    packed.write(source.read_bytes())
+            total += target.stat().st_size
+    return total
+
+
+def packed_wheels() -> int:
+    """Brings the wheels of `NEEDED`, for Python 3.12; returns their bytes."""
+    WHEELS.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(WHEELS), *NEEDED]
+    subprocess.run(command, check=True)
+    return sum(file.stat().st_size for file in WHEELS.iterdir())
+
+
+def tree_bytes() -> int:
+    """Of what git tracks."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z"], check=True, capture_output=True, text=True
+    )
+    files = (ROOT / name for name in listed.stdout.split("\0") if name)
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def pack() -> None:
+    """Fills .carry and .whl, and says what to type.
+
+    Raises:
+        SystemExit: for a tree with changes, whose runs would name a commit that they are not of,
+            and for more bytes than travel.
+    """
+    changed = subprocess.run(
+        ["git", "-C", str(ROOT), "status", "--porcelain"], check=True, capture_output=True
+    )
+    if changed.stdout.strip():
+        raise SystemExit("the tree has changes; commit them first, so that runs name their code")
+    shutil.rmtree(CARRIED, ignore_errors=True)
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    parts = {"tree": tree_bytes(), "data": packed_data(DATASETS), "wheels": packed_wheels()}
+    said = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
+    print(f"MiB: {said}; {sum(parts.values()) / 2**20:.1f} of {LIMIT / 2**20:.0f} that travel")
+    if sum(parts.values()) > LIMIT:
+        raise SystemExit(
+            "too much travels; leave a dataset out of DATASETS, and its sweeps of PLAN"
+        )
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    print(
+        "carry .carry and .whl, and type:\n"
+        "python3 -m pip install -q --no-index --no-deps --target /tmp/site .whl/*.whl &&"
+        " export PYTHONPATH=/tmp/site GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=$PWD/.carry"
+        f' GCLBENCH_COMMIT={commit} && python3 scripts/gpu_sweep.py run --minutes 8 --output "$OUT"'
+    )
+
+
+def run(
+    plan: Iterable[str], device: str, minutes: float, output: Path, workers: int = WORKERS
+) -> dict[str, object]:
+    """Runs sweeps until the time is over and puts records and a report into a folder.
+
+    Args:
+        plan: what `gclbench sweep`, or `gclbench -m` where no table is named, is given.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    runs, end = output / "runs", time.monotonic() + 60 * minutes
+    done, not_begun = [], []
+    for words in plan:
+        left = end - time.monotonic()
+        if left < LEAST:
+            not_begun.append(words)
+            continue
+        verb = ["sweep", "seeds=3"] if "table=" in words else ["-m"]
+        command = [sys.executable, "-m", "gclbench", *verb, *words.split()]
+        command += [f"device={device}", f"launcher.workers={workers}", f"runs_dir={runs}"]
+        started = time.monotonic()
+        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        try:
+            code: int | None = process.wait(timeout=left)
+        except subprocess.TimeoutExpired:
+            code = None
+            os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(timeout=LEAST)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        done.append({"sweep": words, "seconds": time.monotonic() - started, "exit_code": code})
+    records = output / "records"
+    export = ["export", "--runs", str(runs), "--to", str(records)]
+    if runs.is_dir():
+        subprocess.run([sys.executable, "-m", "gclbench", *export], cwd=ROOT, check=False)
+    if records.is_dir():
+        with tarfile.open(output / "records.tar.gz", "w:gz") as archive:
+            archive.add(records, arcname="records")
+        shutil.rmtree(records)
+    shutil.rmtree(runs, ignore_errors=True)
+    facts: dict[str, object] = {
+        "device": device_name(device),
+        "workers": workers,
+        "sweeps": done,
+        "not_begun": not_begun,
+        "versions": versions(),
+    }
+    (output / "gpu_sweep.json").write_text(json.dumps(facts, indent=1) + "\n")
+    return facts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("verb", choices=("pack", "run"))
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--quick", action="store_true", help="one epoch on a small graph")
+    parser.add_argument("--output", type=Path, default=Path("gpu_sweep"))
+    options = parser.parse_args()
+    if options.verb == "pack":
+        pack()
+        return
+    import torch
+
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.error("torch sees no GPU; --device cpu --quick tries what can be tried without one")
+    plan = QUICK if options.quick else PLAN
+    workers = 1 if options.quick else WORKERS
+    facts = run(plan, options.device, options.minutes, options.output.resolve(), workers)
+    print(json.dumps(facts, indent=1))
+
+
+if __name__ == "__main__":
+    main()
