@@ -32,6 +32,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 
 from gclbench.data.mirror import info, path
@@ -42,9 +43,18 @@ CARRIED, WHEELS = ROOT / ".carry", ROOT / ".whl"
 LIMIT = 64 << 20
 """Bytes that may travel, the tree among them."""
 
-NEEDED = ("hydra-core", "omegaconf", "antlr4-python3-runtime==4.9.3", "rich", "markdown-it-py")
-NEEDED += ("mdurl", "pygments", "torch-geometric")
-"""Packages to bring, without what they need: the machine with the GPU has the rest."""
+NEEDED = (
+    "hydra-core",
+    "omegaconf",
+    "antlr4-python3-runtime",
+    "rich",
+    "markdown-it-py",
+    "mdurl",
+    "pygments",
+    "torch-geometric",
+)
+"""Packages to bring in the versions that are here, without what they need: the machine with the GPU
+has the rest."""
 
 PLAN = (
     "table=dmat/1,dmat/3 dataset=amazon_photo method=gca,progcl",
@@ -90,9 +100,10 @@ def packed_data(names: Iterable[str]) -> int:
 
 
 def packed_wheels() -> int:
-    """Brings the wheels of `NEEDED`, for Python 3.12; returns their bytes."""
+    """Brings the wheels of `NEEDED`, all of them for any Python; returns their bytes."""
     WHEELS.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(WHEELS), *NEEDED]
+    exact = [f"{name}=={version(name)}" for name in NEEDED]
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(WHEELS), *exact]
     subprocess.run(command, check=True)
     return sum(file.stat().st_size for file in WHEELS.iterdir())
 
