@@ -100,11 +100,12 @@ def packed_data(names: Iterable[str]) -> int:
 
 
 def packed_wheels() -> int:
-    """Brings the wheels of `NEEDED`, all of them for any Python; returns their bytes."""
+    """Brings the wheels of `NEEDED` and makes gclbench's own, all for any Python; returns their
+    bytes."""
     WHEELS.mkdir(exist_ok=True)
     exact = [f"{name}=={version(name)}" for name in NEEDED]
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(WHEELS), *exact]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(WHEELS)]
+    subprocess.run([*command, *exact, str(ROOT)], check=True)
     return sum(file.stat().st_size for file in WHEELS.iterdir())
 
 
@@ -161,6 +162,8 @@ def run(
         plan: what `gclbench sweep`, or `gclbench -m` where no table is named, is given.
     """
     output.mkdir(parents=True, exist_ok=True)
+    # Not in the tree: gclbench as installed has its configs beside it, the tree has them elsewhere.
+    aside = {"cwd": output}
     runs, end = output / "runs", time.monotonic() + 60 * minutes
     done, not_begun = [], []
     for words in plan:
@@ -172,7 +175,7 @@ def run(
         command = [sys.executable, "-m", "gclbench", *verb, *words.split()]
         command += [f"device={device}", f"launcher.workers={workers}", f"runs_dir={runs}"]
         started = time.monotonic()
-        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        process = subprocess.Popen(command, **aside, start_new_session=True)
         try:
             code: int | None = process.wait(timeout=left)
         except subprocess.TimeoutExpired:
@@ -187,7 +190,7 @@ def run(
     records = output / "records"
     export = ["export", "--runs", str(runs), "--to", str(records)]
     if runs.is_dir():
-        subprocess.run([sys.executable, "-m", "gclbench", *export], cwd=ROOT, check=False)
+        subprocess.run([sys.executable, "-m", "gclbench", *export], **aside, check=False)
     if records.is_dir():
         with tarfile.open(output / "records.tar.gz", "w:gz") as archive:
             archive.add(records, arcname="records")
