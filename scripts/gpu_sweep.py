@@ -43,16 +43,7 @@ CARRIED, WHEELS = ROOT / ".carry", ROOT / ".whl"
 LIMIT = 64 << 20
 """Bytes that may travel, the tree among them."""
 
-NEEDED = (
-    "hydra-core",
-    "omegaconf",
-    "antlr4-python3-runtime",
-    "rich",
-    "markdown-it-py",
-    "mdurl",
-    "pygments",
-    "torch-geometric",
-)
+NEEDED = ("hydra-core", "omegaconf", "antlr4-python3-runtime")
 """Packages to bring in the versions that are here, without what they need: the machine with the GPU
 has the rest."""
 
