@@ -112,9 +112,19 @@ def test_commit_of_a_source_tree(fresh, source_tree, answers, commit):
     assert environment._commit() == commit
 
 
-def test_commit_of_an_installed_package(fresh, source_tree):
+def test_commit_of_an_installed_package(fresh, source_tree, monkeypatch):
     (source_tree / ".git").rmdir()
+    monkeypatch.delenv("GCLBENCH_COMMIT", raising=False)
     assert environment._commit() == "none (installed from a package)"
+    environment._commit.cache_clear()
+    monkeypatch.setenv("GCLBENCH_COMMIT", "0123456789ab")
+    assert environment._commit() == "0123456789ab", "of a tree copied without its .git"
+
+
+def test_the_name_of_a_commit_does_not_hide_the_trees_own(fresh, source_tree, monkeypatch):
+    monkeypatch.setenv("GCLBENCH_COMMIT", "named")
+    fresh.extend([answer("0123456789ab\n"), answer("")])
+    assert environment._commit() == "0123456789ab"
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError("git"), subprocess.TimeoutExpired("git", 10)])
