@@ -14,7 +14,8 @@ machine with the GPU, which has no network, no .git and no Hydra:
 What was recorded until then is in $OUT/records.tar.gz; gpu_sweep.json says how long each sweep
 took, and which were not begun. Back here:
 
-    tar -xzf records.tar.gz -C results/records_of_gpu    # then gclbench export --runs … --to …
+    tar -xzf records.tar.gz -C /tmp
+    gclbench export --runs /tmp/records --to results/records
 
     python scripts/gpu_sweep.py run --device cpu --quick --output /tmp/sweep     # without a GPU
 """
