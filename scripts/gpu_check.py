@@ -44,22 +44,13 @@ from gclbench.machine import precision
 from gclbench.machine.environment import device_name, versions
 from gclbench.machine.limits import alarm
 from gclbench.methods.dmat_i import DmatI
+from gclbench.paper.papers.dmat.columns import DMAT_DATASETS
 from gclbench.paper.reference import printed_settings
 from gclbench.tasks.clustering import Clustering
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
 ROOT = Path(__file__).resolve().parent.parent
-PAPER_DATASETS = (
-    "acm",
-    "dblp",
-    "cora",
-    "citeseer",
-    "pubmed",
-    "amazon_photo",
-    "coauthor_cs",
-    "coauthor_phy",
-)
 GENERATED = ("sbm", "rmat", *READ_FROM_FILES)
 GRACE = 15.0
 """Seconds that a part may go on for after the end of the time; it is then broken off."""
@@ -348,9 +339,9 @@ def run(check: Check) -> dict[str, Any]:
         others = [
             name
             for name in DATASETS.names()
-            if name not in (*PAPER_DATASETS, *GENERATED) and items_of_dataset(name) == "nodes"
+            if name not in (*DMAT_DATASETS, *GENERATED) and items_of_dataset(name) == "nodes"
         ]
-        for name in (*PAPER_DATASETS, *others):
+        for name in (*DMAT_DATASETS, *others):
             check.part(
                 f"dmat_i on {name}",
                 20,

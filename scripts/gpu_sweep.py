@@ -63,14 +63,17 @@ PLAN = (
 QUICK = ("method=grace method.epochs=1 dataset=digits task=clustering seeds=1",)
 """What `--quick` runs instead."""
 
-DATASETS = ("amazon_photo", "amazon_computers", "coauthor_cs", "pubmed")
-"""Whose raw files are packed."""
-
 WORKERS = 3
 """Processes that share the GPU: one of small graphs leaves it idle between its kernels."""
 
 LEAST = 20.0
 """Seconds under which no sweep is begun."""
+
+
+def datasets_of(plan: Iterable[str]) -> list[str]:
+    """The datasets that sweeps are of, each once."""
+    words = (word.partition("=") for sweep in plan for word in sweep.split())
+    return list(dict.fromkeys(value for key, _, value in words if key == "dataset"))
 
 
 def packed_data(names: Iterable[str]) -> int:
@@ -124,13 +127,15 @@ def pack() -> None:
         raise SystemExit("the tree has changes; commit them first, so that runs name their code")
     shutil.rmtree(CARRIED, ignore_errors=True)
     shutil.rmtree(WHEELS, ignore_errors=True)
-    parts = {"tree": tree_bytes(), "data": packed_data(DATASETS), "wheels": packed_wheels()}
+    parts = {
+        "tree": tree_bytes(),
+        "data": packed_data(datasets_of(PLAN)),
+        "wheels": packed_wheels(),
+    }
     said = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     print(f"MiB: {said}; {sum(parts.values()) / 2**20:.1f} of {LIMIT / 2**20:.0f} that travel")
     if sum(parts.values()) > LIMIT:
-        raise SystemExit(
-            "too much travels; leave a dataset out of DATASETS, and its sweeps of PLAN"
-        )
+        raise SystemExit("too much travels; leave the sweeps of a dataset out of PLAN")
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
         check=True,
@@ -154,8 +159,6 @@ def run(
         plan: what `gclbench sweep`, or `gclbench -m` where no table is named, is given.
     """
     output.mkdir(parents=True, exist_ok=True)
-    # Not in the tree: gclbench as installed has its configs beside it, the tree has them elsewhere.
-    aside = {"cwd": output}
     runs, end = output / "runs", time.monotonic() + 60 * minutes
     done, not_begun = [], []
     for words in plan:
@@ -167,7 +170,8 @@ def run(
         command = [sys.executable, "-m", "gclbench", *verb, *words.split()]
         command += [f"device={device}", f"launcher.workers={workers}", f"runs_dir={runs}"]
         started = time.monotonic()
-        process = subprocess.Popen(command, **aside, start_new_session=True)
+        # Not in the tree: its gclbench has no configs beside it, the installed one has.
+        process = subprocess.Popen(command, cwd=output, start_new_session=True)
         try:
             code: int | None = process.wait(timeout=left)
         except subprocess.TimeoutExpired:
@@ -182,7 +186,7 @@ def run(
     records = output / "records"
     export = ["export", "--runs", str(runs), "--to", str(records)]
     if runs.is_dir():
-        subprocess.run([sys.executable, "-m", "gclbench", *export], **aside, check=False)
+        subprocess.run([sys.executable, "-m", "gclbench", *export], cwd=output, check=False)
     if records.is_dir():
         with tarfile.open(output / "records.tar.gz", "w:gz") as archive:
             archive.add(records, arcname="records")

@@ -35,8 +35,8 @@ class Tally:
             had been seen (`fitted.SEEN`).
         at_half_level: of the decided ones, how many have this verdict at half of the level, too.
         out_of_reach: of those not run or not comparable, how many no run here could decide: numbers
-            that carry over to no other machine, printed ones that are no result, and datasets that
-            are not at hand (`NOT_AT_HAND`).
+            that no test holds against print, printed ones that are no result, and datasets that are
+            not at hand (`NOT_AT_HAND`).
     """
 
     equivalent: int = 0
@@ -127,7 +127,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
             at_half_level=int(entry.verdict in DECIDED and _at_half(entry)),
-            out_of_reach=int(_out_of_reach(definition, entry)),
+            out_of_reach=int(_out_of_reach(entry)),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -136,12 +136,12 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
 
 
-def _out_of_reach(definition: Definition, entry: Entry) -> bool:
+def _out_of_reach(entry: Entry) -> bool:
     """Whether no run here could decide a cell."""
     if entry.verdict == NOT_RUN and entry.dataset in NOT_AT_HAND:
         return True
     unsettled = entry.printed is not None and bool(entry.printed.unsettled)
-    tested = definition.compared and entry.comparable and entry.shown.better != "neither"
+    tested = entry.comparable and entry.shown.better != "neither"
     return entry.verdict in (NOT_RUN, NOT_COMPARABLE) and (unsettled or not tested)
 
 
@@ -192,8 +192,9 @@ def markdown(found: Summary) -> str:
             " seeds: a run of the cell has no value; not comparable: not at the paper's"
             " settings, or times and quantiles, which carry over to no other machine. decided: the"
             " first three."
-            f" {OF_DECIDABLE}: their share without the cells that no run here could decide: those"
-            " times and quantiles, printed numbers that are doubted or did not converge, and"
+            f" {OF_DECIDABLE}: their share without the cells that no run here could decide: times,"
+            " quantiles and similarities of graphs, which no test holds against print; printed"
+            " numbers that are doubted or did not converge; and"
             f" {', '.join(NOT_AT_HAND)}, whose files are not at hand."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."

@@ -13,7 +13,7 @@ from gclbench.data import mirror as files
 
 
 @pytest.mark.parametrize("words", gpu_sweep.PLAN)
-def test_a_sweep_of_the_plan_is_one_of_packed_datasets(
+def test_a_sweep_of_the_plan_is_one_of_the_tables(
     words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     launched: list[list[str]] = []
@@ -25,9 +25,13 @@ def test_a_sweep_of_the_plan_is_one_of_packed_datasets(
     monkeypatch.setattr("gclbench.cli.run.launch", launch)
     assert main(["sweep", *words.split(), "seeds=3", "device=cpu"]) == 0
     assert "left out" not in capsys.readouterr().err, "every column is one of the tables"
-    (dataset,) = [word.partition("=")[2] for word in words.split() if word.startswith("dataset=")]
-    assert dataset in gpu_sweep.DATASETS
+    (dataset,) = gpu_sweep.datasets_of([words])
     assert launched and all(f"dataset={dataset}" in command for command in launched)
+
+
+def test_what_is_packed_is_what_the_sweeps_are_of() -> None:
+    assert gpu_sweep.datasets_of(["dataset=b table=x", "dataset=a", "dataset=b"]) == ["b", "a"]
+    assert gpu_sweep.datasets_of(gpu_sweep.QUICK) == ["digits"]
 
 
 def test_packed_files_are_read_as_the_originals(
