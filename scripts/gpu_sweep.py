@@ -8,10 +8,10 @@ what they decide first. Here, in a clean clone, with the raw files in GCLBENCH_M
 It says what the tree, the files and the wheels weigh together, and the command to type for the
 machine with the GPU, which has no network, no .git and no Hydra:
 
-    python scripts/gpu_sweep.py run --minutes 8 --output "$OUT"
+    python scripts/gpu_sweep.py run --plan products --minutes 8 --output "$OUT/products"
 
 `run` makes the sweeps one after the other and ends the one that is under way when the time is over.
-What was recorded until then is in $OUT/records.tar.gz; gpu_sweep.json says how long each sweep
+What was recorded until then is in records.tar.gz; gpu_sweep.json says how long each sweep
 took, and which were not begun. Back here:
 
     tar -xzf records.tar.gz -C /tmp
@@ -26,6 +26,7 @@ import argparse
 import gzip
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -34,6 +35,7 @@ import tarfile
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 from gclbench.data.mirror import info, path
@@ -48,17 +50,36 @@ NEEDED = ("hydra-core", "omegaconf", "antlr4-python3-runtime")
 """Packages to bring in the versions that are here, without what they need: the machine with the GPU
 has the rest."""
 
-PLAN = (
-    "table=dmat/1,dmat/3 dataset=amazon_photo method=gca,progcl",
-    "table=nml/1,nml/2 dataset=amazon_photo column=bgrl,phases,grace_plus,progcl",
-    "table=nml/1,nml/2 dataset=amazon_computers column=grace,homogcl,phases,grape,mvgrl",
-    "table=dmat/1,dmat/3 dataset=coauthor_cs method=gca",
-    "table=nml/1,nml/2 dataset=pubmed column=grace,homogcl,bgrl,grape",
-    "table=nml/1,nml/2 dataset=amazon_computers column=bgrl,grace_plus,progcl,nml_gcl",
-    "table=dmat/1,dmat/3 dataset=pubmed method=gca,progcl",
-    "table=nml/1,nml/2 dataset=pubmed column=phases,grace_plus,nml_gcl,progcl",
-)
-"""Sweeps in order; of each three seeds."""
+PLANS = {
+    "products": (
+        "table=nml/1,nml/2 dataset=amazon_photo"
+        " 'column=progcl,phases,grace_plus,nml_gcl w/o M,nml_gcl cosine'",
+        "table=dmat/1,dmat/3 dataset=amazon_photo method=progcl,gca",
+        "table=nml/1,nml/2 dataset=amazon_computers column=homogcl,phases,grape,nml_gcl",
+        "table=nml/1,nml/2 dataset=pubmed column=homogcl,phases",
+        "table=nml/1,nml/2 dataset=amazon_computers"
+        " 'column=grace_plus,mvgrl,progcl,nml_gcl w/o M,nml_gcl cosine'",
+        "table=dmat/1,dmat/3 dataset=coauthor_cs method=gca",
+        "table=nml/1,nml/2 dataset=pubmed column=grace,nml_gcl,grace_plus",
+        "table=dmat/1,dmat/3 dataset=pubmed method=gca",
+        "table=nml/1,nml/2 dataset=pubmed column=progcl",
+    ),
+    "launches": (
+        "table=mmix/2,mmix/7 dataset=pubmed 'column=mmix_mo,i-mix,no mixing,random mixing"
+        ",mmix_mp w/o div,mo-mix-op,binary-mix,graphcl,grace'",
+        "table=nml/1,nml/2 dataset=amazon_photo column=bgrl",
+        "table=nml/1,nml/2 dataset=amazon_computers column=bgrl",
+        "table=nml/1,nml/2 dataset=pubmed column=bgrl",
+        "table=dmat/1 dataset=coauthor_cs method=sdcn",
+        "table=dmat/1,dmat/3 dataset=pubmed method=age",
+    ),
+}
+"""Sweeps in order, a list for trainings that multiply all nodes with all, and one for those of many
+small kernels, which leave the GPU idle between them. Of each column three seeds. The two lists are
+meant to run beside each other."""
+
+CHECKED = ("cora", "citeseer")
+"""Datasets that gpu_check.py asks for besides."""
 
 QUICK = ("method=grace method.epochs=1 dataset=digits task=clustering seeds=1",)
 """What `--quick` runs instead."""
@@ -66,13 +87,16 @@ QUICK = ("method=grace method.epochs=1 dataset=digits task=clustering seeds=1",)
 WORKERS = 3
 """Processes that share the GPU: one of small graphs leaves it idle between its kernels."""
 
+THREADS = 2
+"""Of each process: two lists of sweeps at a time are more than 16 cores would bear otherwise."""
+
 LEAST = 20.0
 """Seconds under which no sweep is begun."""
 
 
 def datasets_of(plan: Iterable[str]) -> list[str]:
     """The datasets that sweeps are of, each once."""
-    words = (word.partition("=") for sweep in plan for word in sweep.split())
+    words = (word.partition("=") for sweep in plan for word in shlex.split(sweep))
     return list(dict.fromkeys(value for key, _, value in words if key == "dataset"))
 
 
@@ -129,13 +153,13 @@ def pack() -> None:
     shutil.rmtree(WHEELS, ignore_errors=True)
     parts = {
         "tree": tree_bytes(),
-        "data": packed_data(datasets_of(PLAN)),
+        "data": packed_data([*datasets_of(chain(*PLANS.values())), *CHECKED]),
         "wheels": packed_wheels(),
     }
     said = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     print(f"MiB: {said}; {sum(parts.values()) / 2**20:.1f} of {LIMIT / 2**20:.0f} that travel")
     if sum(parts.values()) > LIMIT:
-        raise SystemExit("too much travels; leave the sweeps of a dataset out of PLAN")
+        raise SystemExit("too much travels; leave the sweeps of a dataset out of PLANS")
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
         check=True,
@@ -146,7 +170,8 @@ def pack() -> None:
         "carry .carry and .whl, and type:\n"
         "python3 -m pip install -q --no-index --no-deps --target /tmp/site .whl/*.whl &&"
         " export PYTHONPATH=/tmp/site GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=$PWD/.carry"
-        f' GCLBENCH_COMMIT={commit} && python3 scripts/gpu_sweep.py run --minutes 8 --output "$OUT"'
+        f" GCLBENCH_COMMIT={commit} && python3 scripts/gpu_sweep.py run --plan products"
+        ' --minutes 8 --output "$OUT/products"'
     )
 
 
@@ -167,8 +192,9 @@ def run(
             not_begun.append(words)
             continue
         verb = ["sweep", "seeds=3"] if "table=" in words else ["-m"]
-        command = [sys.executable, "-m", "gclbench", *verb, *words.split()]
-        command += [f"device={device}", f"launcher.workers={workers}", f"runs_dir={runs}"]
+        command = [sys.executable, "-m", "gclbench", *verb, *shlex.split(words)]
+        command += [f"device={device}", f"launcher.workers={workers}", f"threads={THREADS}"]
+        command.append(f"runs_dir={runs}")
         started = time.monotonic()
         # Not in the tree: its gclbench has no configs beside it, the installed one has.
         process = subprocess.Popen(command, cwd=output, start_new_session=True)
@@ -208,6 +234,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("verb", choices=("pack", "run"))
+    parser.add_argument("--plan", choices=sorted(PLANS), default="products")
+    parser.add_argument("--workers", type=int, default=WORKERS, help="processes on the GPU")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--quick", action="store_true", help="one epoch on a small graph")
@@ -220,9 +248,8 @@ def main() -> None:
 
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         parser.error("torch sees no GPU; --device cpu --quick tries what can be tried without one")
-    plan = QUICK if options.quick else PLAN
-    workers = 1 if options.quick else WORKERS
-    facts = run(plan, options.device, options.minutes, options.output.resolve(), workers)
+    plan = QUICK if options.quick else PLANS[options.plan]
+    facts = run(plan, options.device, options.minutes, options.output.resolve(), options.workers)
     print(json.dumps(facts, indent=1))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import tarfile
+from itertools import chain
 from pathlib import Path
 
 import gpu_sweep
@@ -12,7 +14,7 @@ from gclbench.cli import main
 from gclbench.data import mirror as files
 
 
-@pytest.mark.parametrize("words", gpu_sweep.PLAN)
+@pytest.mark.parametrize("words", [*chain(*gpu_sweep.PLANS.values())])
 def test_a_sweep_of_the_plan_is_one_of_the_tables(
     words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -23,7 +25,7 @@ def test_a_sweep_of_the_plan_is_one_of_the_tables(
         return 0
 
     monkeypatch.setattr("gclbench.cli.run.launch", launch)
-    assert main(["sweep", *words.split(), "seeds=3", "device=cpu"]) == 0
+    assert main(["sweep", *shlex.split(words), "seeds=3", "device=cpu"]) == 0
     assert "left out" not in capsys.readouterr().err, "every column is one of the tables"
     (dataset,) = gpu_sweep.datasets_of([words])
     assert launched and all(f"dataset={dataset}" in command for command in launched)
@@ -54,8 +56,9 @@ def test_packed_files_are_read_as_the_originals(
 
 
 def test_without_time_nothing_is_begun_and_that_is_said(tmp_path: Path) -> None:
-    facts = gpu_sweep.run(gpu_sweep.PLAN, "cpu", 0.0, tmp_path / "out")
-    assert facts["sweeps"] == [] and facts["not_begun"] == list(gpu_sweep.PLAN)
+    plan = gpu_sweep.PLANS["launches"]
+    facts = gpu_sweep.run(plan, "cpu", 0.0, tmp_path / "out")
+    assert facts["sweeps"] == [] and facts["not_begun"] == list(plan)
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["gpu_sweep.json"]
 
 
