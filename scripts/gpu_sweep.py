@@ -176,15 +176,21 @@ def pack() -> None:
 
 
 def run(
-    plan: Iterable[str], device: str, minutes: float, output: Path, workers: int = WORKERS
+    plan: Iterable[str],
+    device: str,
+    minutes: float,
+    output: Path,
+    workers: int = WORKERS,
+    kept: Path | None = None,
 ) -> dict[str, object]:
     """Runs sweeps until the time is over and puts records and a report into a folder.
 
     Args:
         plan: what `gclbench sweep`, or `gclbench -m` where no table is named, is given.
+        kept: where runs stay for the next call, which skips those that are recorded.
     """
     output.mkdir(parents=True, exist_ok=True)
-    runs, end = output / "runs", time.monotonic() + 60 * minutes
+    runs, end = kept or output / "runs", time.monotonic() + 60 * minutes
     done, not_begun = [], []
     for words in plan:
         left = end - time.monotonic()
@@ -217,7 +223,8 @@ def run(
         with tarfile.open(output / "records.tar.gz", "w:gz") as archive:
             archive.add(records, arcname="records")
         shutil.rmtree(records)
-    shutil.rmtree(runs, ignore_errors=True)
+    if kept is None:
+        shutil.rmtree(runs, ignore_errors=True)
     facts: dict[str, object] = {
         "device": device_name(device),
         "workers": workers,
@@ -240,6 +247,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--quick", action="store_true", help="one epoch on a small graph")
     parser.add_argument("--output", type=Path, default=Path("gpu_sweep"))
+    parser.add_argument("--runs", type=Path, help="a folder where runs stay for the next call")
     options = parser.parse_args()
     if options.verb == "pack":
         pack()
@@ -249,7 +257,9 @@ def main() -> None:
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         parser.error("torch sees no GPU; --device cpu --quick tries what can be tried without one")
     plan = QUICK if options.quick else PLANS[options.plan]
-    facts = run(plan, options.device, options.minutes, options.output.resolve(), options.workers)
+    kept = options.runs.resolve() if options.runs else None
+    output = options.output.resolve()
+    facts = run(plan, options.device, options.minutes, output, options.workers, kept)
     print(json.dumps(facts, indent=1))
 
 
