@@ -15,6 +15,7 @@ listed there.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -26,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import bench_filter
 import gpu_steps
@@ -49,6 +51,7 @@ from gclbench.methods.dmat_i import DmatI
 from gclbench.paper.papers.dmat.columns import DMAT_DATASETS
 from gclbench.paper.reference import printed_settings
 from gclbench.tasks.clustering import Clustering
+from gclbench.training import loop
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -118,7 +121,7 @@ class Check:
 
 
 def kernel_tests(limit: float) -> dict[str, Any]:
-    """The tests marked `gpu` of the filters, by pytest."""
+    """The tests marked `gpu`, by pytest."""
     command = [
         sys.executable,
         "-m",
@@ -126,6 +129,7 @@ def kernel_tests(limit: float) -> dict[str, Any]:
         "-m",
         "gpu",
         "tests/filters",
+        "tests/training",
         "-q",
         "-rs",
         "-p",
@@ -232,9 +236,17 @@ def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -
     }
 
 
+def as_it_is(recorded: bool) -> contextlib.AbstractContextManager[object]:
+    """Within the block no iteration of a training is recorded, unless it is to be."""
+    if recorded:
+        return contextlib.nullcontext()
+    return mock.patch.object(loop, "replay_of", lambda *_: None)
+
+
 def training(device: str, quick: bool) -> dict[str, Any]:
     """Seconds per iteration of DMAT-i on random features of two shapes, with float32 products and,
-    where the hardware has them, fast ones; the median of three trainings each."""
+    where the hardware has them, fast ones; the median of three trainings each. On a GPU also
+    without the recorded iteration, and whether its embedding has the same bits."""
     found = {}
     precisions = [precision.FLOAT32, *([precision.FAST] if precision.hardware(device) else [])]
     for nodes, features in ((2_708, 1_433),) if quick else ((2_708, 1_433), (100_000, 1_000)):
@@ -244,21 +256,25 @@ def training(device: str, quick: bool) -> dict[str, Any]:
         method = DmatI(epochs=5 if quick else 200)
         labels = torch.full((nodes,), -1, device=device)
         for chosen in precisions:
-            runs, watch = [], Watch()
-            for _ in range(3):
-                watch = Watch()
-                with precision.trained_with(chosen, device):
-                    runs.append(
-                        bench_filter.timed(
+            case, embeddings = f"{nodes}×{features}, {chosen}", []
+            for recorded in (True, False) if device != "cpu" else (True,):
+                runs, watch = [], Watch()
+                for _ in range(3):
+                    watch = Watch()
+                    with precision.trained_with(chosen, device), as_it_is(recorded):
+                        taken, _, embedding = bench_filter.timed(
                             lambda m=method, g=graph, y=labels, w=watch: m.fit(g, y, Streams(0), w),
                             device,
-                        )[0]
-                    )
-            found[f"{nodes}×{features}, {chosen}"] = {
-                "seconds_per_iteration": statistics.median(runs) / method.epochs,
-                "runs": runs,
-                "last_loss": watch.last_loss,
-            }
+                        )
+                    runs.append(taken)
+                embeddings.append(embedding.z)
+                found[case if recorded else f"{case}, not recorded"] = {
+                    "seconds_per_iteration": statistics.median(runs) / method.epochs,
+                    "runs": runs,
+                    "last_loss": watch.last_loss,
+                }
+            if len(embeddings) > 1:
+                found[case]["same_bits"] = torch.equal(*embeddings)
     return found
 
 
@@ -319,6 +335,7 @@ def markdown(facts: dict[str, Any]) -> str:
         elif name == "training":
             says = "; ".join(
                 f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration"
+                + ("" if row.get("same_bits", True) else " (OTHER bits)")
                 for shape, row in result.items()
             )
         elif name == "steps":

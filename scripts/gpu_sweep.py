@@ -52,25 +52,28 @@ has the rest."""
 
 PLANS = {
     "products": (
-        "table=nml/1,nml/2 dataset=amazon_photo"
-        " 'column=progcl,phases,grace_plus,nml_gcl w/o M,nml_gcl cosine'",
-        "table=dmat/1,dmat/3 dataset=amazon_photo method=progcl,gca",
-        "table=nml/1,nml/2 dataset=amazon_computers column=homogcl,phases,grape,nml_gcl",
-        "table=nml/1,nml/2 dataset=pubmed column=homogcl,phases",
-        "table=nml/1,nml/2 dataset=amazon_computers"
-        " 'column=grace_plus,mvgrl,progcl,nml_gcl w/o M,nml_gcl cosine'",
+        "table=nml/1,nml/2 dataset=amazon_photo column=progcl",
+        "table=dmat/1,dmat/3 dataset=amazon_photo method=progcl",
+        "table=nml/1,nml/2 dataset=amazon_computers column=homogcl,phases,grape,grace",
+        "table=nml/1,nml/2 dataset=amazon_photo 'column=nml_gcl w/o M,nml_gcl cosine'",
+        "table=nml/1,nml/2 dataset=pubmed column=homogcl",
+        "table=dmat/1,dmat/3 dataset=amazon_photo method=gca",
+        "table=nml/1,nml/2 dataset=amazon_computers 'column=nml_gcl,nml_gcl w/o M,nml_gcl cosine'",
+        "table=nml/1,nml/2 dataset=pubmed column=phases,grace",
+        "table=nml/1,nml/2 dataset=amazon_photo column=grace_plus",
+        "table=nml/1,nml/2 dataset=amazon_computers column=mvgrl,progcl,grace_plus",
         "table=dmat/1,dmat/3 dataset=coauthor_cs method=gca",
-        "table=nml/1,nml/2 dataset=pubmed column=grace,nml_gcl,grace_plus",
+        "table=nml/1,nml/2 dataset=pubmed column=nml_gcl,grace_plus,progcl",
         "table=dmat/1,dmat/3 dataset=pubmed method=gca",
-        "table=nml/1,nml/2 dataset=pubmed column=progcl",
     ),
     "launches": (
         "table=mmix/2,mmix/7 dataset=pubmed 'column=mmix_mo,i-mix,no mixing,random mixing"
-        ",mmix_mp w/o div,mo-mix-op,binary-mix,graphcl,grace'",
+        ",mmix_mp w/o div,mo-mix-op,binary-mix'",
         "table=nml/1,nml/2 dataset=amazon_photo column=bgrl",
-        "table=nml/1,nml/2 dataset=amazon_computers column=bgrl",
-        "table=nml/1,nml/2 dataset=pubmed column=bgrl",
         "table=dmat/1 dataset=coauthor_cs method=sdcn",
+        "table=nml/1,nml/2 dataset=pubmed column=bgrl",
+        "table=nml/1,nml/2 dataset=amazon_computers column=bgrl",
+        "table=mmix/2 dataset=pubmed column=grace",
         "table=dmat/1,dmat/3 dataset=pubmed method=age",
     ),
 }

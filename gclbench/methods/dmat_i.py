@@ -6,6 +6,7 @@ DMT / DMAT / DMAT-i paper, section 3.3 and Algorithm 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import torch
@@ -21,9 +22,10 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
 from gclbench.negatives.strategy import Pair, Strategy
-from gclbench.negatives.uniform import Uniform
+from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.sparse import in_groups, rows_of
 from gclbench.training.loop import Loss, Model, Step
+from gclbench.training.replay import Repeated
 from gclbench.training.streams import Streams
 
 ENTRIES_FOR_ANALYSES = 1 << 25
@@ -87,14 +89,26 @@ class DmatIModel(BatchModel):
 
     def loss(self, step: Step) -> Loss:
         batch = self.state["batches"].next().to(self.x.device)
-        in_order = len(batch) == len(self.x) and self.strategy.by_number
-        if in_order:
+        if len(batch) == len(self.x) and self.strategy.by_number:
             batch = batch.sort().values
-        x = self.inputs(rows_of(self.x, batch))
         dropped = [self.columns() for _ in range(self.settings.views)]
+        return self.contrast(step, batch, *dropped)
+
+    def repeated(self, step: Step) -> Repeated | None:
+        """With plain negatives every batch of as many rows is the same work."""
+        if type(self.strategy) is not UniformNegatives or is_sparse(self.x):
+            return None
+        batch = self.state["batches"].next()
+        dropped = [self.columns() for _ in range(self.settings.views)]
+        return Repeated((batch, *dropped), partial(self.contrast, step))
+
+    def contrast(self, step: Step, batch: Tensor, *dropped: Tensor) -> Loss:
+        """The loss of a batch of nodes, (B,), against its views without some columns."""
+        in_order = len(batch) == len(self.x) and self.strategy.by_number
+        x = self.inputs(rows_of(self.x, batch))
         mixture = self.strategy.mixture(len(x), x.device)
         mix = None if mixture is None else mixture.apply
-        anchor, *masked = self.encoder.views(x, dropped, mix)
+        anchor, *masked = self.encoder.views(x, list(dropped), mix)
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
             return Loss(anchor.sum() * 0.0)

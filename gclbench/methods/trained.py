@@ -83,8 +83,14 @@ class Trained:
 
     def optimiser(self, model: Model) -> torch.optim.Optimizer:
         """Adam, or the method's own class, at its rate and weight decay."""
+        trained = list(model.trained())
         return self.optimiser_class(
-            model.trained(), lr=self.lr, weight_decay=self.weight_decay, fused=True
+            trained,
+            lr=self.lr,
+            weight_decay=self.weight_decay,
+            fused=True,
+            # What a CUDA graph needs (training.replay); a processor has none.
+            capturable=any(parameter.is_cuda for parameter in trained),
         )
 
     def score(self, graph: Data) -> Callable[[Embedding], float] | None:

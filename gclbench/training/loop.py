@@ -19,6 +19,7 @@ from gclbench.training.compiler import compiler_put_off
 from gclbench.training.course import Course
 from gclbench.training.look import Look
 from gclbench.training.patience import Patience
+from gclbench.training.replay import Repeated, replay_of
 from gclbench.training.watch import Watch
 
 compiler_put_off()
@@ -81,6 +82,16 @@ class Model(nn.Module):
         """The losses of an iteration; the optimiser steps after each, before the next is made."""
         yield self.loss(step)
 
+    def repeated(self, step: Step) -> Repeated | None:
+        """The iteration as work that a GPU can record and replay, in place of `losses`; None where
+        it is not the same work each time. Called once per iteration, since it draws."""
+        return None
+
+    @property
+    def at_one_rate(self) -> bool:
+        """Whether every iteration has the method's `lr`: a recorded step keeps the one it had."""
+        return type(self).rate is Model.rate
+
     def after(self, step: Step) -> None:
         """What follows the optimiser's steps of an iteration."""
 
@@ -132,6 +143,7 @@ def train(
     passed = Course(course, look) if course else None
     own = {"optimiser": optimiser, "patience": waiting, "choice": choice, "course": passed}
     state = {"model": model, **own, **model.state}
+    replay = replay_of(model, optimiser, patience)
     done = total
     for iteration in watch.iterations(total, **state):
         step = Step(iteration, total)
@@ -144,8 +156,11 @@ def train(
         noted: Tensor | float = 0.0
         terms: Mapping[str, Tensor] = {}
         over = False
+        work = None if replay is None else model.repeated(step)
         with precision.products():
-            for loss in model.losses(step):
+            if replay is not None and work is not None:
+                noted, terms = replay(work)
+            for loss in model.losses(step) if work is None else ():
                 value = loss.value.detach()
                 noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
                 judged = value if loss.judged is None else loss.judged

@@ -57,6 +57,14 @@ def test_opcheck_of_the_sweep(with_residual: bool) -> None:
     torch.library.opcheck(torch.ops.gclbench.pull_sweep.default, arguments)
 
 
+@pytest.mark.parametrize("name", ["pull_sweep", "pull_push_round"])
+def test_what_is_written_is_always_given(name: str) -> None:
+    """torch 2.11 fails otherwise: seen on a GPU, on the first sweep without a residual."""
+    arguments = getattr(torch.ops.gclbench, name).default._schema.arguments
+    written = [each for each in arguments if each.alias_info and each.alias_info.is_write]
+    assert written and not any(each.has_default_value() for each in written)
+
+
 def test_opcheck_of_the_push() -> None:
     problem = case(5)
     active = torch.zeros(len(problem.source), dtype=torch.int32)

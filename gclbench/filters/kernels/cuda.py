@@ -323,7 +323,9 @@ def launch_push_round(
         active.copy_(torch.sum(parts, dim=0))
 
 
-# The schemas are written out: torch 2.8 cannot read them from annotations that are strings.
+# The schemas are written out: torch 2.8 cannot read them from annotations that are strings. No
+# argument that is written has a default: torch 2.11 looks for it among those that were given, and
+# the dispatcher leaves out what is the default.
 pull_sweep = torch.library.custom_op(
     "gclbench::pull_sweep",
     launch_sweep,
@@ -331,7 +333,7 @@ pull_sweep = torch.library.custom_op(
     device_types="cuda",
     schema=(
         "(Tensor pointers, Tensor columns, Tensor inverse_degree, Tensor source, Tensor base,"
-        " Tensor(a!) out, float damping, float omega, Tensor(b!)? residual=None) -> ()"
+        " Tensor(a!) out, float damping, float omega, Tensor(b!)? residual) -> ()"
     ),
 )
 pull_push_round = torch.library.custom_op(
