@@ -5,7 +5,7 @@ against `torch.sparse.mm` and the copy bandwidth, the filter benchmark (bench_fi
 training benchmark in both precisions, losses and steps with and without CUDA graphs (gpu_steps.py),
 the filter on 10⁷ nodes × 1,000 features, and DMAT-i at the paper's settings on every dataset whose
 raw files are here (GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is
-listed there.
+listed there. --parts runs some of them alone, --merge makes one page of several calls.
 
     GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=… python scripts/gpu_check.py --output "$OUT"
     python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried
@@ -17,9 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -30,8 +28,10 @@ from typing import Any
 from unittest import mock
 
 import bench_filter
+import gpu_kernel
 import gpu_steps
 import torch
+from gpu_page import markdown, merged, write
 from torch import Tensor
 
 from gclbench.component.registry import DATASETS
@@ -41,8 +41,6 @@ from gclbench.data.file_format import READ_FROM_FILES
 from gclbench.data.mirror import DataUnavailable
 from gclbench.data.rmat import RMAT
 from gclbench.filters.gnnbp import GnnBP
-from gclbench.filters.kernels.backend import path_for
-from gclbench.filters.operator import Operator
 from gclbench.graph import with_features
 from gclbench.machine import precision
 from gclbench.machine.environment import device_name, versions
@@ -66,10 +64,21 @@ class OutOfTime(Exception):
 
 
 class Check:
-    """The parts, their results, and the time that is left."""
+    """The parts, their results, and the time that is left.
 
-    def __init__(self, device: str, quick: bool, seconds: float, output: Path):
-        self.device, self.quick, self.output = device, quick, output
+    Args:
+        asked: what the names of the parts to run begin with; empty for all.
+    """
+
+    def __init__(
+        self,
+        device: str,
+        quick: bool,
+        seconds: float,
+        output: Path,
+        asked: tuple[str, ...] = (),
+    ):
+        self.device, self.quick, self.output, self.asked = device, quick, output, asked
         self.deadline = time.monotonic() + seconds
         self.facts: dict[str, Any] = {
             "device": device_name(device),
@@ -84,6 +93,8 @@ class Check:
     def part(self, name: str, needs: float, work: Callable[[], Any]) -> None:
         """Runs a part when `needs` seconds are left; whatever it raises is its result, and the next
         one runs."""
+        if self.asked and not name.startswith(self.asked):
+            return
         if self.left() < needs:
             self.facts["not_run"].append(
                 f"{name}: out of time ({self.left():.0f} s left, {needs:.0f} needed)"
@@ -103,100 +114,20 @@ class Check:
             result = {"failed": f"{type(error).__name__}: {error}"}
         self.facts["parts"][name] = {
             "seconds": round(time.monotonic() - started, 2),
+            "commit": self.facts["environment"]["commit"],
             "result": result,
         }
         print(f"{name}: {self.facts['parts'][name]['seconds']} s", flush=True)
         self.write()
 
     def skip(self, name: str, reason: str) -> None:
+        if self.asked and not name.startswith(self.asked):
+            return
         self.facts["not_run"].append(f"{name}: {reason}")
 
     def write(self) -> None:
         """Both files, with what there is so far."""
-        self.output.mkdir(parents=True, exist_ok=True)
-        (self.output / "gpu_check.json").write_text(
-            json.dumps(self.facts, indent=2, default=str) + "\n"
-        )
-        (self.output / "gpu_check.md").write_text(markdown(self.facts))
-
-
-def kernel_tests(limit: float) -> dict[str, Any]:
-    """The tests marked `gpu`, by pytest."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-m",
-        "gpu",
-        "tests/filters",
-        "tests/training",
-        "-q",
-        "-rs",
-        "-p",
-        "no:cacheprovider",
-    ]
-    # What is not installed there was put on the path by hand.
-    searched = (str(ROOT), os.environ.get("PYTHONPATH"))
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, searched))},
-        )
-    except subprocess.TimeoutExpired as expired:
-        return {
-            "failed": f"not finished after {limit:.0f} s",
-            "output": str(expired.stdout or "")[-2000:],
-        }
-    text = done.stdout[-6000:]
-    return (
-        {"output": text}
-        if done.returncode == 0
-        else {"failed": f"exit {done.returncode}", "output": text + done.stderr[-1000:]}
-    )
-
-
-def kernel_alone(device: str, quick: bool) -> dict[str, Any]:
-    """Sweeps without a solver around them: R-MAT, about 10⁷ entries × 128 columns, against
-    torch.sparse.mm and copying."""
-    graph = bench_filter.load("rmat_large", 12 if quick else 0)
-    operator = Operator(graph.edge_index, graph.num_nodes, True)
-    path, width = path_for(operator, device), 128
-    base, source, out = (torch.rand(graph.num_nodes, width, device=device) for _ in range(3))
-    residual = torch.empty(graph.num_nodes, device=device)
-    bandwidth = bench_filter.copy_bandwidth(device)
-    matrix = operator.transition().to(device)
-
-    def seconds(work: Callable[[], Any]) -> float:
-        work()
-        rounds = 2 if quick else 20
-        taken = [
-            bench_filter.timed(lambda: [work() for _ in range(rounds)], device)[0] / rounds
-            for _ in range(3)
-        ]
-        return statistics.median(taken)
-
-    ways = {
-        "sweep": lambda: path.sweep(source, base, out, 0.9, 1.2),
-        "sweep with residual": lambda: path.sweep(source, base, out, 0.9, 1.2, residual),
-        "torch.sparse.mm and the same update": lambda: (
-            torch.sparse.mm(matrix, source).mul_(0.9).add_(base).lerp_(out, -0.2)
-        ),
-    }
-    times = {name: seconds(work) for name, work in ways.items()}
-    moved = 4.0 * operator.entries * width
-    return {
-        "path": path.name,
-        "entries": operator.entries,
-        "columns": width,
-        "copy_bandwidth": bandwidth,
-        "seconds": times,
-        "of_copy_bandwidth": {name: moved / value / bandwidth for name, value in times.items()},
-        "times_torch": times["torch.sparse.mm and the same update"] / times["sweep"],
-    }
+        write(self.facts, self.output)
 
 
 def components(dataset: str) -> tuple[GnnBP, DmatI]:
@@ -315,54 +246,14 @@ def largest(device: str, quick: bool) -> dict[str, Any]:
     }
 
 
-def markdown(facts: dict[str, Any]) -> str:
-    """The table."""
-    lines = [f"# GPU check on {facts['device']}", "", "| part | s | result |", "|---|---|---|"]
-    for name, part in facts["parts"].items():
-        result = part["result"]
-        if "failed" in result:
-            says = f"FAILED: {result['failed']}"
-        elif name.startswith("dmat_i"):
-            says = (
-                f"ACC {100 * result['metrics']['acc']:.2f}, filter {result['filter_seconds']:.3f}"
-                f" s, fit {result['fit_seconds']:.2f} s"
-            )
-        elif name == "kernel alone":
-            share = ", ".join(
-                f"{way} {100 * value:.0f} %" for way, value in result["of_copy_bandwidth"].items()
-            )
-            says = f"of copy bandwidth: {share}; {result['times_torch']:.2f} × torch.sparse.mm"
-        elif name == "training":
-            says = "; ".join(
-                f"{shape}: {1e3 * row['seconds_per_iteration']:.2f} ms an iteration"
-                + ("" if row.get("same_bits", True) else " (OTHER bits)")
-                for shape, row in result.items()
-            )
-        elif name == "steps":
-            says = gpu_steps.summary(result)
-        elif name == "largest":
-            says = (
-                f"{result['nodes']} nodes × {result['columns']} columns, {result['entries']}"
-                f" entries: {result['seconds']:.1f} s"
-            )
-        elif name == "kernel tests":
-            says = result["output"].strip().splitlines()[-1]
-        else:
-            says = "below"
-        lines.append(f"| {name} | {part['seconds']} | {says} |".replace("\n", " "))
-    lines += ["", "Not run:", "", *(f"- {line}" for line in facts["not_run"]), ""]
-    benchmark = facts["parts"].get("filter benchmark", {}).get("result", {})
-    return "\n".join(lines) + (bench_filter.markdown(benchmark) if "rows" in benchmark else "")
-
-
 def run(check: Check) -> dict[str, Any]:
     """All parts in order."""
     device, quick = check.device, check.quick
     if device == "cpu":
         check.skip("kernel tests", "they need a GPU, and this run asked for the CPU")
     else:
-        check.part("kernel tests", 60, lambda: kernel_tests(min(150.0, check.left() - 30)))
-    check.part("kernel alone", 30, lambda: kernel_alone(device, quick))
+        check.part("kernel tests", 60, lambda: gpu_kernel.tests(min(150.0, check.left() - 30)))
+    check.part("kernel alone", 30, lambda: gpu_kernel.alone(device, quick))
     cases = [("rmat", 0.1, 1e-3, "")] if quick else [*bench_filter.CASES, bench_filter.LARGE]
     check.part(
         "filter benchmark", 60, lambda: bench_filter.report(cases, device, 3, 9 if quick else 0)
@@ -401,15 +292,27 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=440.0, help="no part is begun that may take longer"
     )
+    parser.add_argument("--parts", nargs="+", default=[], metavar="NAME", help="run these alone")
+    parser.add_argument(
+        "--merge",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="gpu_check.json of several calls, for one page; runs nothing",
+    )
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
+    if options.merge:
+        write(merged(json.loads(file.read_text()) for file in options.merge), options.output)
+        return 0
     if options.device != "cpu" and not torch.cuda.is_available():
         print(
             "torch sees no GPU; --device cpu --quick tries what can be tried without one",
             file=sys.stderr,
         )
         return 2
-    check = Check(options.device, options.quick, options.seconds, options.output)
+    asked = tuple(options.parts)
+    check = Check(options.device, options.quick, options.seconds, options.output, asked)
     facts = run(check)
     check.write()
     print(markdown(facts))

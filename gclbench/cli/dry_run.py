@@ -23,9 +23,10 @@ def preview(experiments: list[Experiment]) -> int:
     from gclbench.run.estimate import Durations
 
     store, known = Store(experiments[0].runs_dir), KnownGraphs()
-    durations = Durations.of(known.noted(store.scan()))
+    gpu = _on_gpu(experiments)
+    durations = Durations.of(known.noted(store.scan()), on_gpu=gpu)
     in_results = _in_results(store)
-    durations.fallback = Durations.of(known.completed(in_results.values()))
+    durations.fallback = Durations.of(known.completed(in_results.values()), on_gpu=gpu)
     hashes = known.content_hashes(experiments)
 
     def content_hash(dataset: Any) -> str:
@@ -78,6 +79,12 @@ def preview(experiments: list[Experiment]) -> int:
                 f" as {store.root} has none like them"
             )
     return 1 if plan.unavailable else 0
+
+
+def _on_gpu(experiments: list[Experiment]) -> bool | None:
+    """Whether all would run on a GPU, or none; None where it is not known or some would."""
+    kinds = {experiment.device.partition(":")[0] for experiment in experiments}
+    return None if kinds not in ({"cpu"}, {"cuda"}) else kinds == {"cuda"}
 
 
 def _in_results(store: Store) -> dict[str, Record]:

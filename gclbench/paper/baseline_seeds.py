@@ -69,7 +69,7 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
     for words in BASELINES:
         own = [record for record in there if _is(record, words)]
         own = own if method_of(words) != words else as_shipped(own)
-        recorded, seeds = Durations.of(own, name_key), _seeds(own)
+        recorded, seeds = Durations.of(own, name_key, on_gpu=False), _seeds(own)
         cells = [
             _cell(len(seeds.get(dataset, ())), asked, (words, dataset), recorded, first)
             for dataset, asked in ASKED.items()

@@ -190,8 +190,9 @@ def _is_shipped(record: Record) -> bool:
 
 
 def durations(records: Iterable[Record]) -> Durations:
-    """Those of `newest`, as shipped."""
-    return Durations.of(as_shipped(newest(records)), name_key)
+    """Those of `newest`, as shipped, on a processor."""
+    on_processors = [record for record in records if not record.on_gpu]
+    return Durations.of(as_shipped(newest(on_processors)), name_key)
 
 
 def _age(record: Record) -> tuple[tuple[int, str], ...]:
@@ -253,8 +254,8 @@ def page(
         (
             "Cells that have a printed mean and are not run, or undetermined, by method and"
             " dataset, and the time of one training with the shipped number of epochs: wall-clock"
-            " seconds of a machine that other runs shared, mostly on one thread; evaluations are"
-            " not counted. Rows of methods that are not built are left out."
+            " seconds of a processor that other runs shared, mostly on one thread; evaluations are"
+            " not counted, nor are runs on a GPU. Rows of methods that are not built are left out."
             " records: the mean of recorded trainings of as many epochs and the newest recorded"
             " version, with the method's own strategy for negatives, at its shipped settings"
             f" where such are recorded, else at others. {SCALED}: by the seconds of"

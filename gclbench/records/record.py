@@ -126,6 +126,11 @@ class Record:
     schema: int = SCHEMA
 
     @property
+    def on_gpu(self) -> bool:
+        """Whether the run was on a GPU."""
+        return "gpu_allocated" in self.memory
+
+    @property
     def ok(self) -> bool:
         return self.status == "ok"
 

@@ -73,15 +73,18 @@ class Durations:
         cls,
         records: Iterable[Record],
         key_of: Callable[[Mapping[str, Any]], Key] = cost_key,
+        on_gpu: bool | None = None,
     ) -> Durations:
         """Those of runs that came to their end.
 
         Args:
+            on_gpu: of runs on a GPU alone, or of those on a processor alone: the one says nothing
+                of the other's seconds. None: of all.
             key_of: the method and dataset of a run's settings, as they are looked up.
         """
         found = cls()
         for record in records:
-            if record.ok:
+            if record.ok and on_gpu in (None, record.on_gpu):
                 key = key_of(record.spec)
                 found.beside.setdefault(key, []).append(
                     sum(record.seconds.get(phase, 0.0) for phase in BESIDE)

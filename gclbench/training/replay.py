@@ -22,6 +22,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from gclbench.training.loop import Loss, Model
 
+Shapes = tuple[torch.Size, ...]
+
 WARMING = 3
 """Iterations before the one that is recorded: what they leave in memory, as the optimiser's state,
 must not be made anew in each replay."""
@@ -40,11 +42,20 @@ class Repeated:
     loss: Callable[..., Loss]
 
 
+@dataclass(frozen=True)
+class _Recording:
+    """A recorded step: the tensors that it reads, how it is done again, and what it told."""
+
+    held: list[Tensor]
+    again: Callable[[], None]
+    told: list[tuple[Tensor, Mapping[str, Tensor]]]
+
+
 class Replay:
     """Does a model's iterations: the first as they are, then by replays of a recorded one.
 
-    Iterations whose tensors have other shapes than the first's are done as they are, as the last
-    batch of a pass.
+    There is a recording for each shape of the tensors that differ: the last batch of a pass has
+    fewer rows. All is done on one stream: autograd notes the stream of a parameter's first step.
 
     Args:
         record: of a function without arguments makes one that does the same work on the same
@@ -59,42 +70,56 @@ class Replay:
     ):
         self._model, self._optimiser = model, optimiser
         self._record = record or recorded
-        self._shapes: list[torch.Size] = []
-        self._done = 0
-        self._held: list[Tensor] = []
-        self._found: list[Loss] = []
-        self._again: Callable[[], None] | None = None
+        self._device = next(model.parameters()).device
+        gpu = self._device.type == "cuda"
+        self._stream = torch.cuda.Stream(self._device) if gpu else None
+        self._done: dict[Shapes, int] = {}
+        self._recordings: dict[Shapes, _Recording] = {}
 
     def __call__(self, work: Repeated) -> tuple[Tensor, Mapping[str, Tensor]]:
         """Does an iteration and returns its loss, which the next one overwrites, and its terms."""
-        device = next(self._model.parameters()).device
-        drawn = [tensor.to(device) for tensor in work.drawn]
-        shapes = [tensor.shape for tensor in drawn]
-        self._shapes = self._shapes or shapes
-        if shapes != self._shapes:
-            return _told(self._step(work, drawn))
-        if self._done < WARMING:
-            self._done += 1
-            with _aside(device):
-                return _told(self._step(work, drawn))
-        if self._again is None:
-            self._held = drawn
+        drawn = [tensor.to(self._device) for tensor in work.drawn]
+        shapes = tuple(tensor.shape for tensor in drawn)
+        done = self._done[shapes] = self._done.get(shapes, 0) + 1
+        with self._own_stream():
+            if done <= WARMING:
+                return self._step(work, drawn)
+            if shapes not in self._recordings:
+                self._recordings[shapes] = self._recorded(work, drawn)
+            recording = self._recordings[shapes]
+            for held, tensor in zip(recording.held, drawn, strict=True):
+                held.copy_(tensor)
+            recording.again()
+            return recording.told[0]
 
-            def again() -> None:
-                self._found = [self._step(work, self._held)]
+    def _recorded(self, work: Repeated, held: list[Tensor]) -> _Recording:
+        """The step on some tensors, recorded; `told` is filled when the work is done or noted."""
+        told: list[tuple[Tensor, Mapping[str, Tensor]]] = []
 
-            self._again = self._record(again)
-        for held, tensor in zip(self._held, drawn, strict=True):
-            held.copy_(tensor)
-        self._again()
-        return _told(self._found[0])
+        def step() -> None:
+            told[:] = [self._step(work, held)]
 
-    def _step(self, work: Repeated, drawn: list[Tensor]) -> Loss:
+        return _Recording(held, self._record(step), told)
+
+    def _step(self, work: Repeated, drawn: list[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
         loss = work.loss(*drawn)
         self._optimiser.zero_grad(set_to_none=True)
         loss.value.backward()
         self._optimiser.step()
-        return loss
+        return loss.value.detach(), {name: term.detach() for name, term in loss.terms.items()}
+
+    @contextmanager
+    def _own_stream(self) -> Iterator[None]:
+        """On a GPU the stream of all iterations, which waits for the work before and is waited
+        for: what is recorded must not be on the default one."""
+        if self._stream is None:
+            yield
+            return
+        outside = torch.cuda.current_stream(self._device)
+        self._stream.wait_stream(outside)
+        with torch.cuda.stream(self._stream):
+            yield
+        outside.wait_stream(self._stream)
 
 
 def replay_of(model: Model, optimiser: torch.optim.Optimizer, patience: int) -> Replay | None:
@@ -107,27 +132,9 @@ def replay_of(model: Model, optimiser: torch.optim.Optimizer, patience: int) -> 
 
 
 def recorded(work: Callable[[], None]) -> Callable[[], None]:
-    """A CUDA graph of some work, as the function that replays it."""
+    """A CUDA graph of some work on the current stream, as the function that replays it."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
         work()
     replay: Callable[[], None] = graph.replay
     return replay
-
-
-def _told(loss: Loss) -> tuple[Tensor, Mapping[str, Tensor]]:
-    return loss.value.detach(), loss.terms
-
-
-@contextmanager
-def _aside(device: torch.device) -> Iterator[None]:
-    """On a GPU a stream of its own, which waits for the work before it and is waited for: what is
-    done before a recording must not be on the default one."""
-    if device.type != "cuda":
-        yield
-        return
-    stream = torch.cuda.Stream(device)
-    stream.wait_stream(torch.cuda.current_stream(device))
-    with torch.cuda.stream(stream):
-        yield
-    torch.cuda.current_stream(device).wait_stream(stream)

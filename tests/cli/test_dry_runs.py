@@ -41,6 +41,15 @@ def test_a_dry_run_shows_what_is_left_and_writes_nothing(here: Path, capsys: Pri
     assert len(records()) == 2
 
 
+def test_seconds_on_a_gpu_say_nothing_of_a_processor(here: Path, capsys: Printed) -> None:
+    assert main([*KMEANS, "seeds=1"]) == 0
+    (run,) = (path for path in Path("runs").rglob("*.json") if '"rss_peak"' in path.read_text())
+    run.write_text(run.read_text().replace('"rss_peak"', '"gpu_allocated"'))
+    capsys.readouterr()
+    assert main([*KMEANS, "seeds=2", "device=cpu", "--dry-run"]) == 0
+    assert "unknown: nothing like these runs is recorded" in capsys.readouterr().out
+
+
 def test_units_of_one_name_are_told_apart_where_they_run(here: Path, capsys: Printed) -> None:
     words = ["-m", *KMEANS, "filter=none,gnnbp", "task.clustering.normalize=none,l2"]
     assert main(words) == 0

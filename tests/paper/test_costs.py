@@ -132,6 +132,15 @@ def test_other_versions_and_strategies_tell_nothing(record) -> None:
     assert scaled == (200.0, "scaled from recorded epochs")
 
 
+def test_runs_on_a_gpu_are_no_costs_of_a_processor(record) -> None:
+    on_gpu = replace(
+        record(method="grape", epochs=100, negatives="grape"),
+        seconds={"fit": 1.0},
+        memory={"gpu_allocated": 5},
+    )
+    assert costs.a_seed(PAIR, costs.durations([on_gpu]), {}) == (None, "unknown")
+
+
 def test_runs_at_the_shipped_settings_come_first(record) -> None:
     epochs = costs.epochs_of(("dgi", "cora"))
     shipped, other = (

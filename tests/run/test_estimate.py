@@ -44,6 +44,17 @@ def test_more_epochs_cost_more_by_the_seconds_of_one() -> None:
     )
 
 
+def test_a_gpu_says_nothing_of_a_processor() -> None:
+    there = replace(timed(100, 1.0, 0), memory={"rss_peak": 9, "gpu_allocated": 5})
+    here = timed(100, 30.0, 1)
+    assert there.on_gpu and not here.on_gpu
+    both = [there, here]
+    assert Durations.of(both, on_gpu=False).seconds(unit()) == 33.0
+    assert Durations.of(both, on_gpu=True).seconds(unit()) == 4.0
+    assert Durations.of(both).seconds(unit()) == 18.5
+    assert Durations.of([there], on_gpu=False).seconds(unit()) is None
+
+
 def test_nothing_is_guessed_from_other_methods_datasets_tasks_or_failures() -> None:
     durations = Durations.of([timed(100, 30.0, 0)])
     known = unit()

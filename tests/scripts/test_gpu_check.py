@@ -86,6 +86,42 @@ def test_no_time_left_is_said(tmp_path: Path) -> None:
     )
 
 
+def test_several_calls_make_one_page() -> None:
+    import gpu_page
+
+    def call(commit: str, device: str = "a GPU", not_run: tuple[str, ...] = (), **parts: str):
+        found = {name: {"seconds": 1.0, "result": {"failed": said}} for name, said in parts.items()}
+        environment = {"commit": commit}
+        return {"device": device, "environment": environment, "parts": found, "not_run": not_run}
+
+    facts = gpu_page.merged(
+        [call("one", steps="x", training="y", not_run=("largest: late",)), call("two", largest="z")]
+        + [call("three", steps="w", not_run=("dmat_i on acm: its data are not here",))]
+    )
+    told = {
+        name: (part["commit"], part["result"]["failed"]) for name, part in facts["parts"].items()
+    }
+    assert told == {"steps": ("three", "w"), "training": ("one", "y"), "largest": ("two", "z")}
+    assert facts["not_run"] == ["dmat_i on acm: its data are not here"]
+    assert "| training | one | 1.0 | FAILED: y |" in gpu_page.markdown(facts)
+    with pytest.raises(SystemExit, match="a GPU, another do not belong on one page"):
+        gpu_page.merged([call("one"), call("two", device="another")])
+
+
+def test_some_parts_alone(tmp_path: Path) -> None:
+    import gpu_check
+
+    check = gpu_check.Check("cpu", True, 60.0, tmp_path / "out", ("steps", "dmat_i"))
+    for name in ("steps", "training", "dmat_i on cora"):
+        check.part(name, 0.0, lambda: {"failed": "it did not"})
+        check.skip(name, "it need not")
+    assert list(check.facts["parts"]) == ["steps", "dmat_i on cora"]
+    assert [line.partition(":")[0] for line in check.facts["not_run"]] == [
+        "steps",
+        "dmat_i on cora",
+    ]
+
+
 def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:
     import torch
 
