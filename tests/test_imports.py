@@ -42,6 +42,7 @@ FILES_WITH_TORCH = {
     "training/choice.py",
     "training/patience.py",
     "training/loop.py",
+    "training/replay.py",
     "machine/memory_map.py",
 }
 """Files of these rooms that only a running training imports."""
