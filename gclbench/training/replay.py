@@ -6,11 +6,13 @@ one call (results/bench/gpu_check.md has both times). The kernels are the same, 
 numbers.
 
 A model says what of its iteration can be recorded (`Model.repeated`). On a processor, and where
-something is decided between the loss and the optimiser's step, nothing is.
+something is decided between the loss and the optimiser's step, nothing is. GCLBENCH_CUDA_GRAPHS=0
+records nothing on a GPU either.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,6 +127,8 @@ class Replay:
 def replay_of(model: Model, optimiser: torch.optim.Optimizer, patience: int) -> Replay | None:
     """What does a model's iterations where they can be recorded: on a GPU, at one rate, and with
     nothing that looks at the loss before the step."""
+    if os.environ.get("GCLBENCH_CUDA_GRAPHS") == "0":
+        return None
     parameter = next(model.parameters(), None)
     if parameter is None or parameter.device.type != "cuda" or patience or not model.at_one_rate:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -105,6 +106,25 @@ def test_only_a_gpu_records():
     adam = METHOD.optimiser(model)
     assert replay.replay_of(model, adam, 0) is None
     assert not any(group["capturable"] for group in adam.param_groups)
+
+
+class OnGpu:
+    """What `replay_of` asks of a model, as one on a GPU says it."""
+
+    def __init__(self, at_one_rate: bool = True):
+        self.at_one_rate = at_one_rate
+
+    def parameters(self):
+        return iter([SimpleNamespace(device=torch.device("cuda"))])
+
+
+def test_on_a_gpu_nothing_may_come_between_loss_and_step(monkeypatch):
+    monkeypatch.setattr(replay, "Replay", lambda model, optimiser: "a replay")
+    assert replay.replay_of(OnGpu(), None, 0) == "a replay"
+    assert replay.replay_of(OnGpu(), None, patience=20) is None
+    assert replay.replay_of(OnGpu(at_one_rate=False), None, 0) is None
+    monkeypatch.setenv("GCLBENCH_CUDA_GRAPHS", "0")
+    assert replay.replay_of(OnGpu(), None, 0) is None
 
 
 def test_a_rate_that_changes_is_seen():
