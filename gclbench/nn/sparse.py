@@ -83,6 +83,8 @@ def compressed(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, 
         # PyTorch calls its compressed rows a beta, once per process; products are all that is used
         # of them.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support", category=UserWarning)
+        # torch 2.11 asks for what is asked for here.
+        warnings.filterwarnings("ignore", message="Sparse invariant checks", category=UserWarning)
         return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)
 
 
