@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -49,7 +50,6 @@ from gclbench.methods.dmat_i import DmatI
 from gclbench.paper.papers.dmat.columns import DMAT_DATASETS
 from gclbench.paper.reference import printed_settings
 from gclbench.tasks.clustering import Clustering
-from gclbench.training import loop
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -80,6 +80,7 @@ class Check:
     ):
         self.device, self.quick, self.output, self.asked = device, quick, output, asked
         self.deadline = time.monotonic() + seconds
+        self.met: list[str] = []
         self.facts: dict[str, Any] = {
             "device": device_name(device),
             "environment": versions(),
@@ -93,6 +94,7 @@ class Check:
     def part(self, name: str, needs: float, work: Callable[[], Any]) -> None:
         """Runs a part when `needs` seconds are left; whatever it raises is its result, and the next
         one runs."""
+        self.met.append(name)
         if self.asked and not name.startswith(self.asked):
             return
         if self.left() < needs:
@@ -121,6 +123,7 @@ class Check:
         self.write()
 
     def skip(self, name: str, reason: str) -> None:
+        self.met.append(name)
         if self.asked and not name.startswith(self.asked):
             return
         self.facts["not_run"].append(f"{name}: {reason}")
@@ -167,11 +170,9 @@ def dmat_i(dataset: str, device: str, limit: float, epochs: int | None = None) -
     }
 
 
-def as_it_is(recorded: bool) -> contextlib.AbstractContextManager[object]:
-    """Within the block no iteration of a training is recorded, unless it is to be."""
-    if recorded:
-        return contextlib.nullcontext()
-    return mock.patch.object(loop, "replay_of", lambda *_: None)
+def recording(asked: bool) -> contextlib.AbstractContextManager[object]:
+    """Within the block iterations are recorded where they can be, or none is."""
+    return mock.patch.dict(os.environ, {} if asked else {"GCLBENCH_CUDA_GRAPHS": "0"})
 
 
 def training(device: str, quick: bool) -> dict[str, Any]:
@@ -192,7 +193,7 @@ def training(device: str, quick: bool) -> dict[str, Any]:
                 runs, watch = [], Watch()
                 for _ in range(3):
                     watch = Watch()
-                    with precision.trained_with(chosen, device), as_it_is(recorded):
+                    with precision.trained_with(chosen, device), recording(recorded):
                         taken, _, embedding = bench_filter.timed(
                             lambda m=method, g=graph, y=labels, w=watch: m.fit(g, y, Streams(0), w),
                             device,
@@ -300,10 +301,12 @@ def main() -> int:
         metavar="FILE",
         help="gpu_check.json of several calls, for one page; runs nothing",
     )
+    parser.add_argument("--note", nargs="+", default=[], help="sentences for --merge's page")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     if options.merge:
-        write(merged(json.loads(file.read_text()) for file in options.merge), options.output)
+        calls = (json.loads(file.read_text()) for file in options.merge)
+        write(merged(calls, options.note), options.output)
         return 0
     if options.device != "cpu" and not torch.cuda.is_available():
         print(
@@ -314,6 +317,8 @@ def main() -> int:
     asked = tuple(options.parts)
     check = Check(options.device, options.quick, options.seconds, options.output, asked)
     facts = run(check)
+    if nothing := [name for name in asked if not any(met.startswith(name) for met in check.met)]:
+        parser.error(f"no part begins with {', '.join(nothing)}; there are {', '.join(check.met)}")
     check.write()
     print(markdown(facts))
     return int(

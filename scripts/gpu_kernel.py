@@ -29,7 +29,6 @@ def tests(limit: float) -> dict[str, Any]:
         "gpu",
         "tests/filters",
         "tests/training",
-        "-q",
         "-rfs",
         "-p",
         "no:cacheprovider",
@@ -51,11 +50,13 @@ def tests(limit: float) -> dict[str, Any]:
             "output": str(expired.stdout or "")[-2000:],
         }
     text = done.stdout[-6000:]
-    return (
-        {"output": text}
-        if done.returncode == 0
-        else {"failed": f"exit {done.returncode}", "output": text + done.stderr[-1000:]}
-    )
+    if done.returncode == 0:
+        return {"output": text}
+    told = [line for line in text.splitlines() if line.startswith("FAILED ")] or [""]
+    return {
+        "failed": f"exit {done.returncode}; {'; '.join(told)}",
+        "output": text + done.stderr[-1000:],
+    }
 
 
 def alone(device: str, quick: bool) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,12 @@ def write(facts: dict[str, Any], output: Path) -> None:
     (output / "gpu_check.md").write_text(markdown(facts))
 
 
-def merged(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def merged(found: Iterable[dict[str, Any]], notes: Sequence[str] = ()) -> dict[str, Any]:
     """What several calls on machines of one kind found: of each part the last result, with the
     commit that it is of; what none has run was not run.
+
+    Args:
+        notes: sentences on how the calls were made, for the page.
 
     Raises:
         SystemExit: for calls on different devices, whose seconds do not belong on one page.
@@ -39,6 +42,7 @@ def merged(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
         **calls[-1],
         "parts": parts,
         "not_run": [line for name, line in not_run.items() if name not in parts],
+        "notes": list(notes),
     }
 
 
@@ -83,6 +87,8 @@ def markdown(facts: dict[str, Any]) -> str:
             says = "below"
         row = f"| {name} | {part['commit']} | {part['seconds']} | {says} |"
         lines.append(row.replace("\n", " "))
+    if notes := facts.get("notes"):
+        lines += ["", " ".join(notes)]
     lines += ["", "Not run:", "", *(f"- {line}" for line in facts["not_run"]), ""]
     benchmark = facts["parts"].get("filter benchmark", {}).get("result", {})
     return "\n".join(lines) + (bench_filter.markdown(benchmark) if "rows" in benchmark else "")

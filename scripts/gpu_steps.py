@@ -1,4 +1,4 @@
-"""What CUDA graphs and several seeds in one process would bring, measured before either is built.
+"""What CUDA graphs and several seeds in one process bring, beside what trainings do of it.
 
 A *section* is a part of a training step whose shapes are the same in every step, and which asks the
 device for no number: the loss of two views with its gradient (GRACE and its kin; dropped edges
@@ -7,8 +7,9 @@ change the encoder's shapes), and DMAT-i's step on a batch behind the draws of b
 `together` trains several seeds of DMAT-i in one process, each on a stream of its own, by plain
 calls and by replays, beside one after the other.
 
-`gpu_check.py` runs both. tests/scripts/test_gpu_steps.py holds that a section asks for no number,
-on a device that is none.
+Trainings record DMAT-i's iteration (`gclbench/training/replay.py`, there with AdamW, fused), and
+nothing else. `gpu_check.py` runs both. tests/scripts/test_gpu_steps.py holds that a section asks
+for no number, on a device that is none.
 """
 
 from __future__ import annotations

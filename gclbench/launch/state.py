@@ -93,6 +93,8 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
             waiting.append(unit)
         else:
             lost += 1
+    kinds = {record.on_gpu for record in own if record.ok}
+    on_gpu = kinds.pop() if len(kinds) == 1 else None
     asked = sweep.options.get("workers")
     # Of `auto` those that are at work tell how many there are.
     at_once = max(len(at_work), asked if isinstance(asked, int) else 1)
@@ -103,6 +105,6 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
         queued=len(waiting),
         lost=lost,
         troubles=[record for record in own if not record.ok],
-        left=Durations.of([*records, *own]).left([*waiting, *busy], at_once),
+        left=Durations.of([*records, *own], on_gpu=on_gpu).left([*waiting, *busy], at_once),
         silent=silent,
     )

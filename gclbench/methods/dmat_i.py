@@ -89,14 +89,19 @@ class DmatIModel(BatchModel):
 
     def loss(self, step: Step) -> Loss:
         batch = self.state["batches"].next().to(self.x.device)
-        if len(batch) == len(self.x) and self.strategy.by_number:
+        if self.in_order(batch):
             batch = batch.sort().values
         dropped = [self.columns() for _ in range(self.settings.views)]
         return self.contrast(step, batch, *dropped)
 
+    def in_order(self, batch: Tensor) -> bool:
+        """Whether a batch, being all nodes, stands in the graph's order."""
+        return len(batch) == len(self.x) and self.strategy.by_number
+
     def repeated(self, step: Step) -> Repeated | None:
         """With plain negatives every batch of as many rows is the same work."""
-        if type(self.strategy) is not UniformNegatives or is_sparse(self.x):
+        own = type(self).loss is not DmatIModel.loss
+        if own or type(self.strategy) is not UniformNegatives or is_sparse(self.x):
             return None
         batch = self.state["batches"].next()
         dropped = [self.columns() for _ in range(self.settings.views)]
@@ -104,7 +109,6 @@ class DmatIModel(BatchModel):
 
     def contrast(self, step: Step, batch: Tensor, *dropped: Tensor) -> Loss:
         """The loss of a batch of nodes, (B,), against its views without some columns."""
-        in_order = len(batch) == len(self.x) and self.strategy.by_number
         x = self.inputs(rows_of(self.x, batch))
         mixture = self.strategy.mixture(len(x), x.device)
         mix = None if mixture is None else mixture.apply
@@ -112,7 +116,7 @@ class DmatIModel(BatchModel):
         if len(x) < 2:
             # A batch's last node alone has no negatives, and its loss no gradient.
             return Loss(anchor.sum() * 0.0)
-        ids = None if in_order else batch
+        ids = None if self.in_order(batch) else batch
         pair = Pair(anchor, tuple(masked), step=step, batch=ids, **self.known)
         self.strategy.update(pair.detached())
         return self.strategy(pair)

@@ -50,7 +50,9 @@ LARGEST = "coauthor_phy"
 
 def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpochs]) -> str:
     """The table, as Markdown."""
-    there = newest(records)
+    every = [*records]
+    there = newest(every)
+    on_processors = newest(record for record in every if not record.on_gpu)
     lines = [
         "## Seeds of the baselines on nodes",
         "",
@@ -67,15 +69,20 @@ def section(records: Iterable[Record], first: Mapping[MethodOnDataset, FirstEpoc
         "| --- |" + " ---: |" * (len(ASKED) + 1),
     ]
     for words in BASELINES:
-        own = [record for record in there if _is(record, words)]
-        own = own if method_of(words) != words else as_shipped(own)
-        recorded, seeds = Durations.of(own, name_key, on_gpu=False), _seeds(own)
+        seeds = _seeds(_of(there, words))
+        recorded = Durations.of(_of(on_processors, words), name_key)
         cells = [
             _cell(len(seeds.get(dataset, ())), asked, (words, dataset), recorded, first)
             for dataset, asked in ASKED.items()
         ]
         lines.append(f"| {words} | " + " | ".join([*cells, _memory(words, first)]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _of(records: Iterable[Record], words: str) -> list[Record]:
+    """The runs of a method as shipped, or with the settings that are named."""
+    found = [record for record in records if _is(record, words)]
+    return found if method_of(words) != words else as_shipped(found)
 
 
 def _is(record: Record, words: str) -> bool:

@@ -38,7 +38,8 @@ class Offer:
         cells: the undetermined cells that they would decide, or make testable; undetermined: all
             undetermined cells of these runs.
         untested: the cells have a single run so far, which no test can use.
-        seconds: of all of them, by the recorded runs of the cell; None where these have no times.
+        seconds: of all of them, by the cell's recorded runs on processors; None where there are
+            none, or they have no times.
     """
 
     tables: tuple[str, ...]
@@ -220,7 +221,8 @@ def _offer(cells: Sequence[Cell]) -> Offer | None:
     count = min(more, key=lambda seeds: (seeds / decided(seeds), seeds))
     there = {record.seed for record in first.records if record.status != REDONE}
     free = (seed for seed in itertools.count() if seed not in there)
-    times = [sum(record.seconds.values()) for record in first.records if record.ok]
+    on_processors = [record for record in first.records if record.ok and not record.on_gpu]
+    times = [sum(record.seconds.values()) for record in on_processors]
     return Offer(
         tuple(dict.fromkeys(definition.id for definition, _ in cells)),
         first.dataset,

@@ -78,9 +78,9 @@ class Durations:
         """Those of runs that came to their end.
 
         Args:
+            key_of: the method and dataset of a run's settings, as they are looked up.
             on_gpu: of runs on a GPU alone, or of those on a processor alone: the one says nothing
                 of the other's seconds. None: of all.
-            key_of: the method and dataset of a run's settings, as they are looked up.
         """
         found = cls()
         for record in records:

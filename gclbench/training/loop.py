@@ -84,7 +84,8 @@ class Model(nn.Module):
 
     def repeated(self, step: Step) -> Repeated | None:
         """The iteration as work that a GPU can record and replay, in place of `losses`; None where
-        it is not the same work each time. Called once per iteration, since it draws."""
+        it is not the same work each time. Called once per iteration, since it draws. Of the loss
+        `value` and `terms` are read, and `after` follows, as ever."""
         return None
 
     @property
@@ -176,6 +177,7 @@ def train(
             watch.leave()
             continue
         model.after(step)
+    replay = None  # its recordings hold the memory of a step each
     if passed is not None:
         passed.pass_by(done, last=True)
     kept: Patience | Choice = waiting

@@ -2,8 +2,8 @@
 
 A step on a batch of some hundred rows is a few hundred small kernels. A GPU waits most of that time
 for Python, which puts them into its queue one after the other; a recorded iteration is put there in
-one call (results/bench/gpu_check.md has both times). The kernels are the same, and so are the
-numbers.
+one call. The kernels are the same (results/notes/speed.md has what was measured, and of which form
+of this file).
 
 A model says what of its iteration can be recorded (`Model.repeated`). On a processor, and where
 something is decided between the loss and the optimiser's step, nothing is. GCLBENCH_CUDA_GRAPHS=0
@@ -12,6 +12,8 @@ records nothing on a GPU either.
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,23 +23,38 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from gclbench.training.watch import TimeLimit
+
 if TYPE_CHECKING:
     from gclbench.training.loop import Loss, Model
 
+log = logging.getLogger(__name__)
+
 Shapes = tuple[torch.Size, ...]
+Told = tuple[Tensor, Mapping[str, Tensor]]
+"""An iteration's loss and its terms."""
 
 WARMING = 3
-"""Iterations before the one that is recorded: what they leave in memory, as the optimiser's state,
-must not be made anew in each replay."""
+"""Iterations of a shape before the one that is recorded: what they leave in memory, as the
+optimiser's state, must not be made anew in each replay."""
+
+PASSED_ON = (torch.OutOfMemoryError, TimeLimit)
+"""What ends a training, also while a step is recorded."""
+
+MOST = 4
+"""Recordings at most: each holds the memory of a step."""
 
 
 @dataclass(frozen=True)
 class Repeated:
     """An iteration's work, which is the same each time but for some tensors.
 
+    It is all of the iteration: one step of the optimiser, whose loss is `loss(*drawn).value`.
+
     Attributes:
-        drawn: what differs, on any device. loss: of `drawn` on the model's device; it asks the
-            device for no number, and draws none.
+        drawn: what differs, on any device. loss: of `drawn` on the model's device. It asks the
+            device for no number, draws none, and reads nothing else that changes between
+            iterations but parameters and buffers.
     """
 
     drawn: tuple[Tensor, ...]
@@ -46,18 +63,19 @@ class Repeated:
 
 @dataclass(frozen=True)
 class _Recording:
-    """A recorded step: the tensors that it reads, how it is done again, and what it told."""
+    """A recorded step: the tensors that it reads, how it is done again, and where it leaves what it
+    tells."""
 
     held: list[Tensor]
     again: Callable[[], None]
-    told: list[tuple[Tensor, Mapping[str, Tensor]]]
+    told: list[Told]
 
 
 class Replay:
     """Does a model's iterations: the first as they are, then by replays of a recorded one.
 
     There is a recording for each shape of the tensors that differ: the last batch of a pass has
-    fewer rows. All is done on one stream: autograd notes the stream of a parameter's first step.
+    fewer rows. What cannot be recorded goes on as it is, and is said once.
 
     Args:
         record: of a function without arguments makes one that does the same work on the same
@@ -66,73 +84,99 @@ class Replay:
 
     def __init__(
         self,
-        model: Model,
+        device: torch.device,
         optimiser: torch.optim.Optimizer,
         record: Callable[[Callable[[], None]], Callable[[], None]] | None = None,
     ):
-        self._model, self._optimiser = model, optimiser
+        self._device, self._optimiser = device, optimiser
         self._record = record or recorded
-        self._device = next(model.parameters()).device
-        gpu = self._device.type == "cuda"
-        self._stream = torch.cuda.Stream(self._device) if gpu else None
         self._done: dict[Shapes, int] = {}
         self._recordings: dict[Shapes, _Recording] = {}
+        self._failed = False
 
-    def __call__(self, work: Repeated) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """Does an iteration and returns its loss, which the next one overwrites, and its terms."""
+    def __call__(self, work: Repeated) -> Told:
+        """Does an iteration. The next one overwrites what it returns."""
         drawn = [tensor.to(self._device) for tensor in work.drawn]
         shapes = tuple(tensor.shape for tensor in drawn)
         done = self._done[shapes] = self._done.get(shapes, 0) + 1
-        with self._own_stream():
-            if done <= WARMING:
+        with on_own_stream(self._device):
+            if done == WARMING + 1 and len(self._recordings) < MOST and not self._failed:
+                self._add(shapes, work, drawn)
+            recording = self._recordings.get(shapes)
+            if recording is None:
                 return self._step(work, drawn)
-            if shapes not in self._recordings:
-                self._recordings[shapes] = self._recorded(work, drawn)
-            recording = self._recordings[shapes]
             for held, tensor in zip(recording.held, drawn, strict=True):
                 held.copy_(tensor)
             recording.again()
             return recording.told[0]
 
-    def _recorded(self, work: Repeated, held: list[Tensor]) -> _Recording:
-        """The step on some tensors, recorded; `told` is filled when the work is done or noted."""
-        told: list[tuple[Tensor, Mapping[str, Tensor]]] = []
+    def _add(self, shapes: Shapes, work: Repeated, drawn: list[Tensor]) -> None:
+        """Records the step on tensors of these shapes, which does none."""
+        told: list[Told] = []
+        broken: list[BaseException] = []
+        held = [tensor.clone() for tensor in drawn]
 
         def step() -> None:
-            told[:] = [self._step(work, held)]
+            try:
+                told[:] = [self._step(work, held)]
+            except BaseException as error:
+                broken.append(error)
+                raise
 
-        return _Recording(held, self._record(step), told)
+        try:
+            self._recordings[shapes] = _Recording(held, self._record(step), told)
+        except RuntimeError as error:
+            # A recording that is broken off fails once more, of which torch tells alone.
+            first = broken[0] if broken else error
+            if not isinstance(first, RuntimeError) or isinstance(first, PASSED_ON):
+                raise first from None
+            # Nothing of the step was done: it is only noted while it is recorded.
+            self._failed = True
+            why = str(first).partition("\n")[0]
+            log.warning("training steps are not recorded, with the same result: %s", why)
 
-    def _step(self, work: Repeated, drawn: list[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
+    def _step(self, work: Repeated, drawn: list[Tensor]) -> Told:
         loss = work.loss(*drawn)
         self._optimiser.zero_grad(set_to_none=True)
         loss.value.backward()
         self._optimiser.step()
+        # Detached: what keeps a recorded step's graph alive keeps its parameters' nodes in
+        # autograd, and those keep the stream they were made on.
         return loss.value.detach(), {name: term.detach() for name, term in loss.terms.items()}
 
-    @contextmanager
-    def _own_stream(self) -> Iterator[None]:
-        """On a GPU the stream of all iterations, which waits for the work before and is waited
-        for: what is recorded must not be on the default one."""
-        if self._stream is None:
+
+@functools.cache
+def _stream(device: torch.device) -> torch.cuda.Stream:
+    """One for all trainings: each stream has working memory of its own, for as long as the process
+    runs."""
+    return torch.cuda.Stream(device)
+
+
+@contextmanager
+def on_own_stream(device: torch.device) -> Iterator[None]:
+    """On a GPU the block's work is on a stream of its own, since what is recorded must not be on
+    the default one. It waits for the work before, and is waited for, also where the block raises:
+    its tensors are of memory that others get next."""
+    if device.type != "cuda":
+        yield
+        return
+    outside, own = torch.cuda.current_stream(device), _stream(device)
+    own.wait_stream(outside)
+    try:
+        with torch.cuda.stream(own):
             yield
-            return
-        outside = torch.cuda.current_stream(self._device)
-        self._stream.wait_stream(outside)
-        with torch.cuda.stream(self._stream):
-            yield
-        outside.wait_stream(self._stream)
+    finally:
+        outside.wait_stream(own)
 
 
 def replay_of(model: Model, optimiser: torch.optim.Optimizer, patience: int) -> Replay | None:
-    """What does a model's iterations where they can be recorded: on a GPU, at one rate, and with
-    nothing that looks at the loss before the step."""
-    if os.environ.get("GCLBENCH_CUDA_GRAPHS") == "0":
+    """What does a model's iterations where they can be recorded: on a GPU, at one rate, with an
+    optimiser that can, and with nothing that looks at the loss before the step."""
+    device = next((parameter.device for parameter in model.parameters()), None)
+    if device is None or device.type != "cuda" or os.environ.get("GCLBENCH_CUDA_GRAPHS") == "0":
         return None
-    parameter = next(model.parameters(), None)
-    if parameter is None or parameter.device.type != "cuda" or patience or not model.at_one_rate:
-        return None
-    return Replay(model, optimiser)
+    able = all(group.get("capturable") for group in optimiser.param_groups)
+    return Replay(device, optimiser) if able and not patience and model.at_one_rate else None
 
 
 def recorded(work: Callable[[], None]) -> Callable[[], None]:

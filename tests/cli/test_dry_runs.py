@@ -46,8 +46,16 @@ def test_seconds_on_a_gpu_say_nothing_of_a_processor(here: Path, capsys: Printed
     (run,) = (path for path in Path("runs").rglob("*.json") if '"rss_peak"' in path.read_text())
     run.write_text(run.read_text().replace('"rss_peak"', '"gpu_allocated"'))
     capsys.readouterr()
-    assert main([*KMEANS, "seeds=2", "device=cpu", "--dry-run"]) == 0
+    words = [*KMEANS, "seeds=2", "device=cpu", "--dry-run"]
+    assert main(words) == 0
     assert "unknown: nothing like these runs is recorded" in capsys.readouterr().out
+    # Nor where they stand in results/, and another store is asked for.
+    assert main(["export", "--runs", "runs", "--to", "results/records"]) == 0
+    capsys.readouterr()
+    assert main([*words, "runs_dir=others"]) == 0
+    out = capsys.readouterr().out
+    assert "1 of those to be done stand in results" in out
+    assert "unknown: nothing like these runs is recorded" in out
 
 
 def test_units_of_one_name_are_told_apart_where_they_run(here: Path, capsys: Printed) -> None:

@@ -26,6 +26,19 @@ def test_seeds_at_the_shipped_epochs_count_once(record) -> None:
     assert row(ten, {}, "grape")[0] == "10"
 
 
+def test_a_seed_on_a_gpu_counts_and_its_seconds_do_not(record) -> None:
+    there, here = (
+        replace(
+            record("grape", "cora", seed=seed, negatives="grape", epochs=100),
+            seconds={"fit": fit},
+            memory=memory,
+        )
+        for seed, fit, memory in ((0, 1.0, {"gpu_allocated": 5}), (1, 9.0, {}))
+    )
+    assert row([there, here], {}, "grape")[0] == "2 of 10, 9 s"
+    assert row([there], {}, "grape")[0] == "1 of 10, unknown"
+
+
 def test_what_is_missing_has_its_cost_or_says_unknown() -> None:
     probes = {
         ("grape", "pubmed"): FirstEpochs("ok", "", 20.0, 40.0, 2.0**30),

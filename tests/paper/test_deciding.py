@@ -97,6 +97,12 @@ def test_a_cell_of_one_run_is_offered_a_second_one(record) -> None:
     ]
 
 
+def test_seconds_on_a_gpu_are_not_those_of_this_machine(record) -> None:
+    one = record(method="kmeans", metrics={"acc": 0.3})
+    there = replace(one, seconds={"fit": 30.0}, memory={"gpu_allocated": 5})
+    assert undecided(of([there]))[0].endswith("1 more run for a first test, time unknown")
+
+
 def test_seeds_that_are_recorded_are_not_asked_for_again(record) -> None:
     found = [
         *runs(record, "kmeans", 2.0, KMEANS),

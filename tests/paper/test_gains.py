@@ -118,6 +118,14 @@ def test_notes_tell_of_other_versions_and_of_columns_of_another_precision(record
     assert "other versions" not in told and "ranked together" not in told
 
 
+def test_notes_tell_of_columns_that_were_computed_on_a_gpu(record) -> None:
+    there = [replace(one, memory={"gpu_allocated": 5}) for one in runs(record, OURS)]
+    here = runs(record, LOWER, method="kmeans")
+    said = "Computed on a GPU, in whole or in part: dmat_i on cora.\n"
+    assert said in markdown(filled([*there, *here]))
+    assert "on a GPU" not in markdown(filled([*runs(record, OURS), *here]))
+
+
 def test_lower_is_better_undetermined_and_failed(record) -> None:
     records = runs(record, OURS, "conductance") + runs(record, LOWER, "conductance", epochs=0)
     assert gains_of(filled(records), metric="conductance")["untrained"].settled.verdict == BELOW

@@ -96,14 +96,16 @@ def test_several_calls_make_one_page() -> None:
 
     facts = gpu_page.merged(
         [call("one", steps="x", training="y", not_run=("largest: late",)), call("two", largest="z")]
-        + [call("three", steps="w", not_run=("dmat_i on acm: its data are not here",))]
+        + [call("three", steps="w", not_run=("dmat_i on acm: its data are not here",))],
+        ("Others ran beside it.",),
     )
     told = {
         name: (part["commit"], part["result"]["failed"]) for name, part in facts["parts"].items()
     }
     assert told == {"steps": ("three", "w"), "training": ("one", "y"), "largest": ("two", "z")}
     assert facts["not_run"] == ["dmat_i on acm: its data are not here"]
-    assert "| training | one | 1.0 | FAILED: y |" in gpu_page.markdown(facts)
+    page = gpu_page.markdown(facts)
+    assert "| training | one | 1.0 | FAILED: y |" in page and "\nOthers ran beside it.\n" in page
     with pytest.raises(SystemExit, match="a GPU, another do not belong on one page"):
         gpu_page.merged([call("one"), call("two", device="another")])
 
@@ -120,6 +122,16 @@ def test_some_parts_alone(tmp_path: Path) -> None:
         "steps",
         "dmat_i on cora",
     ]
+
+
+def test_a_part_that_is_none_is_said(tmp_path: Path) -> None:
+    done = check(
+        *("--device", "cpu", "--quick", "--output", str(tmp_path / "out")),
+        *("--parts", "dmat_i", "tranining"),
+        tmp_path=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "no part begins with tranining; there are kernel tests, kernel alone," in done.stderr
 
 
 def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:

@@ -81,3 +81,15 @@ def test_a_sweep_is_ended_when_the_time_is_over(
     (sweep,) = facts["sweeps"]
     assert sweep["exit_code"] is None and 10 < sweep["seconds"] < 25
     assert facts["not_begun"] == [endless]
+
+
+@pytest.mark.slow
+def test_runs_may_stay_for_the_next_call(tmp_path: Path) -> None:
+    for output in ("first", "second"):
+        facts = gpu_sweep.run(
+            gpu_sweep.QUICK, "cpu", 5.0, tmp_path / output, 1, kept=tmp_path / "runs"
+        )
+        assert [sweep["exit_code"] for sweep in facts["sweeps"]] == [0]
+    (run,) = (tmp_path / "runs").iterdir()
+    assert (tmp_path / "second" / "records.tar.gz").is_file()
+    assert [file.name for file in (tmp_path / "first").iterdir()] != ["runs"]

@@ -260,6 +260,12 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         _ranked_rows(comparison), "Columns that are ranked together", ("precision",)
     ):
         yield unlike
+    if there := [
+        f"{entry.heading} on {entry.dataset}"
+        for entry in comparison.entries
+        if any(record.on_gpu for record in entry.records)
+    ]:
+        yield f"Computed on a GPU, in whole or in part: {', '.join(dict.fromkeys(there))}."
     if older := sentence_of_versions(
         (f"{entry.heading} on {entry.dataset}", flatten(entry.records[0].spec))
         for entry in comparison.entries
