@@ -124,6 +124,7 @@ def test_some_parts_alone(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_none_is_said(tmp_path: Path) -> None:
     done = check(
         *("--device", "cpu", "--quick", "--output", str(tmp_path / "out")),
