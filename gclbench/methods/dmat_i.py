@@ -88,24 +88,25 @@ class DmatIModel(BatchModel):
         return [*self.encoder.parameters(), *self.strategy.joint_parameters()]
 
     def loss(self, step: Step) -> Loss:
-        batch = self.state["batches"].next().to(self.x.device)
-        if self.in_order(batch):
-            batch = batch.sort().values
-        dropped = [self.columns() for _ in range(self.settings.views)]
-        return self.contrast(step, batch, *dropped)
-
-    def in_order(self, batch: Tensor) -> bool:
-        """Whether a batch, being all nodes, stands in the graph's order."""
-        return len(batch) == len(self.x) and self.strategy.by_number
+        return self.contrast(step, *self.drawn())
 
     def repeated(self, step: Step) -> Repeated | None:
         """With plain negatives every batch of as many rows is the same work."""
         own = type(self).loss is not DmatIModel.loss
         if own or type(self.strategy) is not UniformNegatives or is_sparse(self.x):
             return None
-        batch = self.state["batches"].next()
-        dropped = [self.columns() for _ in range(self.settings.views)]
-        return Repeated((batch, *dropped), partial(self.contrast, step))
+        return Repeated(self.drawn(), partial(self.contrast, step))
+
+    def drawn(self) -> tuple[Tensor, ...]:
+        """The nodes of the next batch, (B,), and the columns that each of its views lacks."""
+        batch = self.state["batches"].next().to(self.x.device)
+        if self.in_order(batch):
+            batch = batch.sort().values
+        return batch, *(self.columns() for _ in range(self.settings.views))
+
+    def in_order(self, batch: Tensor) -> bool:
+        """Whether a batch, being all nodes, stands in the graph's order."""
+        return len(batch) == len(self.x) and self.strategy.by_number
 
     def contrast(self, step: Step, batch: Tensor, *dropped: Tensor) -> Loss:
         """The loss of a batch of nodes, (B,), against its views without some columns."""

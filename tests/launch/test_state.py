@@ -12,11 +12,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from example_records import record
 
 from gclbench.launch import background
 from gclbench.launch.ray import Ray
 from gclbench.launch.state import SweepState, state_of
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
+from gclbench.records import Store
 from gclbench.run.estimate import Durations
 from gclbench.run.unit import Unit
 
@@ -66,6 +68,27 @@ def test_a_sweep_says_how_far_it_is_however_its_workers_were_asked_for(
     sweep.save()
     assert state_of(Sweep.read(sweep.folder)).runs == 3
     assert seen == [2 if workers == 2 else 1]
+
+
+@pytest.mark.parametrize("memory", [{}, {"gpu_allocated": 5}])
+def test_the_time_left_is_told_by_runs_on_the_same_kind_of_device(
+    tmp_path: Path, memory: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = record(memory=memory)
+    Store(tmp_path).write(mine)
+    unit = replace(UNITS[0], ids=(mine.id,))
+    sweep = Sweep(str(tmp_path), (unit, *UNITS[1:]), "local", {})
+    sweep.save()
+    told: list[bool | None] = []
+    of = Durations.of
+
+    def noting(records: Any, on_gpu: bool | None = None) -> Durations:
+        told.append(on_gpu)
+        return of(records, on_gpu=on_gpu)
+
+    monkeypatch.setattr(Durations, "of", noting)
+    assert state_of(sweep).counts == {"ok": 1}
+    assert told == [bool(memory)]
 
 
 def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:

@@ -124,8 +124,7 @@ def test_some_parts_alone(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.slow
-def test_a_part_that_is_none_is_said(tmp_path: Path) -> None:
+def test_a_part_that_is_none_is_said_before_any_is_run(tmp_path: Path) -> None:
     done = check(
         *("--device", "cpu", "--quick", "--output", str(tmp_path / "out")),
         *("--parts", "dmat_i", "tranining"),
@@ -133,6 +132,7 @@ def test_a_part_that_is_none_is_said(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "no part begins with tranining; there are kernel tests, kernel alone," in done.stderr
+    assert done.stdout == "" and not (tmp_path / "out").exists()
 
 
 def test_no_gpu_is_said_at_once(tmp_path: Path) -> None:

@@ -85,11 +85,14 @@ def test_a_sweep_is_ended_when_the_time_is_over(
 
 @pytest.mark.slow
 def test_runs_may_stay_for_the_next_call(tmp_path: Path) -> None:
+    written = []
     for output in ("first", "second"):
         facts = gpu_sweep.run(
             gpu_sweep.QUICK, "cpu", 5.0, tmp_path / output, 1, kept=tmp_path / "runs"
         )
         assert [sweep["exit_code"] for sweep in facts["sweeps"]] == [0]
-    (run,) = (tmp_path / "runs").iterdir()
-    assert (tmp_path / "second" / "records.tar.gz").is_file()
-    assert [file.name for file in (tmp_path / "first").iterdir()] != ["runs"]
+        (record,) = (tmp_path / "runs").glob("*/record.json")
+        written.append(record.stat().st_mtime_ns)
+        assert (tmp_path / output / "records.tar.gz").is_file()
+        assert not (tmp_path / output / "runs").exists()
+    assert written[0] == written[1], "what is recorded is not run again"
