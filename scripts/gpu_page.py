@@ -9,6 +9,7 @@ from typing import Any
 
 import bench_filter
 import gpu_steps
+import gpu_workers
 
 
 def write(facts: dict[str, Any], output: Path) -> None:
@@ -76,6 +77,8 @@ def markdown(facts: dict[str, Any]) -> str:
             )
         elif name == "steps":
             says = gpu_steps.summary(result)
+        elif name == "workers":
+            says = gpu_workers.summary(result)
         elif name == "largest":
             says = (
                 f"{result['nodes']} nodes × {result['columns']} columns, {result['entries']}"

@@ -52,6 +52,7 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
         "filter benchmark",
         "training",
         "steps",
+        "workers",
         "largest",
         "dmat_i on digits",
     }
@@ -63,6 +64,8 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
     cases = [f"2708×1433, {name}" for name in precisions]
     assert list(facts["parts"]["training"]["result"]) == cases
     assert facts["parts"]["largest"]["result"]["columns"] == 50
+    for cases in facts["parts"]["workers"]["result"]["seconds"].values():
+        assert set(cases) == {"1", "2"} and all(taken > 0 for taken in cases.values()), cases
     assert any("kernel tests: they need a GPU" in line for line in facts["not_run"])
     table = (tmp_path / "out" / "gpu_check.md").read_text()
     assert "| dmat_i on digits |" in table and "ACC" in table and "# GnnBP filter on" in table
