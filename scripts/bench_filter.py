@@ -202,6 +202,7 @@ def measure(
     graph = load(name, scale)
     x, threads = graph.x, torch.get_num_threads() if device == "cpu" else 1
     building, _, operator = timed(lambda: Operator(graph.edge_index, graph.num_nodes, True), "cpu")
+    joining, _, _ = timed(lambda: operator.components, "cpu")
     columns = torch.arange(0, x.shape[1], -(-x.numel() // SAMPLE))
     wanted = reference(operator, x[:, columns], alpha, device)
     plain = plain_loops(operator, x, alpha, tol, wanted, columns, device)
@@ -238,6 +239,7 @@ def measure(
             "cpu_seconds": processor,
             "idle_seconds": processor / threads,
             "operator_seconds": building,
+            "components_seconds": joining,
             "runs": [r[0] for r in runs],
             "error": error(result[:, columns], wanted),
             "columns_checked": len(columns),

@@ -65,7 +65,6 @@ class Operator:
             rows, neighbours = rows[by_row], neighbours[by_row]
             own = None if own is None else own[by_row]
         counts = np.bincount(rows, minlength=nodes)
-        starts = np.concatenate([[0], np.cumsum(counts)])
         length = counts + int(self_loops)
         order = np.argsort(-length, kind="stable")
         rank = np.empty(nodes, dtype=np.int32)
@@ -74,22 +73,17 @@ class Operator:
         np.cumsum(length[order], out=pointers[1:])
         columns = np.empty(int(pointers[-1]), dtype=np.int32)
         weights = None if own is None else np.ones(len(columns), dtype=np.float32)
-        first = 0
-        while first < nodes:
-            last = max(
-                first + 1,
-                int(np.searchsorted(pointers, pointers[first] + _ENTRIES, side="right")) - 1,
-            )
-            lengths = counts[order[first:last]]
-            within = np.arange(int(lengths.sum())) - np.repeat(
-                np.cumsum(lengths) - lengths, lengths
-            )
-            target = np.repeat(pointers[first:last], lengths) + within
-            source = np.repeat(starts[order[first:last]], lengths) + within
-            columns[target] = rank[neighbours[source]]
+        # Where a node's entries go, less where they are.
+        shift = np.empty(nodes, dtype=np.int64)
+        shift[order] = pointers[:-1]
+        shift -= np.cumsum(counts) - counts
+        for first in range(0, len(rows), _ENTRIES):
+            piece = slice(first, first + _ENTRIES)
+            target = shift[rows[piece]]
+            target += np.arange(first, first + len(target))
+            columns[target] = rank[neighbours[piece]]
             if weights is not None and own is not None:
-                weights[target] = own[source]
-            first = last
+                weights[target] = own[piece]
         if self_loops:
             columns[pointers[1:] - 1] = np.arange(nodes, dtype=np.int32)
         self.parallel = _repeated(rows, neighbours)
