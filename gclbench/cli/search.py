@@ -36,9 +36,6 @@ FIRST_TRIAL_SEED = 1000
 
 FINAL_SEEDS = "10"
 SAMPLERS = ("random", "tpe")
-ONE_SPLIT = ("public", "pygcn")
-"""Protocols whose split is the same for every seed; wiki_cs has twenty public ones."""
-
 EXAMPLES = """examples:
   gclbench search method=grace dataset=cora task=classification \\
       task.classification.protocol=public space=common budget=20
@@ -178,6 +175,7 @@ class _Search:
                 validation score.
         """
         from gclbench.cli.run import load_all
+        from gclbench.cli.search_splits import split_per_seed
         from gclbench.config.overrides import ConfigErrors
 
         finals = load_all(
@@ -188,15 +186,17 @@ class _Search:
         )
         trial_seeds = range(FIRST_TRIAL_SEED, FIRST_TRIAL_SEED + int(self.own["trial_seeds"]))
         (task,) = finals[0].components.tasks.values()
-        drawn = _split_per_seed(task, self.datasets, self.own["criterion"])
+        searched = {key.rpartition(".")[2] for space in self.spaces.values() for key in space}
+        drawn = split_per_seed(finals, self.own["criterion"], searched)
+        public = "task.classification.protocol=public"
+        one_for_all = "" if drawn.endswith("=public") else f" {public} has one split for all,"
         if drawn and (list(finals[0].seeds) != [FIRST_TRIAL_SEED] or len(trial_seeds) > 1):
             raise ConfigErrors(
                 [
                     f"task={next(iter(finals[0].components.tasks))} draws another split for every"
                     f" seed ({drawn}), so what a trial may see would be tested on by another seed;"
                     f" seeds=[{FIRST_TRIAL_SEED}] trial_seeds=1 tests the choice on the trials' own"
-                    " split, task.classification.protocol=public has one split for all, and"
-                    " task=clustering holds out nothing"
+                    f" split,{one_for_all} and task=clustering holds out nothing"
                 ]
             )
         if not drawn and any(seed in trial_seeds for seed in finals[0].seeds):
@@ -331,23 +331,6 @@ class _Search:
             print(f"chosen: gclbench {shlex.join(words)}")
         code = launch(commands, typed) if commands else 1
         return code if all(trial is not None for _, trial in chosen) else max(code, 1)
-
-
-def _split_per_seed(task: Any, datasets: list[str], criterion: str) -> str:
-    """How a task's split depends on the seed in a way that would let a trial see what another seed
-    tests on; "" where it does not.
-
-    Criteria without labels read no validation nodes, but a task that hides edges hides others for
-    every seed.
-    """
-    if task.hides:
-        return "other edges are held out"
-    protocol = getattr(task, "protocol", "")
-    if criterion != "validation" or not protocol:
-        return ""
-    if protocol in ONE_SPLIT and "wiki_cs" not in datasets:
-        return ""
-    return f"protocol={protocol}"
 
 
 def _names(text: str) -> list[str]:

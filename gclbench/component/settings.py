@@ -137,6 +137,17 @@ def identity_of(component: Any) -> dict[str, Any]:
     }
 
 
+def of_this_machine(component: Any) -> dict[str, Any]:
+    """The settings outside a run's identity that differ from their defaults, such as
+    `filter.storage`. Results agree within a tolerance, and their last bits differ."""
+    identity, usual = identity_of(component), defaults(type(component))
+    return {
+        name: value
+        for name, value in values_of(component).items()
+        if name not in identity and value != usual[name]
+    }
+
+
 def _is_marked(kind: Any, mark: type) -> bool:
     return typing.get_origin(kind) is Annotated and any(
         isinstance(rule, mark) for rule in typing.get_args(kind)[1:]

@@ -20,7 +20,7 @@ import scipy.sparse
 import torch
 
 from gclbench.component.registry import DATASETS
-from gclbench.component.settings import Count, Range
+from gclbench.component.settings import Count, Machine, Range
 from gclbench.graph import Graph, make_graph
 from gclbench.machine import memory_map
 from gclbench.machine.environment import cache_folder
@@ -57,7 +57,7 @@ class RMAT:
     features: Count = 64
     nodes: Count | None = None
     seed: Annotated[int, Range(least=0)] = 0
-    chunk: Count = 1 << 18
+    chunk: Annotated[Count, Machine()] = 1 << 18
 
     def __post_init__(self) -> None:
         if self.nodes is not None and not 2 ** (self.scale - 1) < self.nodes <= 2**self.scale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -143,7 +143,11 @@ class Joaov2Model(JoaoModel):
     name: ClassVar[str] = "joaov2"
     settings: Joaov2
     projector: nn.ModuleList
-    drawn = 0
+
+    def __init__(self, *arguments: Any, **named: Any):
+        super().__init__(*arguments, **named)
+        # Of the epoch's augmentation: the last one's projector is read once more at the end.
+        self.state["drawn"] = torch.tensor(0)
 
     def heads(self, width: int) -> nn.Module:
         return nn.ModuleList(GraphclModel.heads(self, width) for _ in AUGMENTATIONS)
@@ -151,7 +155,7 @@ class Joaov2Model(JoaoModel):
     def losses(self, step: Step) -> Iterator[Loss]:
         names, generator = self.settings.augmentations, self.state["views"]
         if self.settings.projectors == "epoch":
-            self.drawn = int(drawn_kinds(1, names, generator, self.shares.cpu()))
+            self.state["drawn"].copy_(drawn_kinds(1, names, generator, self.shares.cpu())[0])
         yield from super().losses(step)
 
     def judged(self, z: Tensor, kinds: Tensor | None) -> Tensor:
@@ -159,7 +163,7 @@ class Joaov2Model(JoaoModel):
 
     def projected(self, z: Tensor, kinds: Tensor | None) -> Tensor:
         if self.settings.projectors == "epoch":
-            return self.projector[0 if kinds is None else self.drawn](z)
+            return self.projector[0 if kinds is None else int(self.state["drawn"])](z)
         if kinds is None:
             return self.projector[AUGMENTATIONS.index("identity")](z)
         every = torch.stack([head(z) for head in self.projector])

@@ -88,14 +88,14 @@ class Siamese(Trained):
 
 
 class SiameseModel(CollectionModel):
-    """The network, and the pieces and copies that it learns from; `graphs` counts, by size, the
-    graphs that these are of."""
+    """The network, and the pieces and copies that it learns from; the state's `graphs` counts, by
+    size, the graphs that these are of."""
 
     def __init__(self, settings: Siamese, graph: Data, rng: Streams):
-        super().__init__("siamese", settings, graph, batches=rng.torch("batches"))
+        graphs = torch.zeros(len(settings.sizes), dtype=torch.int64)
+        super().__init__("siamese", settings, graph, batches=rng.torch("batches"), graphs=graphs)
         self.settings, self.everything, self.graph = settings, self.collection, graph
         self.streams = rng
-        self.graphs: dict[int, int] = {}
         with rng.seeded("init"):
             self.encoder = GinEncoder(
                 graph.x.shape[1], settings.hidden, settings.layers, settings.readout
@@ -131,11 +131,13 @@ class SiameseModel(CollectionModel):
         )
 
     def evaluated(self, step: Step) -> Embedding:
-        few = [(size, count) for size, count in self.graphs.items() if count < FEW_GRAPHS]
+        graphs = zip(self.settings.sizes, self.state["graphs"].tolist(), strict=True)
+        counts = {size: count for size, count in graphs if count}
+        few = [(size, count) for size, count in counts.items() if count < FEW_GRAPHS]
         return Embedding(
             self.all_rows(self.everything),
             geometry="cosine",
-            findings={f"graphs_n{size}": count for size, count in self.graphs.items()},
+            findings={f"graphs_n{size}": count for size, count in counts.items()},
             remarks=[
                 f"siamese was trained on triplets of {count} graph{'s' * (count > 1)} with a piece"
                 f" of {size} nodes"
@@ -169,5 +171,6 @@ class SiameseModel(CollectionModel):
             )
             for size in self.settings.sizes
         }
-        self.graphs = {size: len(np.unique(part.graph)) for size, part in drawn.items()}
+        for place, part in enumerate(drawn.values()):
+            self.state["graphs"][place] = len(np.unique(part.graph))
         return self.prepared(collection(graph, joined(list(drawn.values()))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gclbench.component.components import Components
-from gclbench.component.settings import defaults, values_of
+from gclbench.component.settings import of_this_machine
 from gclbench.data.mirror import cache_folder
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
@@ -141,7 +141,7 @@ class Pipeline:
             else:
                 parameters = {
                     **self._spec.filter,
-                    **_of_this_machine(component, self._spec.filter),
+                    **of_this_machine(component),
                     "version": component.version,
                 }
                 filtered, hit = cached(component, parameters, visible, folder, self._device)
@@ -272,14 +272,3 @@ def _on_the_way(
         return
     for passed in zip(*(one.on_the_way() for one in embedding), strict=True):
         yield passed[0][0], [each for _, each in passed]
-
-
-def _of_this_machine(component: Any, identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings outside a run's identity that differ from their defaults, such as
-    `filter.storage`. Results agree within a tolerance, and their last bits differ."""
-    usual = defaults(type(component))
-    return {
-        name: value
-        for name, value in values_of(component).items()
-        if name not in identity and value != usual[name]
-    }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.components import Components
+from gclbench.component.settings import of_this_machine
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.machine import environment, precision
@@ -176,7 +177,7 @@ def _checkpoint(
     products = precision.resolved(unit.precision, spec.method, spec.negatives["name"], unit.device)
     if products == precision.FAST:
         products = precision.hardware(unit.device)
-    key = digest([what, computed, products])
+    key = digest([what, computed, products, of_this_machine(components.filter)])
     return Checkpoint(_beside(store, spec), key, unit.checkpoint_every)
 
 

@@ -82,6 +82,7 @@ class Unit:
             if not text.lstrip("+").startswith("task.") or _of_task(text, task)
         ]
         asked = [] if self.precision == "auto" else [f"precision={self.precision}"]
+        asked += [] if self.threads is None else [f"threads={self.threads}"]
         return shlex.join(["gclbench", *own, f"task={task}", f"seeds=[{self.seed}]", *asked])
 
     def only(self, places: Iterable[int]) -> Unit:

@@ -38,6 +38,16 @@ def write_graph(path: str = "g.npz", shuffle_test: bool = False) -> None:
     )
 
 
+def write_graph_of_several_splits(path: str) -> None:
+    """The same graph with three public splits, as wiki_cs has twenty."""
+    write_graph(path)
+    graph = dict(np.load(path))
+    for part in ("train", "val", "test"):
+        mask = graph[f"{part}_mask"]
+        graph[f"{part}_mask"] = np.stack([np.roll(mask, shift) for shift in (0, 5, 10)], axis=1)
+    np.savez(path, **graph)
+
+
 def search(*words: str) -> dict[str, Any]:
     """Runs a search and reads the only file that it wrote."""
     before = set(Path("searches").glob("search-*.json")) if Path("searches").is_dir() else set()
@@ -232,6 +242,21 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
             ("method=grace", *GRAPH[:3], "task=link_prediction", "criterion=loss"),
             "draws another split for every seed (other edges are held out)",
         ),
+        # The loss and the embedding of what learns from labels are of the labels of its own seed.
+        (("method=gcn", *GRAPH, "criterion=loss"), "(protocol=random_10_10_80)"),
+        (("method=grace,dmt", *GRAPH, "criterion=silhouette"), "(protocol=random_10_10_80)"),
+        (
+            ("method=gae", *GRAPH, "method.epoch_by=validation", "criterion=loss"),
+            "(protocol=random_10_10_80)",
+        ),
+        (
+            ("method=gae", *GRAPH, "space={epoch_by:[last,validation]}", "criterion=loss"),
+            "(protocol=random_10_10_80)",
+        ),
+        (
+            ("method=grace", GRAPH[0], "dataset.path=several.npz", *PUBLIC[2:]),
+            "draws another split for every seed (protocol=public)",
+        ),
         (
             ("method=grace", *GRAPH[:3], "task=clustering"),
             "task=clustering has no validation part; criterion=silhouette",
@@ -246,6 +271,7 @@ def test_what_cannot_be_searched_is_told_before_anything_runs(
     words: tuple[str, ...], text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_graph()
+    write_graph_of_several_splits("several.npz")
     if "dataset=NAME" in text:
         words = words[:2]
     assert main(["search", *words]) == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench.component.settings import bind
+from gclbench.component.settings import bind, identity_of
 from gclbench.data import rmat
 from gclbench.data.digits import Digits, nearest_neighbours
 from gclbench.data.graph_counts import degree, describe_graph
@@ -143,6 +143,7 @@ def test_values_that_make_no_graph(cls: type, values: dict[str, Any], text: str)
 def test_rmat_does_not_depend_on_the_chunk(chunk: int) -> None:
     fields = {"scale": 11, "edge_factor": 40, "features": 3, "nodes": 1500, "seed": 5}
     assert RMAT(**fields, chunk=chunk).load().content_hash == RMAT(**fields).load().content_hash
+    assert identity_of(RMAT(**fields, chunk=chunk)) == identity_of(RMAT(**fields))
 
 
 def test_rmat_any_range_is_a_piece_of_the_whole() -> None:

@@ -5,72 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from launch.small_units import QUICK, record_of, units, written
 
 from gclbench.config.validation import experiment_of
-from gclbench.launch.attempt import PREEMPTED, give_up, missing, perform
-from gclbench.launch.plan import expand
+from gclbench.launch.attempt import give_up, missing, perform
 from gclbench.launch.running import announced, running
 from gclbench.launch.specification import specification
-from gclbench.machine import precision
-from gclbench.records import Record, Store
-from gclbench.run import datasets
+from gclbench.records import Store
 from gclbench.run.ending import Ending
 from gclbench.run.unit import Unit
 
-SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8", "device=cpu")
-QUICK = (
-    *SMALL,
-    "method=dmat_i",
-    "method.epochs=20",
-    "method.batch_size=32",
-    "filter=none",
-    "task.clustering.n_init=1",
-)
-TWO_TASKS = "task=[clustering,classification]"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
-    datasets.load.cache_clear()
-    yield tmp_path
-    datasets.load.cache_clear()
-
-
-def units(*overrides: str) -> list[Unit]:
-    command = [
-        *QUICK,
-        *(() if any(text.startswith("task=") for text in overrides) else (TWO_TASKS,)),
-        *overrides,
-    ]
-    return expand([experiment_of(command)], Store("runs")).units
-
-
-def written(unit: Unit) -> dict[str, str]:
-    return {run_id: Store("runs").path(run_id).read_text(encoding="utf-8") for run_id in unit.ids}
-
-
-class Stopper:
-    def __init__(self, after: int):
-        self.flag = threading.Event()
-        self._after = after
-
-    def __call__(self, iteration: int, total: int, loss: float) -> None:
-        if iteration == self._after:
-            self.flag.set()
-
-
-def record_of(unit: Unit, place: int = 0) -> Record:
-    record = Store("runs").read(unit.ids[place])
-    assert record is not None
-    return record
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def test_it_travels_as_json() -> None:
@@ -147,117 +97,13 @@ def test_an_interrupted_run_is_missing_whoever_recorded_it() -> None:
     assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
 
 
-def test_told_to_stop_it_leaves_a_checkpoint_and_goes_on_to_the_same_numbers() -> None:
-    (unit,) = units("seeds=[1]", "checkpoint_every=1000")
+def test_the_command_of_a_record_repeats_the_threads_that_were_asked_for() -> None:
+    (unit,) = units("task=clustering", "threads=2")
     perform(unit, "runs")
-    whole = [record_of(unit, place) for place in (0, 1)]
-    for run_id in unit.ids:
-        Store("runs").path(run_id).unlink()
-    stopper = Stopper(after=7)
-    assert perform(unit, "runs", stopper, stopper.flag) == dict.fromkeys(unit.ids, PREEMPTED)
-    assert not any(Store("runs").path(run_id).exists() for run_id in unit.ids)
-    checkpoint = Store("runs").path(unit.ids[0]).with_name("checkpoint.pt")
-    assert checkpoint.exists()
-    assert perform(unit, "runs", None, stopper.flag) == dict.fromkeys(unit.ids, PREEMPTED), (
-        "still told to stop"
-    )
-    torch.manual_seed(5)
-    assert perform(unit, "runs") == dict.fromkeys(unit.ids, "ok")
-    resumed = [record_of(unit, place) for place in (0, 1)]
-    assert [record.metrics for record in resumed] == [record.metrics for record in whole]
-    assert [record.fit for record in resumed] == [{**record.fit, "resumed": 1} for record in whole]
-    assert not checkpoint.exists()
-
-
-def test_seconds_of_earlier_attempts_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    (unit,) = units("task=clustering", "checkpoint_every=1000")
-    stopper = Stopper(after=7)
-    perform(unit, "runs", stopper, stopper.flag)
-    from gclbench.training.checkpoint import Checkpoint, Progress
-
-    plain = Checkpoint.read
-
-    def longer(self: Checkpoint) -> Progress | None:
-        saved = plain(self)
-        assert saved is not None and 0 < saved.seconds < 60
-        saved.seconds = 1000.0
-        return saved
-
-    monkeypatch.setattr(Checkpoint, "read", longer)
+    assert "threads=2" in record_of(unit).command.split()
+    (unit,) = units("task=clustering", "seeds=[1]")
     perform(unit, "runs")
-    assert 1000 < record_of(unit).seconds["fit"] < 1060
-
-
-def test_without_checkpoints_a_stopped_run_starts_anew() -> None:
-    (unit,) = units("task=clustering", "checkpoint_every=null")
-    stopper = Stopper(after=7)
-    assert perform(unit, "runs", stopper, stopper.flag) == {unit.ids[0]: PREEMPTED}
-    assert not list(Path("runs").iterdir()), "nor does it leave a folder"
-    assert perform(unit, "runs") == {unit.ids[0]: "ok"}
-    assert "resumed" not in record_of(unit).fit
-
-
-def test_between_two_evaluations_the_checkpoint_is_handed_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """An interrupt in the second task's evaluation must not cost the training."""
-    from gclbench.tasks.classification import Classification
-
-    (unit,) = units("checkpoint_every=1e-9")
-    plain = Classification.evaluate
-
-    def interrupt(*arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Classification, "evaluate", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        perform(unit, "runs")
-    monkeypatch.setattr(Classification, "evaluate", plain)
-    assert [record_of(unit, place).status for place in (0, 1)] == ["ok", "interrupted"]
-    assert not Store("runs").path(unit.ids[0]).with_name("checkpoint.pt").exists()
-    (left,) = units()
-    assert left.tasks == ("classification",)
-    assert perform(left, "runs") == {unit.ids[1]: "ok"}
-    assert (
-        record_of(unit, 1).fit["resumed"] == 1
-        and record_of(unit, 1).fit["loss"] == record_of(unit, 0).fit["loss"]
-    )
-
-
-def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptureFixture) -> None:
-    (unit,) = units("task=clustering", "checkpoint_every=1000")
-    stopper = Stopper(after=7)
-    perform(unit, "runs", stopper, stopper.flag)
-    (other,) = units("task=clustering", "checkpoint_every=1000", "method.lr=0.5")
-    Store("runs").path(other.ids[0]).parent.mkdir()
-    Store("runs").path(unit.ids[0]).with_name("checkpoint.pt").rename(
-        Store("runs").path(other.ids[0]).with_name("checkpoint.pt")
-    )
-    perform(other, "runs")
-    assert (
-        "resumed" not in record_of(other).fit
-        and "is of another run, version or precision; the training starts anew" in caplog.text
-    )
-
-
-@pytest.mark.parametrize(
-    ("first", "then"), [("fast a", "float32"), ("float32", "fast a"), ("fast a", "fast b")]
-)
-def test_a_checkpoint_of_other_products_is_not_taken_up(
-    first: str, then: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of another precision, or of a machine that shortens others: the record has the last alone."""
-    for products in (first, then):
-        asked, _, shortened = products.partition(" ")
-        monkeypatch.setattr(precision, "hardware", lambda device, here=shortened: here)
-        (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={asked}")
-        stopper = Stopper(after=7)
-        perform(unit, "runs", *((stopper, stopper.flag) if products == first else ()))
-    assert "is of another run, version or precision" in caplog.text
-    record = record_of(unit)
-    assert "resumed" not in record.fit and record.environment["precision"] == asked
-    assert record.environment.get("fast_products", "") == shortened
-    assert f"precision={asked}" in record.command.split()
+    assert "threads" not in record_of(unit).command
 
 
 def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:

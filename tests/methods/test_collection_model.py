@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -20,9 +22,10 @@ from gclbench.methods.joao import Joao, Joaov2
 from gclbench.methods.mvgrl import Mvgrl
 from gclbench.methods.siamese import Siamese
 from gclbench.negatives.mmix import Mmix
+from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.loop import Loss, Step, train
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Watch
+from gclbench.training.watch import Preempted, Watch
 
 SMALL = {"epochs": 2, "batch_size": 9}
 METHODS = {
@@ -99,6 +102,34 @@ def test_on_another_device_the_numbers_are_the_same(name: str) -> None:
     with rehearsal():
         there = fitted(name, small_collection().to(DEVICE)).z.cpu()
     assert torch.equal(here, there)
+
+
+@pytest.mark.parametrize("after", [1, 2])
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "infograph"])
+def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
+    name: str, after: int, tmp_path: Path
+) -> None:
+    """Also where the stop came in the last iteration, and nothing is left but the embedding."""
+    stop = threading.Event()
+
+    def until(done: int, total: int, loss: float) -> None:
+        if done == after:
+            stop.set()
+
+    def kept() -> Checkpoint:
+        return Checkpoint(tmp_path / "state", "key", 1e9)
+
+    with pytest.raises(Preempted):
+        fitted(name, watch=Watch(until, checkpoint=kept(), stop=stop))
+    torch.manual_seed(99)  # nothing may come from the global state
+    watch = Watch(checkpoint=kept())
+    resumed, straight = fitted(name, watch=watch), usual(name)
+    assert watch.resumed == 1
+    assert torch.equal(resumed.z, straight.z)
+    assert (resumed.findings, resumed.remarks) == (straight.findings, straight.remarks)
+    if straight.contrast is not None:
+        assert torch.equal(resumed.contrast.u, straight.contrast.u)
+        assert torch.equal(resumed.contrast.v, straight.contrast.v)
 
 
 def test_the_course_of_an_epoch_is_kept() -> None:

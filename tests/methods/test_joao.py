@@ -93,12 +93,12 @@ def test_each_graph_goes_through_the_projector_of_its_own_augmentation() -> None
 def test_the_released_projectors_are_one_an_epoch_and_the_first_elsewhere() -> None:
     model = built(Joaov2(projectors="epoch"))
     z, kinds = torch.randn(7, 96), torch.tensor([0, 1, 2, 3, 4, 0, 2])
-    model.drawn = 3
+    model.state["drawn"].fill_(3)
     torch.testing.assert_close(model.projected(z, kinds), model.projector[3](z))
     torch.testing.assert_close(model.projected(z, None), model.projector[0](z))
     torch.testing.assert_close(model.judged(z, kinds), model.projector[0](z))
     drawn = set()
     for _ in range(12):
         list(model.losses(STEP))
-        drawn.add(model.drawn)
+        drawn.add(int(model.state["drawn"]))
     assert len(drawn) > 1
