@@ -11,7 +11,7 @@ from gclbench.paper.component_versions import of_other_versions
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.missing import REDONE, buildable, sweep_command
-from gclbench.paper.significance import MOST_SEEDS
+from gclbench.paper.significance import ALIKE, MOST_SEEDS
 from gclbench.paper.summary import counted
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
@@ -37,7 +37,7 @@ class Offer:
             one. command: runs them. seeds: how many there are.
         cells: the undetermined cells that they would decide, or make testable; undetermined: all
             undetermined cells of these runs.
-        untested: the cells have a single run so far, which no test can use.
+        untested: the cells have a single run so far, or a few equal ones, which no test can use.
         seconds: of all of them, by the cell's recorded runs on processors; None where there are
             none, or they have no times.
     """
@@ -211,7 +211,11 @@ def _offer(cells: Sequence[Cell]) -> Offer | None:
     more = [max(1, entry.needed - entry.ours.n) for entry in entries if entry.needed is not None]
     untested = not more
     if untested:
-        more = [max(1, 2 - entry.ours.n) for entry in entries if not _beyond(entry)]
+        more = [
+            (ALIKE if entry.ours.n > 1 else 2) - entry.ours.n
+            for entry in entries
+            if not _beyond(entry)
+        ]
     if not more:
         return None
 

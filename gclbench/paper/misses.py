@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison
-from gclbench.paper.summary import counted
+from gclbench.paper.summary import printed_cells
 from gclbench.paper.verdict import BELOW
 
 Row = tuple[str, str, str]
@@ -26,7 +26,7 @@ def untold(comparisons: Iterable[Comparison], references: Iterable[str]) -> list
     below: dict[Row, list[str]] = {}
     numbers: dict[Row, set[object]] = {}
     metrics: dict[str, set[str]] = {}
-    for definition, entry in counted(comparisons):
+    for definition, entry in printed_cells(comparisons):
         if papers()[definition.paper].repeats:
             continue
         row = (definition.id, entry.dataset, entry.heading)

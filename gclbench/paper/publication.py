@@ -36,13 +36,14 @@ class Paper:
         datasets, tasks: printed names to ours.
         metrics: printed name to our name by dataset; "" is for every other dataset.
         protocols: dataset to the split of its classification. protocol: that of all others.
-        runs: number of a table to how many trainings its spreads are over, where the paper says so.
+        runs: number of a table to how many trainings its spreads are over, where the paper says so;
+            `9 mutag` stands for one of its datasets, by our name.
         over_folds: number of a table to our names of methods whose spread is over the folds of one
             cross-validation: it says nothing of another training, and takes no part in a verdict.
         quoted: the same of methods whose rows the paper quotes from work that does not say what its
             spread is over, or whose methods train nothing: it takes no part either.
         spread: number of a table to a sentence on what its spread is, where that is not trainings,
-            or not said.
+            or not said; `9-graphs` stands for a part of it.
         settings: printed hyper-parameter to the key of a run's settings. settings_table: number of
             the table that prints them per dataset.
         tables, figures: what is built. not_built: id of a table to why it is not.

@@ -233,6 +233,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
     split = paper.protocols.get(dataset, paper.protocol)
     over_folds = method in paper.over_folds.get(row["table"], ())
     quoted = method in paper.quoted.get(row["table"], ())
+    runs = paper.runs.get(f"{row['table']} {dataset}", paper.runs.get(row["table"]))
     return PrintedValue(
         paper=paper.name,
         table=row["table"],
@@ -245,7 +246,7 @@ def _value(row: Mapping[str, str], paper: Paper) -> PrintedValue:
         mean=_number(row["mean"], factor),
         std=_number(row.get("std", ""), factor),
         scale=scale,
-        runs=None if over_folds or quoted else paper.runs.get(row["table"]),
+        runs=None if over_folds or quoted else runs,
         note=note,
         doubtful="doubtful" in note,
         text=row["mean"],

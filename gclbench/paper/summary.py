@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from gclbench.component.registry import METHODS
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.fitted import FITTED
@@ -140,6 +141,8 @@ def _out_of_reach(entry: Entry) -> bool:
     """Whether no run here could decide a cell."""
     if entry.verdict == NOT_RUN and entry.dataset in NOT_AT_HAND:
         return True
+    if entry.verdict == NOT_RUN and entry.method not in METHODS.entries:
+        return True
     unsettled = entry.printed is not None and bool(entry.printed.unsettled)
     tested = entry.comparable and entry.shown.better != "neither"
     return entry.verdict in (NOT_RUN, NOT_COMPARABLE) and (unsettled or not tested)
@@ -153,7 +156,29 @@ def _at_half(entry: Entry) -> bool:
 
 
 def counted(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:
-    """The cells that have a legible printed number, each number once, and their table."""
+    """The cells that have a legible printed number, each number once, and their table: where a
+    paper prints one again and the same runs stand beside it, the first table has it."""
+    found: set[object] = set()
+    for definition, entry in printed_cells(comparisons):
+        assert entry.printed is not None
+        runs = frozenset(record.id for record in entry.records)
+        number = (
+            definition.paper,
+            entry.dataset,
+            entry.metric,
+            entry.printed.text,
+            entry.printed.std,
+        )
+        if definition.source == "runs" and runs:
+            if (number, runs) in found:
+                continue
+            found.add((number, runs))
+        yield definition, entry
+
+
+def printed_cells(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:
+    """The cells that have a legible printed number, and their table; a number that a paper prints
+    in several tables as often."""
     found: set[tuple[str, ...]] = set()
     for comparison in comparisons:
         definition = comparison.definition
@@ -186,15 +211,16 @@ def markdown(found: Summary) -> str:
         "",
         (
             "Cells of the papers' tables that have a printed mean, by verdict (docs/tables.md)."
+            " What a paper prints again beside the same runs counts in the first table alone."
             " equivalent: two one-sided tests reject a difference of one point or of the printed"
             " standard deviation, whichever is larger; above, below: better or worse, significantly"
             " after Holm's correction over the table; undetermined: neither, so far; failed"
             " seeds: a run of the cell has no value; not comparable: not at the paper's"
-            " settings, or times and quantiles, which carry over to no other machine. decided: the"
-            " first three."
+            " settings, times and quantiles, which carry over to no other machine, or a printed"
+            " number that is doubted or did not converge. decided: the first three."
             f" {OF_DECIDABLE}: their share without the cells that no run here could decide: times,"
             " quantiles and similarities of graphs, which no test holds against print; printed"
-            " numbers that are doubted or did not converge; and"
+            " numbers that are doubted or did not converge; columns that are not built; and"
             f" {', '.join(NOT_AT_HAND)}, whose files are not at hand."
             " after Holm: of the equivalent ones, those that stay so when the equivalence tests of"
             " a table are corrected as well."

@@ -92,7 +92,9 @@ class Definition:
         """What the printed spreads are, where they are not over a known number of trainings; "" for
         those that are."""
         page = papers().get(self.paper)
-        return page.spread.get(self.number, "") if page is not None else ""
+        if page is None:
+            return ""
+        return page.spread.get(self.id.partition("/")[2], page.spread.get(self.number, ""))
 
     def measure(self, metric: str) -> Measure:
         """How a row is read and shown."""

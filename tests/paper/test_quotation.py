@@ -99,7 +99,7 @@ def places(record, tmp_path: Path) -> Places:
         ("bench/one.json; tests[on=less]; verdict", "below"),
         ("bench/one.json; tests[on=open]; verdict", "undetermined"),
         ("bench/one.json; tests[on=less].mean_difference; in percent", "−1.0"),
-        ("summary; total.cells", "1,079"),
+        ("summary; total.cells", "1,091"),
         ("summary; papers.dmat.cells+methods.kmeans.cells", "665"),
         (f"{CELL} minus kmeans", "24.0"),
         ("dmat/1; cora; kmeans; acc minus dmat_i; 0 decimals", "−24"),

@@ -35,6 +35,7 @@ PLACES = {
     "mmix/9": 15,
     "mmix/3": 90,
     **dict.fromkeys(("mmix/4", "mmix/9-graphs", "mmix_iclr/5-graphs", "mmix_iclr/9"), 20),
+    **dict.fromkeys(("mmix/6-graphs", "mmix_iclr/10-graphs"), 12),
     **dict.fromkeys(("mmix/10", "mmix_iclr/6"), 40),
     "mmix_iclr/2": 85,
     "mmix_iclr/1": 51,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -46,16 +47,23 @@ def _tables() -> Iterator[Definition]:
             )
 
 
+def _renumbered(key: str) -> str:
+    """A table's key of `Paper.runs` or `Paper.spread` with the submission's number."""
+    number = re.match("[0-9]+", key)
+    assert number is not None, key
+    return NUMBERS[number.group()] + key[number.end() :]
+
+
 PAPER = replace(
     KDD,
     name="mmix_iclr",
     title="m-Mix: Generating Hard Negatives via Multiple Samples Mixing (ICLR submission)",
     key="001",
     repeats="mmix",
-    runs={"2": 5},
+    runs={_renumbered(key): runs for key, runs in KDD.runs.items()},
     over_folds={"2": KDD.over_folds["3"]},
     quoted={"2": KDD.quoted["3"]},
-    spread={NUMBERS[number]: text for number, text in KDD.spread.items()},
+    spread={_renumbered(key): text for key, text in KDD.spread.items()},
     tables=tuple(sorted(_tables(), key=lambda table: int(table.number))),
     figures=(),
     not_built={

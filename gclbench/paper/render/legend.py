@@ -115,11 +115,15 @@ def _test(comparison: Comparison) -> str:
             return "Test against the paper: none; its numbers are of another quantity than ours."
         return "Test against the paper: none; a test takes two runs or more of ours."
     spread = comparison.definition.spread
+    over_runs = any(
+        entry.printed is not None and entry.printed.runs is not None and entry.outcome is not None
+        for entry in comparison.entries
+    )
     kind = (
-        "against the printed mean alone, as if it were exact"
-        if spread
-        else "Welch's, from the printed mean, spread and number of runs; against the mean alone"
-        " where no spread is printed"
+        "Welch's, from the printed mean, spread and number of runs; against the mean alone where no"
+        " spread is printed"
+        if over_runs
+        else "against the printed mean alone, as if it were exact"
     )
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gclbench.paper.papers.mmix.course_figure import FIGURE as COURSE
 from gclbench.paper.papers.mmix.figures import FIGURES
 from gclbench.paper.papers.mmix.graph_tables import TABLES as GRAPH_TABLES
-from gclbench.paper.papers.mmix.tables import TABLES
+from gclbench.paper.papers.mmix.tables import COLLECTIONS, TABLES
 from gclbench.paper.publication import Paper
 
 SUPERVISED = ("MLP", "Chebyshev", "GCN", "JKNet", "GAT")
@@ -46,16 +46,21 @@ PAPER = Paper(
     datasets={"dblp": "dblp_citation"},
     metrics={"accuracy / micro-F1 (PPI)": {"ppi": "micro_f1", "": "accuracy"}},
     protocols=dict.fromkeys(("cora", "citeseer", "pubmed", "ppi"), "public"),
-    runs={"3": 5},
+    runs={
+        **dict.fromkeys(("3", "4"), 5),
+        **{f"{table} {name}": 5 for table in ("6", "9") for name in COLLECTIONS[:4]},
+    },
     over_folds={"3": SUPERVISED_ON_GRAPHS},
     quoted={"3": QUOTED_ON_GRAPHS},
     spread={
         **dict.fromkeys(
-            ("2", "5", "7", "8", "9"),
+            ("2", "6", "7", "8", "9"),
             "The paper's text says 50 runs of training; its code repeats the classifier on one"
             " encoder, so that its spreads are taken for those of classifiers.",
         ),
-        **dict.fromkeys(("4", "10"), "The paper does not say what its spreads are over."),
+        "5": "The paper prints no spread.",
+        "10": "The paper does not say what its spreads are over.",
+        **dict.fromkeys(("6-graphs", "9-graphs"), ""),
     },
     tables=tuple(sorted((*TABLES, *GRAPH_TABLES), key=lambda table: int(table.number))),
     figures=(*FIGURES, COURSE),

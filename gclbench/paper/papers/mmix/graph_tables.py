@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gclbench.paper.columns import LINEAR, RAW, RBF, TEN_FOLDS, Column, Condition, is_
-from gclbench.paper.contrastive_columns import MVGRL, NODES, runs_of
+from gclbench.paper.contrastive_columns import MVGRL, NODES, not_ours, runs_of
 from gclbench.paper.measure import Measure
 from gclbench.paper.papers.mmix.tables import (
     COLLECTIONS,
     FIXED_MIX,
     MMIX_MO,
     MMIX_MP,
+    NO_BRANCHES,
     RANDOM_MIX,
     RELEASED,
     WITHOUT_DIVERSITY,
@@ -179,6 +180,32 @@ TABLES = (
         ),
         where=CROSS_VALIDATION,
         remarks=(FOLDS, f"No, fixed and random mixing are controls of ours; {RELEASED}."),
+    ),
+    Definition(
+        paper="mmix",
+        number="6",
+        part="graphs",
+        title=(
+            "which branch is evaluated, graph classification, M-Mix paper (KDD 2022), Table 6,"
+            " right half"
+        ),
+        task="graph_classification",
+        printed_task="branch_ablation",
+        datasets=COLLECTIONS[:4],
+        metrics=("accuracy",),
+        columns=(
+            *CONTROLS,
+            not_ours("branch_a_only"),
+            not_ours("branch_b_only"),
+            replace(MP, method="average_of_branches"),
+            *MIXING_CONTROLS,
+        ),
+        where=CROSS_VALIDATION,
+        remarks=(
+            FOLDS,
+            NO_BRANCHES,
+            f"No, fixed and random mixing are controls of ours; {RELEASED}.",
+        ),
     ),
     Definition(
         paper="mmix",

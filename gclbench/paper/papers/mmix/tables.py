@@ -32,6 +32,9 @@ UNMIXED = (
     NODES,
     is_("negatives.name", "uniform", default="uniform"),
 )
+NO_BRANCHES = (
+    "Branches of one's own are not built: gclbench evaluates the sum of both (docs/choices.md)."
+)
 RELEASED = (
     "fixed mixing is near what the code as first released does, which multiplies by the normalised"
     " adjacency once more"
@@ -194,10 +197,7 @@ TABLES = (
         where=(is_("task.protocol", "public"),),
         remarks=(
             ONE_PROTOCOL,
-            (
-                "Branches of one's own are not built:"
-                " gclbench evaluates the sum of both (docs/choices.md)."
-            ),
+            NO_BRANCHES,
         ),
     ),
     Definition(
