@@ -301,7 +301,8 @@ class Strategy(Protocol):
 
         Args:
             width: d of the projected embeddings. nodes: N.
-            rng: `rng.seeded("negatives")` for initial weights, `rng.torch("negatives")` for draws.
+            rng: `rng.seeded("negatives")` for initial weights, and for draws a stream of another
+                name, as `rng.torch("negatives draws")`.
 
         Raises:
             Unsupported: when the graph does not suit the strategy.
