@@ -14,7 +14,7 @@ from typing import Any
 
 from gclbench.component.declared import declared, marked
 from gclbench.component.registry import DATASETS, KINDS, METHODS
-from gclbench.component.settings import Machine
+from gclbench.component.settings import Machine, bind
 from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.validation import resolved
 from gclbench.paper import run_words
@@ -117,6 +117,32 @@ def settings_anywhere(words: tuple[str, ...]) -> dict[str, Any]:
         raise
 
 
+def check_values(words: tuple[str, ...]) -> None:
+    """Whether a run would take the values that the words set, so that no command is advised which
+    is refused.
+
+    It imports the components, which takes seconds: it is for words without runs.
+
+    Raises:
+        ConfigErrors: as a run's, where they fit neither a graph nor a collection of graphs.
+    """
+    if not any("." in word.partition("=")[0] for word in words):
+        return
+    told: list[list[str]] = []
+    for dataset in ("", A_GRAPH, A_COLLECTION):
+        if stands_for(words, dataset):
+            values = resolved([*words, *([f"dataset={dataset}"] if dataset else [])])
+            errors: list[str] = []
+            for kind in CHOSEN:
+                given = dict(values[kind])
+                bind(KINDS[kind].load(str(given.pop("name"))), given, kind, errors)
+            if not errors:
+                return
+            told.append(errors)
+    if told:
+        raise ConfigErrors(told[0])
+
+
 def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """How flattened settings differ from what the words stand for: setting to (recorded, asked);
     empty for runs of theirs.
@@ -149,7 +175,11 @@ def no_runs(
     Args:
         where: behind "has no runs", with a space before it; "" for nowhere at all.
         groups: the recorded settings that were looked through. advice: the command's words.
+
+    Raises:
+        ConfigErrors: for values that no run would take.
     """
+    check_values(words)
     methods = methods_of(words)
     there = [name for name in methods if any(group.name("method") == name for group in groups)]
     recorded: dict[str, dict[str, None]] = {}

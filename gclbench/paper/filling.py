@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gclbench.component.declared import among
 from gclbench.component.registry import METHODS, nearest
 from gclbench.paper import matrix, own_tables
+from gclbench.paper.asked_settings import check_values
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Comparison, NotInTable
 from gclbench.paper.floors import with_floors
@@ -37,7 +38,7 @@ def fill(
     Raises:
         UnknownTable, NotInTable: for what does not exist.
         UnknownName, ConfigErrors, ValueError: for added rows that are none, have no runs, or are in
-            the table already, and for a table that takes none.
+            the table already, for a table that takes none, and for values that no run takes.
     """
     own = is_own(name)
     if added and (own or name == matrix.ID):
@@ -49,6 +50,9 @@ def fill(
         definition = with_columns(definition, columns)
     if not planned:
         check_runs(definition, collection.groups)
+    else:
+        for column in columns:
+            check_values(column.words)
     if columns and (methods or planned):
         methods = [*methods, *(column.label for column in columns)]
     return [compare(definition, collection, tested).restrict(datasets, metrics, methods)]

@@ -54,6 +54,25 @@ def test_a_setting_that_only_collections_know_is_one(record) -> None:
         words_of("graphcl method.nothing=1", "")
 
 
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        ("grace method.epochs=abc", "method.epochs='abc' must be a whole number"),
+        ("grace method.epochs=-5", "method.epochs=-5 is out of range: it must be ≥ 0"),
+        ("grace method.epochs=", "method.epochs='' must be a whole number"),
+        ("graphcl method.tau=abc", "method.tau='abc' must be a number"),
+    ],
+)
+def test_values_that_a_run_refuses_are_refused_and_not_advised(record, words, told) -> None:
+    runs = [record(method="grace"), *graphcl(record, VALUES)]
+    with pytest.raises(ConfigErrors, match=told):
+        head_to_head((words.split()[0], words), Collection(tuple(runs)))
+    table, dataset = ("mmix/3", "mutag") if "graphcl" in words else ("nml/1", "cora")
+    for planned in (True, False):
+        with pytest.raises(ConfigErrors, match=told):
+            fill(table, Collection(()), [words], [dataset], planned=planned)
+
+
 def test_where_a_side_means_nothing_it_is_not_asked_to_run(record) -> None:
     on_cora = [record(seed=seed, metrics={"acc": value}) for seed, value in enumerate(VALUES)]
     with pytest.raises(NothingToCompare) as found:
