@@ -33,6 +33,7 @@ from gclbench.paper.fitted import fitted_by
 from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.metrics import Quantity, find_metric
+from gclbench.paper.missing import refused
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
 
@@ -129,7 +130,7 @@ def head_to_head(
     remarks += _only_one(words, sides, found)
     if not both:
         raise NothingToCompare(
-            "there is no dataset and task of which both have runs. " + " ".join(remarks)
+            " ".join(["there is no dataset and task of which both have runs.", *remarks])
         )
     apart = [place for place in both if not _common_seeds(found, place)]
     remarks += [_apart(words, sides, found, place) for place in apart]
@@ -277,12 +278,14 @@ def _on_common_seeds(one: Cell, other: Cell) -> tuple[Cell, Cell]:
 def _only_one(
     words: Sequence[tuple[str, ...]], sides: Sequence[str], found: Sequence[Meeting]
 ) -> list[str]:
-    """Of each side: where only the other one has runs, and what runs it there."""
+    """Of each side: where only the other one has runs that it supports, and what runs it there."""
     remarks = []
     for mine in (0, 1):
         alone: dict[tuple[str, ...], list[Group]] = {}
         for place, group in found[1 - mine].items():
             where = (group.name("dataset"), registered_as(group.name("dataset"), [group]))
+            if refused(group.records):  # a pair would have no value there
+                continue
             if place not in found[mine] and not unsuited(words[mine], *where):
                 alone.setdefault((_task(group.flat), *not_by_name(group.flat)), []).append(group)
         for (task, *_), groups in alone.items():

@@ -191,6 +191,16 @@ def test_what_only_one_was_run_on_is_said(record) -> None:
     )
 
 
+def test_runs_that_could_only_end_as_unsupported_are_not_advised(record) -> None:
+    both = runs(record, OURS) + runs(record, OURS[::-1], epochs=0)
+    link = {"task": "link_prediction", "status": "unsupported"}
+    refused = [record(seed=seed, **link) for seed in range(3)]
+    assert not head_to_head(("dmat_i", UNTRAINED), Collection((*both, *refused))).remarks
+    failed = record(seed=3, task="link_prediction", status="oom")
+    (remark,) = head_to_head(("dmat_i", UNTRAINED), Collection((*both, *refused, failed))).remarks
+    assert "was not run on cora (link_prediction)" in remark
+
+
 def test_metrics_asked_for(record) -> None:
     collection = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
     with pytest.raises(NothingToCompare, match="no metric nmi that both have; they have acc"):
