@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from gclbench.data import zip_member
-from gclbench.data.catalog import info
+from gclbench.data.catalog import CATALOG, info
 from gclbench.data.damage import DAMAGED_GZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
@@ -387,8 +387,11 @@ def _explain(page: DatasetInfo, failures: list[tuple[RawFile, list[str]]]) -> st
         if not file.checksums:
             lines.append("  checksum not known")
         lines.append(f"  put it   {cache_folder() / file.path}")
+    # What dataset=tu names is fetched by a run alone.
+    again = "repeat the command" + " without GCLBENCH_OFFLINE" * offline()
+    fetch = f"gclbench data fetch {page.name}" if CATALOG.get(page.name, page).files else again
     lines.append(
-        f"\nWith a network: gclbench data fetch {page.name}. Without: put the files at the paths"
+        f"\nWith a network: {fetch}. Without: put the files at the paths"
         " above, or set GCLBENCH_MIRROR to a folder or address that holds them in this layout."
     )
     if offline():

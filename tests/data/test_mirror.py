@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -260,6 +261,21 @@ def test_mirror_folder_with_blanks_in_its_name(
     place = put(folder, RIGHT)
     use(monkeypatch, folder)
     assert mirror.locate(toy()) == {PATH: place}
+
+
+@pytest.mark.parametrize("value, without", [("1", " without GCLBENCH_OFFLINE"), ("0", "")])
+def test_a_set_without_files_of_its_own_is_fetched_by_the_command(
+    monkeypatch: pytest.MonkeyPatch, value: str, without: str
+) -> None:
+    """`gclbench data fetch tu` has nothing to fetch: a run says which set."""
+    monkeypatch.setenv("GCLBENCH_OFFLINE", value)
+    for name, advice in (
+        ("toy", "gclbench data fetch toy"),
+        ("tu", f"repeat the command{without}"),
+    ):
+        with pytest.raises(mirror.DataUnavailable) as error:
+            mirror.resolve(replace(toy(), name=name))
+        assert f"\nWith a network: {advice}. Without: " in str(error.value)
 
 
 @pytest.mark.parametrize(
