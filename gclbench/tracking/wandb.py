@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
+from gclbench.data.mirror import offline
 from gclbench.tracking import Run, Tracker
 
 PROJECT = "gclbench"
@@ -57,12 +58,12 @@ class Wandb(Tracker):
 
 
 def mode() -> str:
-    """`WANDB_MODE`; else offline where `GCLBENCH_OFFLINE=1` or nobody is logged in, who would be
+    """`WANDB_MODE`; else offline where GCLBENCH_OFFLINE is set or nobody is logged in, who would be
     asked for a key in the middle of a run."""
     asked = os.environ.get("WANDB_MODE", "")
     if asked:
         return asked
-    if os.environ.get("GCLBENCH_OFFLINE") == "1":
+    if offline():
         return "offline"
     return "online" if os.environ.get("WANDB_API_KEY") or _logged_in() else "offline"
 

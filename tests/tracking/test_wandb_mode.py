@@ -16,6 +16,8 @@ from gclbench.tracking.wandb import mode
         ({}, True, "online"),
         ({"WANDB_API_KEY": "k"}, False, "online"),
         ({"WANDB_API_KEY": "k", "GCLBENCH_OFFLINE": "1"}, True, "offline"),
+        ({"WANDB_API_KEY": "k", "GCLBENCH_OFFLINE": "true"}, True, "offline"),
+        ({"WANDB_API_KEY": "k", "GCLBENCH_OFFLINE": "0"}, True, "online"),
         ({"WANDB_MODE": "disabled"}, True, "disabled"),
     ],
 )
