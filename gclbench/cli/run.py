@@ -240,7 +240,7 @@ def _close(plan: Plan, store: Store) -> int:
             record.fit.pop("curve", None)
             records.append(record)
     if records:
-        print_closing_table(records)
+        print_closing_table(records, where=_elsewhere(str(store.root)))
         note(_where(records, store))
     bad = sum(not record.ok for record in records)
     if len(plan.ids) > 1 and (bad or absent):

@@ -115,11 +115,14 @@ def _grid(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) ->
     return grid
 
 
-def closing_table(records: Iterable[Record]) -> RunSummary:
+def closing_table(records: Iterable[Record], where: str = "") -> RunSummary:
     """The table that ends a command: a row per dataset, method, task and metric of any records.
 
     Tasks, datasets, methods and their settings stand in the order in which the records name them.
     Runs at different settings are never averaged: their method is named with what differs.
+
+    Args:
+        where: what is typed behind `gclbench show ID` to find the records: ` --runs bad`.
     """
     records = list(records)
     entries: list[Entry] = []
@@ -155,7 +158,7 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
             )
         if values:
             floors.add(label, group)
-        troubles += _troubles(f"{label} · {dataset} · {task}", group)
+        troubles += _troubles(f"{label} · {dataset} · {task}", group, where)
         for text, seed in _collapses(group):
             collapsed.setdefault((f"{label} · {dataset} · {task}", text), []).append(seed)
         if cosines := _one_way(group):
@@ -195,14 +198,16 @@ def closing_table(records: Iterable[Record]) -> RunSummary:
     return RunSummary(tuple(entries), tuple(troubles), tuple(dict.fromkeys(notes)))
 
 
-def print_closing_table(records: Iterable[Record], file: TextIO | None = None) -> None:
+def print_closing_table(
+    records: Iterable[Record], file: TextIO | None = None, where: str = ""
+) -> None:
     """Prints the table that ends a command: rich on a terminal, plain aligned text elsewhere.
 
     Args:
-        file: where to; None is standard output.
+        file: where to; None is standard output. where: as of `closing_table`.
     """
     target = sys.stdout if file is None else file
-    table = closing_table(records)
+    table = closing_table(records, where)
     if target.isatty():
         table.show(Console(file=target))
     else:
@@ -244,7 +249,7 @@ def _labelled(groups: list[Group]) -> list[tuple[str, Group]]:
     return labelled
 
 
-def _troubles(name: str, group: Group) -> list[str]:
+def _troubles(name: str, group: Group, where: str) -> list[str]:
     """One line per status and reason of the runs that are not ok, and where the traceback is."""
     alike: dict[tuple[str, str], list[Record]] = {}
     for record in group.records:
@@ -253,7 +258,7 @@ def _troubles(name: str, group: Group) -> list[str]:
     return [
         f"{status} ×{len(runs)}: {name} · seed{'s' * (len(runs) > 1)}"
         f" {', '.join(str(run.seed) for run in runs)}{': ' * bool(reason)}{reason}"
-        + (f" (the traceback: gclbench show {runs[0].id})" if runs[0].traceback else "")
+        + (f" (the traceback: gclbench show {runs[0].id}{where})" if runs[0].traceback else "")
         for (status, reason), runs in alike.items()
     ]
 

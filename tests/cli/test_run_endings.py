@@ -66,9 +66,13 @@ def test_a_method_that_returns_something_else_is_told_what_to_return(
     (record,) = records()
     told = (
         "TypeError: Ending.fit must return Embedding(z), and returned Tensor (the traceback:"
-        " gclbench show " + record.id
+        f" gclbench show {record.id})"
     )
     assert told in capsys.readouterr().out
+    assert main([*SMALL, "method=ending", "method.how=raise", "task=clustering", "runs_dir=b"]) == 1
+    hint = capsys.readouterr().out.partition("(the traceback: gclbench ")[2].partition(")")[0]
+    assert hint.endswith(" --runs b") and main(hint.split()) == 0
+    assert "RuntimeError: it broke" in capsys.readouterr().out
 
 
 def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
