@@ -23,6 +23,10 @@ class OutOfRange(ValueError):
     """A number beyond its bounds."""
 
 
+class NotAList(ValueError):
+    """One value where a list is wanted."""
+
+
 @dataclass(frozen=True)
 class Range:
     """Bounds of a number; `above` and `below` exclude the bound, `least` and `most` include it."""
@@ -180,6 +184,9 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
             given[key] = convert(value, fields[key])
         except OutOfRange as error:
             errors.append(f"{where}.{key}={value!r} {error}{_example(cls, key)}")
+        except NotAList as error:
+            example = _example(cls, key) or f", for example [{value}]"
+            errors.append(f"{where}.{key}={value!r} {error}{example}")
         except ValueError as error:
             errors.append(f"{where}.{key}={value!r} {error}")
     for name in sorted(name for name in needed if values.get(name) is None):
@@ -194,8 +201,11 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
 
 
 def _example(cls: type, key: str) -> str:
-    """The end of an error about a number that is out of range: the default, where it is one."""
+    """The end of an error about a number that is out of range, or no list: the default, where it is
+    a number or a list with items."""
     usual = defaults(cls)[key]
+    if isinstance(usual, list) and usual:
+        return f", for example [{','.join(map(str, usual))}]"
     number = isinstance(usual, (int, float)) and not isinstance(usual, bool)
     return f", for example {usual:g}" if number else ""
 
@@ -205,7 +215,7 @@ def convert(value: Any, kind: Any) -> Any:
 
     Raises:
         ValueError: with a sentence fragment that follows `key=value`; `OutOfRange` for a number
-            beyond its bounds.
+            beyond its bounds, `NotAList` for one value in place of a list.
     """
     origin = typing.get_origin(kind)
     if origin is Annotated:
@@ -237,9 +247,7 @@ def convert(value: Any, kind: Any) -> Any:
             raise type(error)(" or ".join([str(error), *words])) from error
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
-            one = isinstance(value, (str, int, float)) and not isinstance(value, bool)
-            example = f", for example [{value}]" if one and str(value) else ""
-            raise ValueError(f"must be a list{example}")
+            raise NotAList("must be a list")
         item = typing.get_args(kind)[0]
         return tuple(convert(element, item) for element in value)
     if origin is dict:

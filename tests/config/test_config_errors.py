@@ -145,7 +145,7 @@ from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
         ("method.lr=fast", "method.lr='fast' must be a number"),
         ("method.epochs=inf", "method.epochs=inf must be a whole number"),
         ("method.epochs=2.5", "method.epochs=2.5 must be a whole number"),
-        ("method.architecture=12", "method.architecture=12 must be a list, for example [12]"),
+        ("method.architecture=12", "method.architecture=12 must be a list, for example [256,128]"),
         ("method.activation=gelo", "method.activation='gelo' must be one of "),
         ("method=null", "'method=null' does not name a method. Known: "),
         ("method={a:1}", "'method={a:1}' does not name a method. Known: "),
