@@ -100,7 +100,7 @@ def public(graph: Graph, seed: int = 0) -> Split:
         raise Unsupported(
             f"'{graph.name}' has no public split (train, validation and test masks); cora,"
             " citeseer, pubmed and wiki_cs have one. Use"
-            " task.classification.protocol=random_10_10_80"
+            " task=classification task.classification.protocol=random_10_10_80"
         )
     labelled = graph.y.numpy() >= 0
     parts: dict[str, np.ndarray] = {}

@@ -130,7 +130,7 @@ def test_public_split_that_does_not_exist() -> None:
         Unsupported,
         match=(
             r"'random' has no public split .* pubmed and wiki_cs have one. Use"
-            r" task.classification.protocol=random_10_10_80"
+            r" task=classification task.classification.protocol=random_10_10_80"
         ),
     ):
         public(random_graph())
