@@ -47,6 +47,10 @@ def main(argv: list[str]) -> int:
         for entry in registry.entries.values():
             if not entry.builtin:
                 healthy &= _loads(kind, registry, entry)
+    faults = _faults_of_papers()
+    healthy &= not faults
+    for fault in faults:
+        print(f"{'paper':<16}{fault}")
     cache = mirror.cache_folder()
     usable = _writable(cache)
     healthy &= usable
@@ -72,6 +76,17 @@ def _loads(kind: str, registry: Registry, entry: Entry) -> bool:
         return False
     print(f"{'component':<16}{kind}={entry.name} of {entry.origin}")
     return True
+
+
+def _faults_of_papers() -> tuple[str, ...]:
+    """Why papers of other packages are left out; said here once, and not as a warning besides."""
+    from gclbench.paper import discovery
+
+    discovery.log.disabled = True
+    try:
+        return discovery.faults()
+    finally:
+        discovery.log.disabled = False
 
 
 def _writable(folder: Path) -> bool:

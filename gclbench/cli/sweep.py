@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from gclbench.cli.parser import Parser
 from gclbench.component.declared import among
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.machine import messages
 
 if TYPE_CHECKING:
     from gclbench.paper.columns import Column
@@ -67,6 +68,7 @@ def main(argv: list[str], detached: bool = False) -> int:
         "words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes"
     )
     options = parser.parse_args(argv)
+    messages.set_up()
     if options.words[0].endswith(SUFFIXES):
         return _of_file(options.words, argv, options.dry_run, detached)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import logging
 import pkgutil
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.paper.publication import Paper
+
+log = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).with_name("papers")
 PACKAGE = "gclbench.paper.papers"
@@ -22,25 +25,49 @@ class PaperError(ValueError):
     """A module gives no paper, or two give one of the same name; the text says which."""
 
 
-@functools.cache
 def papers() -> dict[str, Paper]:
     """Every paper by name: alphabetically, tables of ours last.
 
+    A paper of another package that cannot be had is left out, as `faults` says: commands that do
+    not ask for it go on.
+
     Raises:
-        PaperError: a module cannot be imported or has no `PAPER`, or a name is taken twice.
+        PaperError: a module of `papers/` has no `PAPER`, or a name is taken twice there.
     """
+    return _found()[0]
+
+
+def faults() -> tuple[str, ...]:
+    """Why papers of other packages are left out: a sentence for each."""
+    return _found()[1]
+
+
+@functools.cache
+def _found() -> tuple[dict[str, Paper], tuple[str, ...]]:
     found: dict[str, tuple[Paper, str]] = {}
-    for paper, origin in (*_builtin(), *_outside()):
-        if paper.name in found:
-            raise PaperError(
-                f"paper '{paper.name}' of {origin} is also defined by {found[paper.name][1]};"
-                " rename one of them"
-            )
-        found[paper.name] = (paper, origin)
+    for paper, origin in _builtin():
+        _add(paper, origin, found)
+    left_out = []
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+        try:
+            _add(_paper(_loaded(point, origin), origin), origin, found)
+        except PaperError as error:
+            left_out.append(str(error))
+            log.warning("%s; it is left out", error)
     ordered = sorted(
         (paper for paper, _ in found.values()), key=lambda each: (each.ours, each.name)
     )
-    return {paper.name: paper for paper in ordered}
+    return {paper.name: paper for paper in ordered}, tuple(left_out)
+
+
+def _add(paper: Paper, origin: str, found: dict[str, tuple[Paper, str]]) -> None:
+    if paper.name in found:
+        raise PaperError(
+            f"paper '{paper.name}' of {origin} is also defined by {found[paper.name][1]};"
+            " rename one of them"
+        )
+    found[paper.name] = (paper, origin)
 
 
 def _builtin() -> Iterator[tuple[Paper, str]]:
@@ -49,18 +76,13 @@ def _builtin() -> Iterator[tuple[Paper, str]]:
         yield _paper(importlib.import_module(name), name), name
 
 
-def _outside() -> Iterator[tuple[Paper, str]]:
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-        yield _paper(_loaded(point, origin), origin), origin
-
-
 def _loaded(point: EntryPoint, origin: str) -> Any:
     try:
         return point.load()
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # whatever the code of another package raises while it is imported
         raise PaperError(
-            f"paper '{point.name}' of {origin} cannot be loaded from {point.value}: {error}"
+            f"paper '{point.name}' of {origin} cannot be loaded from {point.value}:"
+            f" {type(error).__name__}: {' '.join(str(error).split())}"
         ) from error
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+import subprocess
 import sys
 import textwrap
 from importlib.metadata import EntryPoint
@@ -13,12 +15,17 @@ import pytest
 from gclbench.paper import discovery, reference
 from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
-from gclbench.paper.discovery import PaperError, papers
+from gclbench.paper.discovery import faults, papers
 from gclbench.paper.publication import Paper
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 
-CACHES = (papers, reference.printed_values, reference.printed_settings, reference._by_name)
+CACHES = (
+    discovery._found,
+    reference.printed_values,
+    reference.printed_settings,
+    reference._by_name,
+)
 
 MODULE = """
 from pathlib import Path
@@ -129,17 +136,46 @@ def test_rows_given_as_mappings() -> None:
     ("value", "text"),
     [
         ("json", "json gives no paper; its module defines PAPER = Paper("),
-        ("no_such_module_here", "paper 'p' of no_such_module_here cannot be loaded"),
+        (
+            "no_such_module_here",
+            "paper 'p' of no_such_module_here cannot be loaded from no_such_module_here:"
+            " ModuleNotFoundError: No module named 'no_such_module_here'",
+        ),
         (
             "gclbench.paper.papers.nml",
             "paper 'nml' of gclbench.paper.papers.nml is also defined by",
         ),
     ],
 )
-def test_what_is_no_paper_is_named(points, value: str, text: str) -> None:
+def test_what_is_no_paper_is_named_and_left_out(points, value: str, text: str, caplog) -> None:
     points.append(EntryPoint("p", value, discovery.GROUP))
-    with pytest.raises(PaperError, match=text.replace("(", r"\(")):
-        papers()
+    assert "p" not in papers() and [*papers()][-2:] == ["nml", "contrast"]
+    (fault,) = faults()
+    assert fault.startswith(text)
+    assert caplog.messages == [f"{fault}; it is left out"], "once"
+
+
+def test_a_broken_paper_stops_no_command_and_doctor_lists_it(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "other-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[gclbench.papers]\nmine = no_such_module\n")
+    fault = "paper 'mine' of other 1.0 cannot be loaded from no_such_module: ModuleNotFoundError:"
+    paths = os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-m", "gclbench", *words]
+        environment = {**os.environ, "PYTHONPATH": paths}
+        return subprocess.run(call, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+    swept = run("sweep", "table=dmat/1", "--dry-run")
+    assert "Traceback" not in swept.stderr and swept.stderr.startswith(f"WARNING: {fault}")
+    asked = run("table", "mine/1", "--runs", ".")
+    assert asked.returncode == 2 and f"WARNING: {fault}" in asked.stderr
+    assert "there is no table 'mine/1'" in asked.stderr
+    doctor = run("doctor")
+    assert doctor.returncode == 1 and f"paper           {fault}" in doctor.stdout
+    assert "WARNING" not in doctor.stderr
 
 
 def test_ids_begin_with_the_papers_name() -> None:
