@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.cli.parser import Parser
+from gclbench.cli.parser import Parser, unwritable_output
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
@@ -77,10 +77,16 @@ def main(argv: list[str]) -> int:
     from gclbench.cli.run import wrong
     from gclbench.config.overrides import ConfigErrors
     from gclbench.machine import messages
+    from gclbench.records import ensure_deliverable
 
     messages.set_up()
     if options.output is not None and options.output.suffix != ".csv":
         return wrong([f"--output names a FILE.csv, not '{options.output}'"])
+    if options.output is not None:
+        try:
+            ensure_deliverable(options.output)
+        except OSError as error:
+            return wrong([unwritable_output(options.output, error)])
     if find_spec("optuna") is None:
         return wrong(["a search needs Optuna: pip install 'gclbench[search]'"], code=1)
     try:
@@ -294,9 +300,9 @@ class _Search:
         rows = [row(study, self.own["criterion"]) for study in studies]
         show(rows, self.own)
         print(f"wrote {path}")
-        if output is not None:
-            write(rows, output)
-        return self._tested(studies, typed)
+        written = output is None or write(rows, output)
+        code = self._tested(studies, typed)
+        return code if written else 2
 
     def _declaration(self) -> dict[str, Any]:
         """Everything that was fixed before the first run."""

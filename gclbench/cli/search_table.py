@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gclbench.cli.parser import unwritable_output
+
 if TYPE_CHECKING:
     from gclbench.launch.search import Study
 
@@ -74,8 +76,8 @@ def _shown(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def write(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """The table as CSV, numbers in full."""
+def write(rows: Sequence[Mapping[str, Any]], path: Path) -> bool:
+    """The table as CSV, numbers in full; whether it could be written."""
     from gclbench.records import deliver
 
     file = io.StringIO()
@@ -86,4 +88,6 @@ def write(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
         made = deliver(path, file.getvalue().encode())
         print(f"wrote {path}{made}")
     except OSError as error:
-        print(f"gclbench: cannot write {path}: {error.strerror or error}", file=sys.stderr)
+        print(f"gclbench: {unwritable_output(path, error)}", file=sys.stderr)
+        return False
+    return True

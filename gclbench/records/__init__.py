@@ -12,7 +12,7 @@ record or none, and any number of writers, on NFS too, never disturb each other.
 """
 
 from gclbench.records.atomic import write_atomically
-from gclbench.records.output import deliver
+from gclbench.records.output import deliver, ensure_deliverable
 from gclbench.records.packed import pack
 from gclbench.records.record import NAMED_BY_USER, Record, RunSpec, digest, flatten, id_of
 from gclbench.records.schema import LARGEST_SEED, SCHEMA, STATUSES
@@ -32,6 +32,7 @@ __all__ = [
     "differ",
     "deliver",
     "digest",
+    "ensure_deliverable",
     "flatten",
     "id_of",
     "pack",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
+import tempfile
 from pathlib import Path
 
 from gclbench.records.atomic import write_atomically
@@ -34,6 +37,26 @@ def deliver(path: Path, content: bytes) -> str:
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, content)
     return f", made the folder {path.parent}" if missing else ""
+
+
+def ensure_deliverable(path: Path) -> None:
+    """Tries whether `deliver` could write here, before long work whose result goes there.
+
+    Nothing is left behind: missing folders are not made, and what is there is not touched.
+
+    Raises:
+        OSError: when it could not.
+    """
+    if _written_through(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return
+    target = path.resolve()
+    folder = next(each for each in target.parents if each.exists())
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def _written_through(path: Path) -> bool:

@@ -264,6 +264,10 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
         (("method=grace", *GRAPH, "space={alpha:[1]}"), "has no setting of method grace"),
         (("method=grace", *PUBLIC, "space={tau:[-1]}"), "method.tau=-1 is out of range"),
         (("method=grace", *GRAPH, "method.lrr=1"), "Did you mean 'method.lr'?"),
+        (
+            ("method=grace", *PUBLIC, "--output", "g.npz/table.csv"),
+            "cannot write g.npz/table.csv: Not a directory; choose another --output",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value[-2:]),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.records import deliver
+from gclbench.records import deliver, ensure_deliverable
 
 
 def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
@@ -56,3 +56,21 @@ def test_a_missing_folder_is_made_and_told(tmp_path: Path) -> None:
     assert (folder / "x.csv").read_text() == "2"
     with pytest.raises(IsADirectoryError):
         deliver(folder, b"3")
+
+
+@pytest.mark.parametrize("name", ["new.csv", "old.csv", "a/b/new.csv"])
+def test_a_place_is_tried_and_nothing_is_left(tmp_path: Path, name: str) -> None:
+    (tmp_path / "old.csv").write_bytes(b"old")
+    ensure_deliverable(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["old.csv"]
+    assert (tmp_path / "old.csv").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("name", ["folder.csv", "old.csv/new.csv", "old.csv/a/new.csv"])
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "old.csv").write_bytes(b"old")
+    with pytest.raises(OSError):
+        ensure_deliverable(tmp_path / name)
+    with pytest.raises(OSError):
+        deliver(tmp_path / name, b"new")
