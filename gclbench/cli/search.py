@@ -174,15 +174,17 @@ class _Search:
                     errors.append(str(error))
 
     def check(self) -> None:
-        """Composes every pair of dataset and method at its own setting.
+        """Composes every pair of dataset and method at its own setting, and looks at every value
+        of its space.
 
         Raises:
-            ConfigErrors: when one cannot be run, a seed would be used twice, or the task gives no
-                validation score.
+            ConfigErrors: when one cannot be run, a setting cannot have a value of the space, a seed
+                would be used twice, or the task gives no validation score.
         """
         from gclbench.cli.run import load_all
         from gclbench.cli.search_splits import split_per_seed
         from gclbench.config.overrides import ConfigErrors
+        from gclbench.config.space import unfit_values
 
         finals = load_all(
             [
@@ -190,6 +192,13 @@ class _Search:
                 for data, name in self._pairs()
             ]
         )
+        unfit = [
+            text
+            for (_, method), each in zip(self._pairs(), finals, strict=True)
+            for text in unfit_values(self.spaces[method], each.components)
+        ]
+        if unfit:
+            raise ConfigErrors(list(dict.fromkeys(unfit)))
         trial_seeds = range(FIRST_TRIAL_SEED, FIRST_TRIAL_SEED + int(self.own["trial_seeds"]))
         (task,) = finals[0].components.tasks.values()
         searched = {key.rpartition(".")[2] for space in self.spaces.values() for key in space}

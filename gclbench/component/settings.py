@@ -180,15 +180,10 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
             continue
         if value is None and key in needed:
             continue
-        try:
+        if wrong := unfit(cls, key, value):
+            errors.append(f"{where}.{key}={value!r} {wrong}")
+        else:
             given[key] = convert(value, fields[key])
-        except OutOfRange as error:
-            errors.append(f"{where}.{key}={value!r} {error}{_example(cls, key)}")
-        except NotAList as error:
-            example = _example(cls, key) or f", for example [{value}]"
-            errors.append(f"{where}.{key}={value!r} {error}{example}")
-        except ValueError as error:
-            errors.append(f"{where}.{key}={value!r} {error}")
     for name in sorted(name for name in needed if values.get(name) is None):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
@@ -198,6 +193,19 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
     except ValueError as error:
         errors.append(f"{where}: {error}")
         return None
+
+
+def unfit(cls: type, key: str, value: Any) -> str:
+    """Why a field cannot have a value, as a sentence fragment that follows `key=value`; else ""."""
+    try:
+        convert(value, schema(cls)[key])
+    except OutOfRange as error:
+        return f"{error}{_example(cls, key)}"
+    except NotAList as error:
+        return f"{error}{_example(cls, key) or f', for example [{value}]'}"
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _example(cls: type, key: str) -> str:

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gclbench.component.components import Components
 from gclbench.component.declared import declared
 from gclbench.component.registry import METHODS, nearest
+from gclbench.component.settings import schema, unfit
 from gclbench.config.overrides import ConfigErrors, parse
 
 RANGE = ("from", "to", "log", "step")
@@ -51,6 +53,16 @@ class Dimension:
     log: bool = False
     step: float | None = None
     whole: bool = False
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """Values that tell whether all can be set: those to choose from, or both ends of a range
+        and one between."""
+        if self.choices:
+            return self.choices
+        # Between whole ends that are written 1.0 lie numbers that are not whole.
+        between = self.low if self.whole else self.low + (self.step or (self.high - self.low) / 3.1)
+        return tuple(dict.fromkeys((self.low, float(f"{between:.4g}"), self.high)))
 
 
 Space = dict[str, Dimension]
@@ -91,6 +103,26 @@ def space_of(text: str, methods: list[str]) -> dict[str, Space]:
     if errors:
         raise ConfigErrors(list(dict.fromkeys(errors)))
     return spaces
+
+
+def unfit_values(space: Space, components: Components) -> list[str]:
+    """A sentence for each value of a space that its setting cannot have.
+
+    Each is looked at by itself: what settings must be to each other, a trial's own command tells.
+    """
+    errors = []
+    for key, part in space.items():
+        where, _, name = key.rpartition(".")
+        kind, _, task = where.partition(".")
+        found = components.tasks.get(task) if task else getattr(components, kind, None)
+        if found is None or name not in schema(type(found)):
+            continue  # a trial's own command tells what exists
+        errors += [
+            f"space: {key}={value!r} {wrong}"
+            for value in part.examples
+            if (wrong := unfit(type(found), name, value))
+        ]
+    return errors
 
 
 def _that_exist(settings: Mapping[str, Any], method: str) -> dict[str, Any]:

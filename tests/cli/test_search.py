@@ -262,7 +262,10 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
             "task=clustering has no validation part; criterion=silhouette",
         ),
         (("method=grace", *GRAPH, "space={alpha:[1]}"), "has no setting of method grace"),
-        (("method=grace", *PUBLIC, "space={tau:[-1]}"), "method.tau=-1 is out of range"),
+        (
+            ("method=grace", *PUBLIC, "space={tau:[0.4,-1,1]}", "budget=1"),
+            "space: method.tau=-1 is out of range",
+        ),
         (("method=grace", *GRAPH, "method.lrr=1"), "Did you mean 'method.lr'?"),
         (
             ("method=grace", *PUBLIC, "--output", "g.npz/table.csv"),

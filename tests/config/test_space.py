@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gclbench.config.overrides import ConfigErrors
-from gclbench.config.space import Dimension, space_of
+from gclbench.config.space import Dimension, space_of, unfit_values
+from gclbench.config.validation import experiment_of
 
 
 def test_a_file_has_settings_for_all_methods_and_for_one(tmp_path: Path) -> None:
@@ -61,3 +62,29 @@ def test_what_is_wrong_with_a_space_is_told(text: str, message: str) -> None:
     with pytest.raises(ConfigErrors) as caught:
         space_of(text, ["grace"])
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{epochs:[2,-1,3]}", ["method.epochs=-1 is out of range: it must be ≥ 0"]),
+        (
+            "{epochs:[a,3,2.5]}",
+            ["method.epochs='a' must be a", "method.epochs=2.5 must be a whole"],
+        ),
+        ("{tau:{from:0.001,to:1}}", ["method.tau=0.001 is out of range"]),
+        ("{epochs:{from:-2,to:5}}", ["method.epochs=-2 is out of range"]),
+        ("{epochs:{from:1,to:4.0}}", ["method.epochs=1.968 must be a whole number"]),
+        ("{epochs:{from:1,to:5.0,step:1},tau:{from:0.1,to:1}}", []),
+        ("{filter.alpha:[0.1,x]}", ["filter.alpha='x' must be a number"]),
+        ("{task.classification.max_iter:[0]}", ["task.classification.max_iter=0 is out of range"]),
+        ("{activation:[relu,relux]}", ["method.activation='relux' must be one of"]),
+        ("{no.such:[1],filter.such:[1]}", []),
+        ("common", []),
+    ],
+)
+def test_every_value_of_a_space_is_looked_at(text: str, told: list[str]) -> None:
+    words = ["method=grace", "dataset=cora", "filter=gnnbp", "task=classification"]
+    errors = unfit_values(space_of(text, ["grace"])["grace"], experiment_of(words).components)
+    assert len(errors) == len(told)
+    assert all(error.startswith(f"space: {start}") for error, start in zip(errors, told))
