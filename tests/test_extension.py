@@ -290,4 +290,4 @@ def test_a_paper_s_table_holds_its_printed_numbers_beside_the_runs(command: Comm
     ]
     sweep = command("sweep", "table=cliques/1", "seeds=3", "--dry-run")
     assert sweep.returncode == 0, sweep.stderr
-    assert "3 runs: 2 are recorded in runs, 1 are to be done" in sweep.stdout
+    assert "3 runs: 2 are recorded in runs, 1 is to be done" in sweep.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from gclbench.records import Record, Store, StoreWarnings
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
+    from gclbench.launch.plan import Plan
 
 
 def preview(experiments: list[Experiment]) -> int:
@@ -39,14 +41,22 @@ def preview(experiments: list[Experiment]) -> int:
         print(unit.title)
     for text in plan.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
-    runs = sum(len(unit.ids) for unit in plan.units)
+    runs, again = sum(len(unit.ids) for unit in plan.units), _again(plan, store)
+    total, units = len(plan.ids), len(plan.units)
     print(
-        f"{len(plan.ids)} runs: {len(plan.done)} are recorded in {store.root}, {runs} are to be"
-        f" done in {len(plan.units)} units"
+        f"{total} run{'s' * (total != 1)}: {_are(len(plan.done) + sum(again.values()))} recorded in"
+        f" {store.root}, {_are(runs)} to be done in {units} unit{'s' * (units != 1)}"
     )
-    again = sum(bool(replaced) for unit in plan.units for replaced in unit.replaces)
-    if again:
-        print(f"{again} of those to be done are recorded, and rerun= makes them again")
+    asked = [each.rerun for each in experiments if each.rerun in ("incomplete", "all")]
+    rerun = " or ".join(dict.fromkeys(asked))
+    for status, count in sorted(again.items()):
+        if status == "ok":
+            it = "it" if count == 1 else "them"
+            print(f"{_are(count)} recorded, and rerun={rerun} makes {it} again")
+        else:
+            print(
+                f"{_are(count)} recorded as {status} and {'is' if count == 1 else 'are'} run again"
+            )
     if plan.incomplete:
         print(f"of those recorded {incomplete(plan)}")
     ended: dict[str, list[str]] = {}
@@ -79,6 +89,21 @@ def preview(experiments: list[Experiment]) -> int:
                 f" as {store.root} has none like them"
             )
     return 1 if plan.unavailable else 0
+
+
+def _are(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'}"
+
+
+def _again(plan: Plan, store: Store) -> Counter[str]:
+    """How many recorded runs are made again, by the status that they are recorded with."""
+    found = (
+        store.read(run_id)
+        for unit in plan.units
+        for run_id, replaced in zip(unit.ids, unit.replaces, strict=True)
+        if replaced
+    )
+    return Counter(record.status for record in found if record is not None)
 
 
 def _on_gpu(experiments: list[Experiment]) -> bool | None:

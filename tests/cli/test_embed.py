@@ -111,10 +111,10 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     followed = [*command, "method.course=1"]
     assert main([*followed, "--dry-run"]) == 0
     told = capsys.readouterr().out
-    assert "1 runs: 1 are recorded in runs, 0 are to be done" in told
+    assert "1 run: 1 is recorded in runs, 0 are to be done" in told
     assert "of those recorded 1 lack what save=, criterion= or method.course= asks for" in told
     assert main([*followed, "--dry-run", "rerun=incomplete"]) == 0
-    assert "1 of those to be done are recorded, and rerun= makes them" in capsys.readouterr().out
+    assert "1 is recorded, and rerun=incomplete makes it again" in capsys.readouterr().out
     assert main(followed) == 0
     assert "1 lack what save=, criterion= or method.course= asks for" in capsys.readouterr().err
     assert Store("runs").read(run_id) == before and not before.data

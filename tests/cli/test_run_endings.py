@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ending_method import SMALL, Ending, records
+from small_sweeps import KMEANS
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -167,3 +168,23 @@ def test_a_store_that_breaks_during_the_sweep_keeps_what_it_has(
     assert main([*SMALL, "method=ending", "task=clustering", "seeds=3"]) == 1
     assert "cannot write runs/" in capsys.readouterr().err
     assert [record.seed for record in records("kept")] == [0]
+
+
+def test_a_dry_run_says_which_recorded_runs_are_made_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*KMEANS, "seeds=2"]) == 0
+    first = next(Path("runs").glob("*/record.json"))
+    first.write_text(first.read_text().replace('"status": "ok"', '"status": "interrupted"'))
+    for words, told in (
+        ([], ["1 is to be done in 1 unit"]),
+        (["rerun=all"], ["2 are to be done in 2 units", "1 is recorded, and rerun=all makes it"]),
+    ):
+        capsys.readouterr()
+        assert main([*KMEANS, "seeds=2", *words, "--dry-run"]) == 0
+        out = capsys.readouterr().out
+        assert f"2 runs: 2 are recorded in runs, {told[0]}\n" in out
+        assert "1 is recorded as interrupted and is run again\n" in out
+        assert [line for line in out.splitlines() if "rerun=" in line] == [
+            f"{line} again" for line in told[1:]
+        ]
