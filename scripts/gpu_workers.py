@@ -29,13 +29,13 @@ TRAINED = {"dmat_i": 400, "grace": 100}
 """Methods and their epochs: an iteration that is recorded as a CUDA graph, and one that is not."""
 
 AT_ONCE = (1, 4)
-"""Numbers of processes. Their starts take as long as the trainings, so there are few of them."""
+"""Numbers of processes. They are few, since every one has to start and to warm up."""
 
 DAEMON = "nvidia-cuda-mps-control"
 
 
 def trained(method: str, dataset: str, epochs: int, device: str, seed: int) -> None:
-    """One training at the method's defaults, without filter and evaluation."""
+    """One training at the method's defaults but for its epochs, without filter and evaluation."""
     import torch
 
     from gclbench.training.streams import Streams
@@ -90,8 +90,10 @@ def seconds_of(
             begun = time.perf_counter()
             for process in started:
                 assert process.stdin is not None
-                process.stdin.write("\n")
-                process.stdin.flush()
+                # One that has ended in the meantime is told below.
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write("\n")
+                    process.stdin.flush()
             for process in started:
                 _hears(process, "done", said)
             return time.perf_counter() - begun
@@ -146,7 +148,7 @@ def report(device: str, quick: bool) -> dict[str, Any]:
     dataset = "sbm" if quick else "cora"
     DATASETS.load(dataset)().load()
     seeds, numbers = (2, (1, 2)) if quick else (8, AT_ONCE)
-    found: dict[str, Any] = {"dataset": dataset, "seeds": seeds, "seconds": {}}
+    found: dict[str, Any] = {"dataset": dataset, "seeds": seeds, "seconds": {}, "mps": {}}
 
     def measure(case: str, method: str, epochs: int, processes: int) -> None:
         try:
@@ -160,14 +162,14 @@ def report(device: str, quick: bool) -> dict[str, Any]:
         for processes in numbers:
             measure(str(processes), method, epochs, processes)
         if not device.startswith("cuda") or shutil.which(DAEMON) is None:
-            found["mps"] = f"not run: no GPU, or no {DAEMON}"
+            found["mps"][method] = f"not run: no GPU, or no {DAEMON}"
             continue
         try:
             with mps():
                 for processes in numbers[1:]:
                     measure(f"{processes}, MPS", method, epochs, processes)
         except (OSError, subprocess.SubprocessError) as error:
-            found["mps"] = f"failed: {error}"
+            found["mps"][method] = f"failed: {error}"
     return found
 
 
@@ -181,8 +183,9 @@ def summary(facts: Mapping[str, Any]) -> str:
         )
         for method, cases in facts["seconds"].items()
     )
-    about = f"; MPS {facts['mps']}" if "mps" in facts else ""
-    return f"{facts['seeds']} seeds on {facts['dataset']} by processes: {'; '.join(told)}{about}"
+    about = dict.fromkeys(f"; MPS {remark}" for remark in facts["mps"].values())
+    head = f"{facts['seeds']} seeds on {facts['dataset']} by processes"
+    return f"{head}: {'; '.join(told)}{''.join(about)}"
 
 
 def main() -> int:

@@ -182,7 +182,7 @@ class _Search:
                 would be used twice, or the task gives no validation score.
         """
         from gclbench.cli.run import load_all
-        from gclbench.cli.search_splits import split_per_seed
+        from gclbench.cli.search_splits import one_is_public, split_per_seed
         from gclbench.config.overrides import ConfigErrors
         from gclbench.config.space import unfit_values
 
@@ -201,10 +201,11 @@ class _Search:
             raise ConfigErrors(list(dict.fromkeys(unfit)))
         trial_seeds = range(FIRST_TRIAL_SEED, FIRST_TRIAL_SEED + int(self.own["trial_seeds"]))
         (task,) = finals[0].components.tasks.values()
-        searched = {key.rpartition(".")[2] for space in self.spaces.values() for key in space}
-        drawn = split_per_seed(finals, self.own["criterion"], searched)
+        spaces = [self.spaces[method] for _, method in self._pairs()]
+        drawn = split_per_seed(finals, self.own["criterion"], spaces)
         public = "task.classification.protocol=public"
-        one_for_all = "" if drawn.endswith("=public") else f" {public} has one split for all,"
+        one = bool(drawn) and all(one_is_public(each) for each in finals)
+        one_for_all = f" {public} has one split for all," if one else ""
         if drawn and (list(finals[0].seeds) != [FIRST_TRIAL_SEED] or len(trial_seeds) > 1):
             raise ConfigErrors(
                 [

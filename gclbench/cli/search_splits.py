@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gclbench.config.space import Space
     from gclbench.config.validation import Experiment
 
 ONE_SPLIT = ("public", "pygcn")
 """Protocols whose split is the same for every seed, unless a graph comes with several."""
 
-MAY_READ = ("epoch_by", "train_on")
-"""Settings of methods by which a training may come to read training or validation labels."""
-
 
 def split_per_seed(
-    experiments: Iterable[Experiment], criterion: str, searched: Collection[str]
+    experiments: Sequence[Experiment], criterion: str, spaces: Sequence[Space]
 ) -> str:
     """How a task's split depends on the seed in a way that would let a trial see what another seed
     tests on; "" where it does not.
@@ -26,38 +26,46 @@ def split_per_seed(
     reads labels: its loss, and the clusters of its embedding.
 
     Args:
-        experiments: of one task, each method at its own setting. searched: names of settings that
-            trials differ in.
+        experiments: of one task, each method at its own setting. spaces: what each is searched in.
     """
-    for experiment in experiments:
+    from gclbench.tasks.judging import reads_labels
+
+    for experiment, space in zip(experiments, spaces, strict=True):
         (task,) = experiment.components.tasks.values()
         if task.hides:
             return "other edges are held out"
         protocol = getattr(task, "protocol", "")
-        reads = criterion == "validation" or _reads_labels(experiment.components.method, searched)
-        if reads and protocol and not (protocol in ONE_SPLIT and _one_is_public(experiment)):
+        reads = criterion == "validation" or any(
+            reads_labels(method) for method in _tried(experiment.components.method, space)
+        )
+        if reads and protocol and not (protocol in ONE_SPLIT and one_is_public(experiment)):
             return f"protocol={protocol}"
     return ""
 
 
-def _reads_labels(method: Any, searched: Collection[str]) -> bool:
-    from gclbench.tasks.judging import reads_validation
+def _tried(method: Any, space: Mapping[str, Any]) -> Iterator[Any]:
+    """A method as it is, and with each value of its settings in a space by itself."""
+    yield method
+    for key, part in space.items():
+        where, _, name = key.rpartition(".")
+        for value in part.examples if where == "method" else ():
+            # What cannot be set is told elsewhere.
+            with contextlib.suppress(TypeError, ValueError):
+                yield replace(method, **{name: value})
 
-    return bool(
-        method.needs_labels or reads_validation(method) or any(key in searched for key in MAY_READ)
-    )
 
-
-def _one_is_public(experiment: Experiment) -> bool:
-    """Whether the dataset comes with one split: of wiki_cs there are twenty, and a graph of one's
-    own may bring as many as it likes."""
+def one_is_public(experiment: Experiment) -> bool:
+    """Whether the dataset's public split is one: of wiki_cs there are twenty, and a graph of one's
+    own may bring as many as it likes, so that it is looked at."""
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.run import datasets
 
+    name = experiment.settings["dataset"]["name"]
+    if name != "custom":
+        return name != "wiki_cs"
     try:
-        graph = datasets.load(experiment.components.dataset).graph
+        mask = datasets.load(experiment.components.dataset).graph.get("train_mask")
     except (DataUnavailable, GraphError):
-        return experiment.settings["dataset"]["name"] != "wiki_cs"
-    mask = graph.get("train_mask")
+        return True  # its runs tell
     return mask is None or mask.dim() < 2 or mask.shape[1] < 2

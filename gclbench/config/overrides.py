@@ -35,6 +35,7 @@ OF_THE_COMMAND = (
     "method.course",
     "dataset.direction",
     "dataset.called",
+    "dataset.chunk",
     "filter.storage",
     "filter.out_of_core",
 )

@@ -146,7 +146,7 @@ class Joaov2Model(JoaoModel):
 
     def __init__(self, *arguments: Any, **named: Any):
         super().__init__(*arguments, **named)
-        # Of the epoch's augmentation: the last one's projector is read once more at the end.
+        # Which augmentation the epoch drew: the last one's projector is used again at the end.
         self.state["drawn"] = torch.tensor(0)
 
     def heads(self, width: int) -> nn.Module:

@@ -157,7 +157,8 @@ def _at_half(entry: Entry) -> bool:
 
 def counted(comparisons: Iterable[Comparison]) -> Iterator[tuple[Definition, Entry]]:
     """The cells that have a legible printed number, each number once, and their table: where a
-    paper prints one again and the same runs stand beside it, the first table has it."""
+    paper prints one again and the same runs stand beside it, the first table has it. What was not
+    run counts wherever it is printed."""
     found: set[object] = set()
     for definition, entry in printed_cells(comparisons):
         assert entry.printed is not None

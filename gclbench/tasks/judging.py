@@ -34,11 +34,14 @@ def reads_validation(method: Any) -> bool:
     return bool(getattr(method, "reads_validation", False))
 
 
+def reads_labels(method: Any) -> bool:
+    """Whether a method learns from labels, or chooses by those of the validation part."""
+    return bool(method.needs_labels or reads_validation(method))
+
+
 def of_one_task(method: Any, task: Any) -> bool:
     """Whether a training serves this task only: it depends on the task's split."""
-    return bool(
-        task.hides or method.needs_labels or reads_validation(method) or trains_apart(method, task)
-    )
+    return bool(task.hides or reads_labels(method) or trains_apart(method, task))
 
 
 def trains_apart(method: Any, task: Any) -> bool:

@@ -254,6 +254,10 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
             "(protocol=random_10_10_80)",
         ),
         (
+            ("method=dmat_i", *GRAPH, "space={train_on:[all,labelled]}", "criterion=loss"),
+            "(protocol=random_10_10_80)",
+        ),
+        (
             ("method=grace", GRAPH[0], "dataset.path=several.npz", *PUBLIC[2:]),
             "draws another split for every seed (protocol=public)",
         ),

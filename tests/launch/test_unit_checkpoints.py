@@ -106,7 +106,8 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
     perform(other, "runs")
     assert (
         "resumed" not in record_of(other).fit
-        and "is of another run, version or precision; the training starts anew" in caplog.text
+        and "is of another run, version, precision or features; the training starts anew"
+        in caplog.text
     )
 
 
@@ -122,7 +123,7 @@ def test_a_checkpoint_of_other_features_is_not_taken_up(caplog: pytest.LogCaptur
     stopper = Stopper(after=7)
     perform(coarse, "runs", stopper, stopper.flag)
     perform(fine, "runs")
-    assert "is of another run, version or precision" in caplog.text
+    assert "is of another run, version, precision or features" in caplog.text
     assert "resumed" not in record_of(fine).fit
 
 
@@ -139,7 +140,7 @@ def test_a_checkpoint_of_other_products_is_not_taken_up(
         (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={asked}")
         stopper = Stopper(after=7)
         perform(unit, "runs", *((stopper, stopper.flag) if products == first else ()))
-    assert "is of another run, version or precision" in caplog.text
+    assert "is of another run, version, precision or features" in caplog.text
     record = record_of(unit)
     assert "resumed" not in record.fit and record.environment["precision"] == asked
     assert record.environment.get("fast_products", "") == shortened

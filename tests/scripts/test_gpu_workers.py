@@ -71,4 +71,6 @@ def test_a_daemon_that_does_not_start_is_told(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     facts = gpu_workers.report("cuda", quick=True)
     assert facts["seconds"]["grace"] == {"1": 2.0, "2": 2.0}
-    assert facts["mps"].startswith("failed: Command '['nvidia-cuda-mps-control', '-d']' returned")
+    assert facts["mps"]["grace"].startswith(
+        "failed: Command '['nvidia-cuda-mps-control', '-d']' returned"
+    )

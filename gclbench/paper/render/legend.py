@@ -115,16 +115,14 @@ def _test(comparison: Comparison) -> str:
             return "Test against the paper: none; its numbers are of another quantity than ours."
         return "Test against the paper: none; a test takes two runs or more of ours."
     spread = comparison.definition.spread
-    over_runs = any(
-        entry.printed is not None and entry.printed.runs is not None and entry.outcome is not None
-        for entry in comparison.entries
-    )
-    kind = (
-        "Welch's, from the printed mean, spread and number of runs; against the mean alone where no"
-        " spread is printed"
-        if over_runs
-        else "against the printed mean alone, as if it were exact"
-    )
+    outcomes = (entry.outcome for entry in comparison.entries)
+    # `others`: runs behind the printed number.
+    alone = [not outcome.others for outcome in outcomes if outcome is not None]
+    kind = "Welch's, from the printed mean, spread and number of runs"
+    if all(alone):
+        kind = "against the printed mean alone, as if it were exact"
+    elif any(alone):
+        kind += "; against the mean alone where no spread over runs is printed"
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
         f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
