@@ -23,6 +23,7 @@ from gclbench.run.recorder import Recorder, Result
 from gclbench.run.saving import kinds_of
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
+from gclbench.tasks.criteria import why_none
 from gclbench.tasks.items import check_items
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.watch import Preempted, Reporter, TimeLimit, Watch
@@ -119,13 +120,14 @@ def add_what_was_asked_besides(
         result.data["course"] = []
         result.remarks.append(f"method.course keeps nothing for this task: {error}.")
     if unit.criterion is not None and isinstance(embedding, Embedding):
+        value, why = None, why_none(unit.criterion, task)
         try:
-            result.criteria[unit.criterion] = pipeline.criterion(
-                unit.criterion, task, embedding, result.split
-            )
+            value = pipeline.criterion(unit.criterion, task, embedding, result.split)
         except Unsupported as error:
-            result.criteria[unit.criterion] = None
-            result.remarks.append(f"criterion={unit.criterion} has no value: {error}.")
+            why = str(error)
+        result.criteria[unit.criterion] = value
+        if value is None:
+            result.remarks.append(f"criterion={unit.criterion} has no value: {why}.")
 
 
 @contextlib.contextmanager

@@ -63,6 +63,17 @@ def value_of(
     return value if value is not None and math.isfinite(value) else None
 
 
+def why_none(name: str, task: Any) -> str:
+    """Why a training that has ended has no value of a criterion, as a clause."""
+    if name == "validation" and not hasattr(task, "validation"):
+        return "this task has no validation part"
+    if name == "validation":
+        return "the score is no finite number"
+    if name == "loss":
+        return "the training has no loss, or none that is finite"
+    return "there are fewer than two clusters, or as many as items"
+
+
 def _index(
     name: str, task: Any, visible: Graph, embedding: Embedding, rng: Streams
 ) -> float | None:

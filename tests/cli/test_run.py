@@ -198,3 +198,27 @@ def test_ctrl_c_in_a_real_process(here: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted; what was recorded stays" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ["criterion=validation"],
+            "criterion=validation has no value: this task has no validation",
+        ),
+        (["criterion=loss", "method=kmeans"], "criterion=loss has no value: the training has no"),
+        (["criterion=loss"], ""),
+    ],
+)
+def test_a_criterion_without_a_value_is_told(
+    words: list[str], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    epochs = [] if "method=kmeans" in words else ["method.epochs=1"]
+    settings = ["task=clustering", "task.clustering.n_init=1"]
+    assert main([*SMALL, *settings, *epochs, *words]) == 0
+    (record,) = records()
+    name = words[0].partition("=")[2]
+    assert (record.fit["criteria"][name] is None) == bool(why)
+    assert bool(why) == ("has no value" in " ".join(capsys.readouterr().out.split()))
+    assert any(text.startswith(why) for text in record.fit.get("remarks") or [""])
