@@ -16,7 +16,8 @@ EXAMPLES = """examples:
   gclbench data verify                every dataset's files: ok, missing, wrong bytes
   gclbench data path cora             where its files are
 
-Every file is checked by its sha256.
+A file is checked by its sha256 or by its git blob id. Where none is listed, or none of the original
+file, `verify` says `unchecked`.
 
 GCLBENCH_DATA is the cache folder, GCLBENCH_MIRROR one or more folders or URLs tried first, and
 GCLBENCH_OFFLINE=1 opens no connection.
@@ -27,7 +28,11 @@ def main(argv: list[str]) -> int:
     parser = Parser("data", "Raw files of datasets.", EXAMPLES)
     parser.add_argument("action", choices=["fetch", "verify", "path"])
     parser.add_argument(
-        "names", nargs="*", metavar="DATASET", help=f"default: all ({', '.join(CATALOG)})"
+        "names",
+        nargs="*",
+        default=[],  # without it argparse says that names are required
+        metavar="DATASET",
+        help=f"default: all ({', '.join(CATALOG)})",
     )
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)

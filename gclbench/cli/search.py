@@ -104,8 +104,8 @@ def main(argv: list[str]) -> int:
         return search.run(["search", *argv], options.output)
     except ConfigErrors as error:
         return wrong(error.errors)
-    except StoreError as error:
-        return wrong([str(error.args[1])], code=1)
+    except StoreError as error:  # of trials: the final runs tell their own
+        return wrong([str(error.args[1]).replace("runs_dir=", "trials_dir=")], code=1)
     except LaunchError as error:
         return wrong([str(error)], code=1)
 

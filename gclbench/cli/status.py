@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -17,6 +18,9 @@ EXAMPLES = """examples:
   gclbench status 3f2a9c           a sweep: done, running, queued, failed and why, time left
   gclbench status 3f2a9c --runs /scratch/runs
 """
+
+LIKE_A_SWEEP = re.compile(r"(?=.*\d)[\da-f-]{4,}")
+"""An id of a sweep, or a part of one."""
 
 
 def main(argv: list[str]) -> int:
@@ -45,6 +49,13 @@ def main(argv: list[str]) -> int:
             return _sweep(options.runs, options.stores[0])
     options.stores = options.stores or [options.runs]
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
+    if len(missing) == 1 and LIKE_A_SWEEP.fullmatch(missing[0]):
+        print(
+            f"gclbench status: {missing[0]} is neither a folder nor a sweep of {options.runs};"
+            " --runs DIR names the store that it was handed over to",
+            file=sys.stderr,
+        )
+        return 2
     if missing:
         print(
             f"gclbench status: there is no folder {', '.join(missing)}; runs are recorded in"

@@ -216,6 +216,13 @@ def test_a_dataset_that_cannot_be_had_is_told_and_nothing_is_chosen(
     assert "cora" in printed.err
 
 
+def test_trials_that_cannot_be_recorded_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    write_graph()
+    words = [*PUBLIC, "method=grace", SPACE, "budget=1", "trials_dir=g.npz"]
+    assert main(["search", *words]) == 1
+    assert "(trials_dir=FOLDER sets where records go)" in capsys.readouterr().err
+
+
 def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     write_graph()
     words = [*PUBLIC, "method=grace,bgrl", SPACE, "budget=5"]

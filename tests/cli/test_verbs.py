@@ -237,6 +237,11 @@ def test_status_of_several_stores_and_of_none(capsys: Output) -> None:
         == "gclbench status: there is no folder nowhere; runs are recorded in runs_dir (default:"
         " runs)\n"
     )
+    assert main(["status", "20261127-004147-139df7", "--runs", "results"]) == 2
+    assert capsys.readouterr().err == (
+        "gclbench status: 20261127-004147-139df7 is neither a folder nor a sweep of results; --runs"
+        " DIR names the store that it was handed over to\n"
+    )
 
 
 def test_a_run_that_lies_in_two_stores_counts_once(capsys: Output) -> None:
@@ -256,6 +261,15 @@ def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
 
 
 # --- data
+
+
+def test_data_alone_asks_for_an_action_only(capsys: Output) -> None:
+    with pytest.raises(SystemExit):
+        main(["data"])
+    assert "arguments are required: action (" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["data", "--help"])
+    assert "by its sha256 or by its git blob id" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("action", ["fetch", "verify", "path"])
