@@ -318,18 +318,19 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
             `method.tau`.
 
     Returns:
-        One row per run with the columns of `run`, and behind them one per setting.
+        One row per run with the columns of `run`, and behind them one per setting; no rows where
+        no run has a value. A name that exists nowhere and is nearly one that does warns.
 
     Raises:
         LookupError: for a folder that is not there, or a key that no run has; the text says which
             ones there are.
         ValueError: for a text that names no seeds.
     """
-    from gclbench.component.registry import nearest
+    from gclbench.component.registry import KINDS, did_you_mean
     from gclbench.config.seeds import seeds_in
     from gclbench.records.frame import frame_of
 
-    table = frame_of(_collected(folders).records, settings=True)
+    every = table = frame_of(_collected(folders).records, settings=True)
     for key, wanted in filters.items():
         if key == "seed" and key in table and _has_text(wanted):
             table = table[table[key].map(seeds_in(wanted))]
@@ -337,10 +338,14 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
         if key not in table:
             if table.empty:
                 continue
-            guess = nearest(key, list(table))
-            hint = f" Did you mean '{guess}'?" if guess else ""
+            hint = did_you_mean(key, known=table)
             raise LookupError(f"no run has '{key}'.{hint} Runs have {', '.join(table)}")
         values = wanted if isinstance(wanted, (list, tuple, set, range)) else [wanted]
+        if key in KINDS:
+            known = sorted({*KINDS[key].entries, *every[key]})
+            for name in values:
+                if name not in known and (hint := did_you_mean(str(name), known=known)):
+                    warnings.warn(f"no run has {key} '{name}'.{hint}", stacklevel=2)
         whole = isinstance(wanted, (list, tuple))
         table = table[
             [

@@ -285,6 +285,8 @@ def test_runs_are_a_table_with_filters(recorded: None) -> None:
     assert len(one) == 1 and one.loc[0, "seed"] == 1
     assert len(gclbench.runs(method=["kmeans", "grace"], seed=[0, 1])) == 4
     assert gclbench.runs(method="grace").empty
+    with pytest.warns(UserWarning, match="no run has method 'gracee'. Did you mean 'grace'?"):
+        assert gclbench.runs(method="gracee").empty
 
 
 def test_runs_that_cannot_be_told(recorded: None) -> None:

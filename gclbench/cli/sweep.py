@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.component.declared import among
-from gclbench.component.registry import DATASETS, METHODS
+from gclbench.component.registry import DATASETS, METHODS, did_you_mean
 from gclbench.machine import messages
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _cells(
             has, it = ("has", "It has") if len(definitions) == 1 else ("have", "They have")
             raise ValueError(
                 f"{_named(definitions)} {has} no {kind} {', '.join(strange)}."
-                f" {it}: {', '.join(dict.fromkeys(known))}"
+                f"{did_you_mean(*strange, known=known)} {it}: {', '.join(dict.fromkeys(known))}"
             )
     chosen = [
         (each, dataset, column)

@@ -62,6 +62,13 @@ def nearest(word: str, words: list[str]) -> str | None:
     return likely[0] if len(likely) == 1 else None
 
 
+def did_you_mean(*words: str, known: Iterable[str]) -> str:
+    """` Did you mean 'grace'?` for words that are not known, or "" where nothing is close."""
+    found = (nearest(word, [*known]) for word in words)
+    likely = " or ".join(f"'{name}'" for name in dict.fromkeys(found) if name)
+    return f" Did you mean {likely}?" if likely else ""
+
+
 class Registry:
     """The components of one kind.
 
@@ -150,8 +157,7 @@ class Registry:
         """
         if name in self.entries:
             return self.entries[name]
-        guess = nearest(name, self.names())
-        hint = f" Did you mean '{guess}'?" if guess else ""
+        hint = did_you_mean(name, known=self.names())
         kinds = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
         raise UnknownName(
             f"there is no {self.kind} '{name}'.{hint} Known {kinds}: {', '.join(self.names())}"

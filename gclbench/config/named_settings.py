@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import GROUPS, KINDS, METHODS
+from gclbench.component.registry import GROUPS, KINDS, METHODS, nearest
 from gclbench.config.composition import all_names
 from gclbench.config.overrides import ConfigErrors, key_of
 
@@ -48,9 +48,32 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
         for word, owner in unused.items()
         if owner
     ]
+    errors += _misspelt(commands)
     if errors:
         raise ConfigErrors(list(dict.fromkeys(errors)))
     return [list(words) for words in found]
+
+
+def _misspelt(commands: list[list[str]]) -> list[str]:
+    """Sentences on settings of what is no component, but nearly one of a sweep's."""
+    if len(commands) < 2:
+        return []
+    heads = {
+        word: key_of(word).partition(".")[0]
+        for word in dict.fromkeys(word for command in commands for word in command)
+        if "." in key_of(word) and not _owner(word)
+    }
+    strange = {word: head for word, head in heads.items() if head not in GROUPS}
+    if not strange:
+        return []
+    names = {name for command in commands for name in _names(command).values()}
+    chosen = sorted(name for name in names if any(name in KINDS[kind].entries for kind in OF))
+    found = {word: nearest(head, [*GROUPS, *chosen]) for word, head in strange.items()}
+    return [
+        f"'{key_of(word)}' does not exist. Did you mean '{name}.{key_of(word).partition('.')[2]}'?"
+        for word, name in found.items()
+        if name in chosen
+    ]
 
 
 def _as_typed(word: str, commands: list[list[str]]) -> str:

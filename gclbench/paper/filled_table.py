@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gclbench.component.declared import among
-from gclbench.component.registry import METHODS
+from gclbench.component.registry import METHODS, did_you_mean
 from gclbench.paper.aggregate import Cell, Fact
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import Gain
@@ -219,9 +219,10 @@ class Comparison:
         for kind, wanted in asked.items():
             for name in wanted:
                 if name not in names[kind]:
+                    hint = did_you_mean(name, known=names[kind])
                     raise NotInTable(
                         f"table {definition.id} has no {kind} '{name}'; it has"
-                        f" {', '.join(names[kind])}"
+                        f" {', '.join(names[kind])}{'.' * bool(hint)}{hint}"
                     )
         blocks = tuple(
             _with_methods(block, methods)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gclbench.component.registry import TASKS
+from gclbench.component.registry import TASKS, did_you_mean
 from gclbench.paper import run_words
 from gclbench.paper.advice import (
     another,
@@ -151,8 +151,10 @@ def head_to_head(
             for name in found[0][place].metrics()
             if name in found[1][place].metrics()
         )
+        hint = did_you_mean(*metrics, known=have)
         raise NothingToCompare(
             f"there is no metric {', '.join(metrics)} that both have; they have {', '.join(have)}"
+            f"{'.' * bool(hint)}{hint}"
         )
     verdicts, tests = settled(
         [cells for _, _, cells in pairs],

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import DATASETS, METHODS
+from gclbench.component.registry import DATASETS, METHODS, did_you_mean
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
@@ -153,7 +153,11 @@ def check_names(
         for name in asked:
             if name not in known:
                 have = ", ".join(dict.fromkeys(known))
-                raise NotInTable(f"no own run shown here has {kind} '{name}'; they have {have}")
+                hint = did_you_mean(name, known=known)
+                raise NotInTable(
+                    f"no own run shown here has {kind} '{name}'; they have {have}"
+                    f"{'.' * bool(hint)}{hint}"
+                )
 
 
 def restricted(

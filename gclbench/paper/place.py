@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from gclbench.component.registry import UnknownName, nearest
+from gclbench.component.registry import UnknownName, did_you_mean
 from gclbench.paper import matrix
 from gclbench.paper.aggregate import NOT_RUN, Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import typed
@@ -211,8 +211,7 @@ def kind_of(first: str) -> str:
 
 def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        guess = nearest(name, list(known))
-        hint = f" Did you mean '{guess}'?" if guess else ""
+        hint = did_you_mean(name, known=known)
         raise BadReference(f"{where} has no {kind} '{name}'.{hint} It has {', '.join(known)}")
 
 

@@ -289,11 +289,15 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
         ),
         (
             ["table=dmat/1", "column=untrained"],
-            "table dmat/1 has no column untrained. It has: kmeans, deepwalk",
+            "table dmat/1 has no column untrained. Did you mean 'untrained encoder'? It has: ",
         ),
         (
             ["paper=dmat", "table=1", "dataset=digits"],
             "table dmat/1 has no dataset digits. It has: acm, dblp",
+        ),
+        (
+            ["table=dmat/1", "dataset=coraa"],
+            "table dmat/1 has no dataset coraa. Did you mean 'cora'? It has: acm, dblp",
         ),
         (
             ["paper=dmat", "table=1", "method=dmat_i", "method.taau=1"],

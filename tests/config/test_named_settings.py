@@ -57,6 +57,10 @@ def test_other_words_stay() -> None:
             ("method=ssgc", "filter=ssgc,none", "ssgc.alpha=0.1"),
             "'ssgc.alpha=0.1' may mean filter=ssgc or method=ssgc",
         ),
+        (
+            ("method=grace,dgi", "graca.tau=0.2"),
+            "^'graca.tau' does not exist. Did you mean 'grace.tau'\\?$",
+        ),
     ],
 )
 def test_what_has_no_run_or_two_meanings_is_an_error(words: tuple[str, ...], text: str) -> None:

@@ -210,6 +210,10 @@ def test_unknown_names() -> None:
         of([]).restrict(["digits"])
     with pytest.raises(NotInTable, match="has no metric 'auc'"):
         of([]).restrict([], ["auc"])
+    for asked in ({"datasets": ["coraa"]}, {"methods": ["dmati"]}, {"metrics": ["accc"]}):
+        meant = {"datasets": "cora", "methods": "dmat_i", "metrics": "acc"}[[*asked][0]]
+        with pytest.raises(NotInTable, match=rf"\. Did you mean '{meant}'\?$"):
+            of([]).restrict(**asked)
 
 
 def test_rows_scaled_otherwise_stand_in_no_printed_column_but_in_a_control(record) -> None:

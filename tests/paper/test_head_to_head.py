@@ -205,6 +205,8 @@ def test_metrics_asked_for(record) -> None:
     collection = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
     with pytest.raises(NothingToCompare, match="no metric nmi that both have; they have acc"):
         head_to_head(("dmat_i", UNTRAINED), collection, metrics=["nmi"])
+    with pytest.raises(NothingToCompare, match=r"they have acc\. Did you mean 'acc'\?$"):
+        head_to_head(("dmat_i", UNTRAINED), collection, metrics=["accu"])
 
 
 def test_a_metric_of_one_side_is_not_said_to_be_of_both(record) -> None:

@@ -114,6 +114,8 @@ def test_what_does_not_exist(record) -> None:
         NotInTable, match="no own run shown here has dataset 'cora'; they have digits"
     ):
         fill("own", collection, datasets=["cora"])
+    with pytest.raises(NotInTable, match=r"\. Did you mean 'digits'\?$"):
+        fill("own", collection, datasets=["digit"])
 
 
 def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) -> None:
