@@ -57,7 +57,8 @@ def draw(argv: list[str]) -> int:
         return _wrong(str(error))
     except OSError as error:
         return _wrong(unwritable_output(options.output, error))
-    print(f"wrote {options.output}{made}: {len(records)} runs in {len(series)} lines")
+    runs, lines = (messages.counted(len(records), "run"), messages.counted(len(series), "line"))
+    print(f"wrote {options.output}{made}: {runs} in {lines}")
     return 0
 
 

@@ -116,7 +116,7 @@ def _table(collection: Collection, output: Path | None, form: str) -> int:
         return _wrong(unwritable_output(output, error))
     bad = sum(not record.ok for record in collection.records)
     troubles = f", {bad} not ok" if bad else ""
-    print(f"{output}  {len(collection.records)} runs{troubles}{made}")
+    print(f"{output}  {messages.counted(len(collection.records), 'run')}{troubles}{made}")
     return 0
 
 
@@ -147,7 +147,11 @@ def _packed(collection: Collection, folder: Path) -> int:
     said = f"; {left_out} interrupted left out" if left_out else ""
     if stayed:
         said += f"; {len(stayed)} left out: what is there is ok, or has data that these lack"
-    print(f"{len(taken)} records of {', '.join(collection.stores)} in {len(written)} files{said}")
+    files = messages.counted(len(written), "file")
+    print(
+        f"{messages.counted(len(taken), 'record')} of {', '.join(collection.stores)} in"
+        f" {files}{said}"
+    )
     return 0
 
 
@@ -164,4 +168,4 @@ def _contents(records: tuple[Record, ...], path: Path) -> str:
         if (record.name("method"), record.name("dataset")) == (path.parent.name, path.stem)
     ]
     bad = sum(not record.ok for record in here)
-    return f"{len(here)} runs" + (f", {bad} not ok" if bad else "")
+    return messages.counted(len(here), "run") + (f", {bad} not ok" if bad else "")

@@ -59,6 +59,7 @@ def main(argv: list[str]) -> int:
         print(f"gclbench report: {unwritable_output(options.output, error)}", file=sys.stderr)
         return 2
     print(
-        f"wrote {options.output} ({size / 1e6:.1f} MB): {len(collection.records):,} records{made}"
+        f"wrote {options.output} ({size / 1e6:.1f} MB):"
+        f" {messages.counted(len(collection.records), 'record')}{made}"
     )
     return 0

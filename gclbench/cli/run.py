@@ -210,7 +210,8 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
     sweep.save()
     runs = sum(len(unit.ids) for unit in plan.units)
     print(
-        f"sweep {sweep.id}: {runs} runs in {len(plan.units)} units handed over to"
+        f"sweep {sweep.id}: {messages.counted(runs, 'run')} in"
+        f" {messages.counted(len(plan.units), 'unit')} handed over to"
         f" launcher={sweep.launcher}; {sweep.folder}"
     )
     elsewhere = _elsewhere(experiment.runs_dir)

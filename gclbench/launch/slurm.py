@@ -16,6 +16,7 @@ from gclbench.component.settings import Count, Range
 from gclbench.launch import slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, Launcher, LaunchError, Note, Progress
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
+from gclbench.machine import messages
 from gclbench.records import Store, StoreError, unwritable
 
 _OURS = {"array", "chdir", "error", "job-name", "open-mode", "output", "signal", "wrap"}
@@ -183,7 +184,8 @@ class Slurm(Launcher):
         sweep.jobs = self.submit(sweep)
         sweep.save()
         note(
-            f"sweep {sweep.id}: {len(sweep.units)} units in {len(sweep.jobs)} Slurm jobs;"
+            f"sweep {sweep.id}: {messages.counted(len(sweep.units), 'unit')} in"
+            f" {messages.counted(len(sweep.jobs), 'Slurm job')};"
             f" logs in {Path(sweep.jobs[0].log).parent}"
         )
         try:

@@ -1,4 +1,4 @@
-"""What a process says on standard error besides its own lines."""
+"""What a process says on standard error besides its own lines, and how its lines count."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def set_up() -> None:
         level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
     )
     warnings.filterwarnings("ignore", message=IN_BETA)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `1,200 runs`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

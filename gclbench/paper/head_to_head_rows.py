@@ -45,12 +45,18 @@ def _texts(line: Line) -> list[str]:
     outcome, interval = verdict.outcome, ""
     if outcome is not None and outcome.interval is not None:
         interval = " to ".join(f"{shown.factor * end:+.2f}" for end in outcome.interval)
-    gap = "" if verdict.difference is None else f"{shown.factor * verdict.difference:+.2f}"
+    gap = "" if verdict.difference is None else _signed(shown.factor * verdict.difference)
     told = [line.dataset, line.task, shown.name, *sides, gap, interval, str(verdict.n)]
     sign = f" {FITTED}" if line.fitted else ""
     return [text.replace("-", "−") if "." in text else text for text in told] + [
         f"{_verdict(line)}{sign}"
     ]
+
+
+def _signed(value: float) -> str:
+    """`+0.00` of what rounds to nothing; an interval's ends keep their sign, which says whether it
+    holds zero."""
+    return f"{round(value, 2) + 0.0:+.2f}"
 
 
 def _side(cell: Cell, shown: Quantity) -> str:

@@ -148,7 +148,7 @@ def test_handed_over_preempted_by_another_job_shown_and_cancelled(
     )
     out, _ = finish(start(tmp_path, *command, **conf))
     (sweep,) = (path.name for path in tmp_path.glob("runs/sweeps/*"))
-    assert f"sweep {sweep}: 1 runs in 1 units handed over to launcher=slurm" in out
+    assert f"sweep {sweep}: 1 run in 1 unit handed over to launcher=slurm" in out
     (job,) = (
         job["id"]
         for job in json.loads((tmp_path / "runs" / "sweeps" / sweep / "sweep.json").read_text())[

@@ -86,6 +86,12 @@ def test_rows_have_a_text_per_heading_and_signs(record) -> None:
     assert dict(zip(FIELDS, fields, strict=True))["difference"] == "0.112000"
 
 
+def test_a_difference_that_rounds_to_nothing_has_no_minus(record) -> None:
+    records = [*runs(record, OURS), *runs(record, [value + 1e-5 for value in OURS], epochs=0)]
+    (row,) = texts(head_to_head(("dmat_i", UNTRAINED), Collection(tuple(records))))
+    assert row[5] == "+0.00"
+
+
 def test_protocols_and_tasks_are_lines_of_their_own(record) -> None:
     records = []
     for protocol in ("public", "random_10_10_80"):

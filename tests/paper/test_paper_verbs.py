@@ -69,7 +69,7 @@ def test_exported_records_give_the_same_table(here, capsys) -> None:
     out = capsys.readouterr().out
     assert (
         "results/dmat_i/cora.jsonl  3 runs\n" in out
-        and "results/kmeans/cora.jsonl  1 runs, 1 not ok\n" in out
+        and "results/kmeans/cora.jsonl  1 run, 1 not ok\n" in out
     )
     assert "4 records of runs in 2 files" in out
     table.main(["dmat/1", "--runs", "runs", "--output", "a.csv"])
@@ -97,7 +97,7 @@ def test_a_packed_run_that_is_ok_gives_way_to_no_worse_one(here, record, capsys)
     capsys.readouterr()
     assert export.main(["--runs", "again", "--to", "results"]) == 0
     left_out = "1 left out: what is there is ok, or has data that these lack"
-    assert f"0 records of again in 1 files; {left_out}" in capsys.readouterr().out
+    assert f"0 records of again in 1 file; {left_out}" in capsys.readouterr().out
     kept = {found.id: found.status for found in Store("results").scan()}
     assert kept[good.id] == "ok" and len(kept) == 5
 
@@ -106,7 +106,7 @@ def test_interrupted_runs_are_not_packed(here, record, capsys) -> None:
     Store("more").write(record(seed=7))
     Store("more").write(record(seed=8, status="interrupted", metrics={}))
     assert export.main(["--runs", "more", "--to", "packed"]) == 0
-    assert "1 records of more in 1 files; 1 interrupted left out" in capsys.readouterr().out
+    assert "1 record of more in 1 file; 1 interrupted left out" in capsys.readouterr().out
     assert {found.seed for found in Store("packed").scan()} == {7}
     Store("none").write(record(seed=8, status="interrupted", metrics={}))
     assert export.main(["--runs", "none", "--to", "packed"]) == 2
