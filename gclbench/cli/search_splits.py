@@ -61,11 +61,11 @@ def one_is_public(experiment: Experiment) -> bool:
     from gclbench.graph import GraphError
     from gclbench.run import datasets
 
-    name = experiment.settings["dataset"]["name"]
-    if name != "custom":
-        return name != "wiki_cs"
+    dataset = experiment.components.dataset
+    if not hasattr(dataset, "stamp"):  # of no file of one's own
+        return experiment.settings["dataset"]["name"] != "wiki_cs"
     try:
-        mask = datasets.load(experiment.components.dataset).graph.get("train_mask")
+        mask = datasets.load(dataset).graph.get("train_mask")
     except (DataUnavailable, GraphError):
         return True  # its runs tell
     return mask is None or mask.dim() < 2 or mask.shape[1] < 2
