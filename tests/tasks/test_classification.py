@@ -196,7 +196,7 @@ def test_what_it_does_not_support(toy: Toy) -> None:
         Classification().split(toy(y=None), Streams(0))
     with pytest.raises(
         Unsupported,
-        match="'toy' has no public split .* Use task=classification task.classification.protocol=random",
+        match="'toy' has no public split .* Use task=classification task.classification.protocol=",
     ):
         Classification(protocol="public").split(toy(), Streams(0))
     with pytest.raises(Unsupported, match="needs at least 10 labels; this dataset has 9"):
