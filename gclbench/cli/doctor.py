@@ -20,6 +20,7 @@ def main(argv: list[str]) -> int:
     from gclbench.data import mirror
     from gclbench.machine import precision, threads
     from gclbench.machine.environment import device_name, instructions, versions
+    from gclbench.paper.discovery import faults
 
     for name, value in versions().items():
         print(f"{name:<16}{value}")
@@ -47,9 +48,8 @@ def main(argv: list[str]) -> int:
         for entry in registry.entries.values():
             if not entry.builtin:
                 healthy &= _loads(kind, registry, entry)
-    faults = _faults_of_papers()
-    healthy &= not faults
-    for fault in faults:
+    for fault in faults():
+        healthy = False
         print(f"{'paper':<16}{fault}")
     cache = mirror.cache_folder()
     usable = _writable(cache)
@@ -76,17 +76,6 @@ def _loads(kind: str, registry: Registry, entry: Entry) -> bool:
         return False
     print(f"{'component':<16}{kind}={entry.name} of {entry.origin}")
     return True
-
-
-def _faults_of_papers() -> tuple[str, ...]:
-    """Why papers of other packages are left out; said here once, and not as a warning besides."""
-    from gclbench.paper import discovery
-
-    discovery.log.disabled = True
-    try:
-        return discovery.faults()
-    finally:
-        discovery.log.disabled = False
 
 
 def _writable(folder: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gclbench.cli.remarks import say_seeds
+from gclbench.machine import messages
 from gclbench.paper.sources import RESULTS
 from gclbench.records import Record, Store, StoreWarnings
 
@@ -42,10 +43,10 @@ def preview(experiments: list[Experiment]) -> int:
     for text in plan.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs, again = sum(len(unit.ids) for unit in plan.units), _again(plan, store)
-    total, units = len(plan.ids), len(plan.units)
+    there = len(plan.done) + sum(again.values())
     print(
-        f"{total} run{'s' * (total != 1)}: {_are(len(plan.done) + sum(again.values()))} recorded in"
-        f" {store.root}, {_are(runs)} to be done in {units} unit{'s' * (units != 1)}"
+        f"{messages.counted(len(plan.ids), 'run')}: {_are(there)} recorded in {store.root},"
+        f" {_are(runs)} to be done in {messages.counted(len(plan.units), 'unit')}"
     )
     asked = [each.rerun for each in experiments if each.rerun in ("incomplete", "all")]
     rerun = " or ".join(dict.fromkeys(asked))

@@ -36,6 +36,7 @@ FIRST_TRIAL_SEED = 1000
 
 FINAL_SEEDS = "10"
 SAMPLERS = ("random", "tpe")
+
 EXAMPLES = """examples:
   gclbench search method=grace dataset=cora task=classification \\
       task.classification.protocol=public space=common budget=20

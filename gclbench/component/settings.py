@@ -180,10 +180,10 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
             continue
         if value is None and key in needed:
             continue
-        if wrong := unfit(cls, key, value):
-            errors.append(f"{where}.{key}={value!r} {wrong}")
-        else:
+        try:
             given[key] = convert(value, fields[key])
+        except ValueError as error:
+            errors.append(f"{where}.{key}={value!r} {_told(cls, key, value, error)}")
     for name in sorted(name for name in needed if values.get(name) is None):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
@@ -199,13 +199,16 @@ def unfit(cls: type, key: str, value: Any) -> str:
     """Why a field cannot have a value, as a sentence fragment that follows `key=value`; else ""."""
     try:
         convert(value, schema(cls)[key])
-    except OutOfRange as error:
-        return f"{error}{_example(cls, key)}"
-    except NotAList as error:
-        return f"{error}{_example(cls, key) or f', for example [{value}]'}"
     except ValueError as error:
-        return str(error)
+        return _told(cls, key, value, error)
     return ""
+
+
+def _told(cls: type, key: str, value: Any, error: ValueError) -> str:
+    """What `convert` said of a field's value, with an example where one helps."""
+    if isinstance(error, NotAList):
+        return f"{error}{_example(cls, key) or f', for example [{value}]'}"
+    return f"{error}{_example(cls, key)}" if isinstance(error, OutOfRange) else str(error)
 
 
 def _example(cls: type, key: str) -> str:

@@ -34,12 +34,20 @@ def papers() -> dict[str, Paper]:
     Raises:
         PaperError: a module of `papers/` has no `PAPER`, or a name is taken twice there.
     """
+    _warn()
     return _found()[0]
 
 
 def faults() -> tuple[str, ...]:
     """Why papers of other packages are left out: a sentence for each."""
     return _found()[1]
+
+
+@functools.cache
+def _warn() -> None:
+    """Once in a process."""
+    for fault in faults():
+        log.warning("%s; it is left out", fault)
 
 
 @functools.cache
@@ -54,7 +62,6 @@ def _found() -> tuple[dict[str, Paper], tuple[str, ...]]:
             _add(_paper(_loaded(point, origin), origin), origin, found)
         except PaperError as error:
             left_out.append(str(error))
-            log.warning("%s; it is left out", error)
     ordered = sorted(
         (paper for paper, _ in found.values()), key=lambda each: (each.ours, each.name)
     )

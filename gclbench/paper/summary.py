@@ -139,9 +139,8 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
 
 def _out_of_reach(entry: Entry) -> bool:
     """Whether no run here could decide a cell."""
-    if entry.verdict == NOT_RUN and entry.dataset in NOT_AT_HAND:
-        return True
-    if entry.verdict == NOT_RUN and entry.method not in METHODS.entries:
+    built = entry.method in METHODS.entries
+    if entry.verdict == NOT_RUN and (entry.dataset in NOT_AT_HAND or not built):
         return True
     unsettled = entry.printed is not None and bool(entry.printed.unsettled)
     tested = entry.comparable and entry.shown.better != "neither"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from gclbench.config.validation import experiment_of
 from gclbench.launch.plan import expand
 from gclbench.records import Record, Store
@@ -32,16 +30,6 @@ def units(*overrides: str) -> list[Unit]:
 
 def written(unit: Unit) -> dict[str, str]:
     return {run_id: Store("runs").path(run_id).read_text(encoding="utf-8") for run_id in unit.ids}
-
-
-class Stopper:
-    def __init__(self, after: int):
-        self.flag = threading.Event()
-        self._after = after
-
-    def __call__(self, iteration: int, total: int, loss: float) -> None:
-        if iteration == self._after:
-            self.flag.set()
 
 
 def record_of(unit: Unit, place: int = 0) -> Record:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from launch.small_units import QUICK, Stopper, record_of, units
+from launch.small_units import QUICK, record_of, units
+from stopper import Stopper
 
 from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import PREEMPTED, perform

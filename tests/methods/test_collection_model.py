@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import threading
 from pathlib import Path
 
 import pytest
 import torch
 from methods.small_collection import small_collection
 from other_device import DEVICE, rehearsal
+from stopper import Stopper
 from torch import Tensor
 
 from gclbench.contrast.graph_batch import GraphBatch
@@ -110,17 +110,13 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
     name: str, after: int, tmp_path: Path
 ) -> None:
     """Also where the stop came in the last iteration, and nothing is left but the embedding."""
-    stop = threading.Event()
-
-    def until(done: int, total: int, loss: float) -> None:
-        if done == after:
-            stop.set()
+    stopper = Stopper(after)
 
     def kept() -> Checkpoint:
         return Checkpoint(tmp_path / "state", "key", 1e9)
 
     with pytest.raises(Preempted):
-        fitted(name, watch=Watch(until, checkpoint=kept(), stop=stop))
+        fitted(name, watch=Watch(stopper, checkpoint=kept(), stop=stopper.flag))
     torch.manual_seed(99)  # nothing may come from the global state
     watch = Watch(checkpoint=kept())
     resumed, straight = fitted(name, watch=watch), usual(name)

@@ -22,6 +22,7 @@ from gclbench.paper.table_definition import Definition
 
 CACHES = (
     discovery._found,
+    discovery._warn,
     reference.printed_values,
     reference.printed_settings,
     reference._by_name,

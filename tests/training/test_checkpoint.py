@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from stopper import Stopper
 
 from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
@@ -22,18 +23,6 @@ from gclbench.training.watch import Preempted, Watch
 SMALL = ("dataset=sbm", "dataset.nodes=80", "dataset.classes=2", "dataset.features=8")
 PASSES = ("method.batch_size=32", "method.epochs=20")
 """80 nodes in batches of 32: a pass is three batches, the last one smaller."""
-
-
-class Stopper:
-    """Sets the flag once so many iterations are done."""
-
-    def __init__(self, after: int):
-        self.flag = threading.Event()
-        self._after = after
-
-    def __call__(self, iteration: int, total: int, loss: float) -> None:
-        if iteration == self._after:
-            self.flag.set()
 
 
 def train(method: str, *settings: str, watch: Watch) -> Embedding:

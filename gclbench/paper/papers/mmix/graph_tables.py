@@ -64,6 +64,7 @@ NO_MIX = Column(
 FIXED, RANDOM = (_levels(column, "both") for column in (FIXED_MIX, RANDOM_MIX))
 # Without them no gain can be put down to mixing.
 MIXING_CONTROLS = (NO_MIX, FIXED, RANDOM)
+CONTROLS_OF_OURS = f"No, fixed and random mixing are controls of ours; {RELEASED}."
 
 # Degrees beside labels are what MVGRL's code has, and not what M-Mix's text says. A constant where
 # there are no labels checks what the printed kernels were given. Neither is in a column.
@@ -179,7 +180,7 @@ TABLES = (
             *MIXING_CONTROLS,
         ),
         where=CROSS_VALIDATION,
-        remarks=(FOLDS, f"No, fixed and random mixing are controls of ours; {RELEASED}."),
+        remarks=(FOLDS, CONTROLS_OF_OURS),
     ),
     Definition(
         paper="mmix",
@@ -201,11 +202,7 @@ TABLES = (
             *MIXING_CONTROLS,
         ),
         where=CROSS_VALIDATION,
-        remarks=(
-            FOLDS,
-            NO_BRANCHES,
-            f"No, fixed and random mixing are controls of ours; {RELEASED}.",
-        ),
+        remarks=(FOLDS, NO_BRANCHES, CONTROLS_OF_OURS),
     ),
     Definition(
         paper="mmix",
