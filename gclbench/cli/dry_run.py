@@ -43,9 +43,9 @@ def preview(experiments: list[Experiment]) -> int:
     for text in plan.unavailable:
         print(f"gclbench: {text}", file=sys.stderr)
     runs, again = sum(len(unit.ids) for unit in plan.units), _again(plan, store)
-    there = len(plan.done) + sum(again.values())
+    recorded = len(plan.done) + sum(again.values())
     print(
-        f"{messages.counted(len(plan.ids), 'run')}: {_are(there)} recorded in {store.root},"
+        f"{messages.counted(len(plan.ids), 'run')}: {_are(recorded)} recorded in {store.root},"
         f" {_are(runs)} to be done in {messages.counted(len(plan.units), 'unit')}"
     )
     asked = [each.rerun for each in experiments if each.rerun in ("incomplete", "all")]

@@ -297,6 +297,19 @@ def test_what_cannot_be_searched_is_told_before_anything_runs(
     assert not Path("searches").exists() or not recorded("searches")
 
 
+@pytest.mark.parametrize("path", ["g.npz", "several.npz"])
+def test_one_public_split_is_advised_where_there_is_one(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_graph()
+    write_graph_of_several_splits("several.npz")
+    words = ("method=grace", GRAPH[0], f"dataset.path={path}", *GRAPH[2:])
+    assert main(["search", *words]) == 2
+    told = capsys.readouterr().err
+    assert "(protocol=random_10_10_80)" in told
+    assert ("protocol=public has one split for all" in told) == (path == "g.npz")
+
+
 def test_own_configs_hold_for_trials_and_for_the_choice(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -76,7 +76,7 @@ def test_the_tests_that_were_made_are_told_and_no_others(record) -> None:
     assert "t-tests against the printed mean alone, as if it were exact" in nodes
     assert "its spreads are taken for those of classifiers" in nodes and "Welch" not in nodes
     clusters = told("dmat/1", "kmeans", "acc", task="clustering")
-    assert "t-tests Welch's, from the printed mean, spread and number of runs" in clusters
+    assert "t-tests Welch's, from the printed mean, spread and number of runs; level" in clusters
 
 
 def test_every_table_of_mixtures_of_whole_graphs_has_their_controls() -> None:

@@ -77,7 +77,9 @@ def test_each_number_counts_once(record) -> None:
     )
     assert of([], "mmix/2", "mmix/6").total.cells == 57 + 9
     assert of([run], "mmix/2", "mmix/6").total.cells == 57 + 8
-    assert of([run], "mmix/6").methods["mmix_mp"].cells == 3
+    six = of([run], "mmix/6")
+    assert six.methods["mmix_mp"].cells == 3
+    assert six.total.out_of_reach == 6, "single branches are not built"
     times = of([record(method="agc", filter="none")], "dmat/4")
     assert times.total.cells == 57, "seconds, not their ratios too"
 
