@@ -32,6 +32,8 @@ class Tally:
         beyond_seeds: of the undetermined ones, how many no number of seeds up to
             `significance.MOST_SEEDS` would decide, if the difference and the spread so far are the
             true ones.
+        within_so_far: of the undetermined ones, how many have a difference so far that is smaller
+            than the margin: no more than these can become equivalent, if it is the true one.
         fitted: of the decided ones, how many have settings that were chosen after their own labels
             had been seen (`fitted.SEEN`).
         at_half_level: of the decided ones, how many have this verdict at half of the level, too.
@@ -49,6 +51,7 @@ class Tally:
     not_run: int = 0
     equivalent_after_holm: int = 0
     beyond_seeds: int = 0
+    within_so_far: int = 0
     fitted: int = 0
     at_half_level: int = 0
     out_of_reach: int = 0
@@ -125,6 +128,11 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
             equivalent_after_holm=int(entry.verdict == EQUIVALENT and strict),
             beyond_seeds=int(
                 entry.verdict == UNDETERMINED and entry.outcome is not None and entry.needed is None
+            ),
+            within_so_far=int(
+                entry.verdict == UNDETERMINED
+                and entry.outcome is not None
+                and abs(entry.outcome.difference) < entry.outcome.margin
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
             at_half_level=int(entry.verdict in DECIDED and _at_half(entry)),
@@ -229,8 +237,10 @@ def markdown(found: Summary) -> str:
             " was undetermined."
             f" beyond seeds: of the undetermined ones, those that no number of seeds up to"
             f" {MOST_SEEDS:,} would decide, if the difference and the spread so far are the true"
-            f" ones. {FITTED}: of the decided ones, those whose settings were chosen after their"
-            " own labels had been seen (docs/choices.md)."
+            " ones. within so far: of the undetermined ones, those whose difference so far is"
+            " smaller than the margin: only these become equivalent with more seeds, if that"
+            f" difference is the true one. {FITTED}: of the decided ones, those whose settings were"
+            " chosen after their own labels had been seen (docs/choices.md)."
         ),
         "",
         *_grid("paper", found.papers, found.total),
@@ -257,7 +267,7 @@ def markdown(found: Summary) -> str:
 def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
     names = [
         *(heading, "cells", "decided", OF_DECIDABLE, *VERDICTS),
-        *("after Holm", HALF, "beyond seeds", FITTED),
+        *("after Holm", HALF, "beyond seeds", "within so far", FITTED),
     ]
     lines = [f"| {' | '.join(names)} |", "| --- |" + " ---: |" * (len(names) - 1)]
     for name, counts in (*rows.items(), ("**total**", total)):
@@ -266,6 +276,7 @@ def _grid(heading: str, rows: Mapping[str, Tally], total: Tally) -> list[str]:
             counts.equivalent_after_holm,
             counts.at_half_level,
             counts.beyond_seeds,
+            counts.within_so_far,
             counts.fitted,
         )
         part = f"{counts.decided / counts.decidable:.0%}" if counts.decidable else "–"

@@ -95,10 +95,12 @@ def test_page() -> None:
         "| paper | cells | decided | of decidable | equivalent | above | below | undetermined"
         " | failed seeds"
     )
-    assert f"{head} | not comparable | not run | after Holm | at 0.025 | beyond seeds | ‡ |" in text
-    assert "| dmat | 601 | 0 (0%) | 0% | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 | 0 |" in text
+    notes = "after Holm | at 0.025 | beyond seeds | within so far | ‡ |"
+    assert f"{head} | not comparable | not run | {notes}" in text
+    assert "| dmat | 601 | 0 (0%) | 0% | 0 | 0 | 0 | 0 | 0 | 0 | 601 | 0 | 0 | 0 | 0 | 0 |" in text
     assert (
-        "| **total** | 1091 | 0 (0%) | 0% | 0 | 0 | 0 | 0 | 0 | 0 | 1091 | 0 | 0 | 0 | 0 |" in text
+        "| **total** | 1091 | 0 (0%) | 0% | 0 | 0 | 0 | 0 | 0 | 0 | 1091 | 0 | 0 | 0 | 0 | 0 |"
+        in text
     )
     assert text.count("\n| --- |") == 2 and "135 as printed, 12 not" in text
 
@@ -156,6 +158,29 @@ def test_what_no_number_of_seeds_decides_is_counted(record) -> None:
     assert found.methods["dmat_i"].undetermined == 2 and found.methods["dmat_i"].beyond_seeds == 1
     assert found.methods["kmeans"].undetermined == 1 and found.methods["kmeans"].beyond_seeds == 0
     assert found.total.beyond_seeds == 1 and found.total.cells == 438, "no cell of its own"
+    assert found.methods["dmat_i"].within_so_far == 2 and found.total.within_so_far == 2
+
+
+def test_only_a_difference_within_the_margin_can_become_equivalent(record) -> None:
+    steps = (-0.03, 0.0, 0.03)
+    within, beyond = (
+        summary(
+            [
+                compare(
+                    find_table("dmat/1"),
+                    Collection(
+                        tuple(
+                            record(seed=seed, metrics={"acc": 0.7057 + difference + step})
+                            for seed, step in enumerate(steps)
+                        )
+                    ),
+                )
+            ]
+        ).total
+        for difference in (-0.0127, -0.0129)  # printed: 70.57 ± 1.28
+    )
+    assert within.undetermined == beyond.undetermined == 1
+    assert (within.within_so_far, beyond.within_so_far) == (1, 0)
 
 
 def test_what_no_run_here_could_decide(record) -> None:
