@@ -43,9 +43,9 @@ examples:
   gclbench method=dmat_i dataset=acm method.tau=1.0 filter.alpha=0.2
   gclbench -m method=dmat,dmt dataset=cora,acm seeds=3 launcher.workers=4
 
-keys: dataset filter negatives method task seeds device runs_dir rerun time_limit memory_limit
-      checkpoint_every save criterion tracking launcher, and every setting of what is chosen, as in
-      method.lr, filter.alpha, task.clustering.n_init, launcher.workers
+keys: dataset filter negatives method task seeds device threads precision runs_dir rerun
+      time_limit memory_limit checkpoint_every save criterion tracking launcher, and every setting
+      of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
 verbs:

@@ -17,7 +17,7 @@ EXAMPLES = """examples:
   gclbench data path cora             where its files are
 
 A file is checked by its sha256 or by its git blob id. Where none is listed, or none of the original
-file, `verify` says `unchecked`.
+file, `verify` says `unknown hash` and `fetch` says `unchecked`.
 
 GCLBENCH_DATA is the cache folder, GCLBENCH_MIRROR one or more folders or URLs tried first, and
 GCLBENCH_OFFLINE=1 opens no connection.

@@ -122,7 +122,7 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
     import numpy as np
 
     from gclbench.component.registry import METHODS, TASKS
-    from gclbench.run.saving import EMBEDDING, MODEL
+    from gclbench.run.saving import EMBEDDING, MODEL, trains_model
     from gclbench.tasks.judging import per_fold, unkept
 
     folder = root / record.id
@@ -138,7 +138,7 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
         method, task = record.name("method"), record.name("task")
         if per_fold(METHODS.load(method), TASKS.load(task)):
             raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")
-        if asked == "model" and not hasattr(METHODS.load(method), "model"):
+        if asked == "model" and not trains_model(METHODS.load(method)):
             raise _Refused(
                 f"method={method} trains no model, so nothing of run {record.id} embeds another"
                 " graph; a run on that graph gives its embedding"

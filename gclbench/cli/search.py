@@ -143,9 +143,9 @@ class _Search:
         if len(kinds["task"]) > 1 or typed.get("task", "").startswith("["):
             errors.append(f"task={typed['task']}: a search chooses by one task; name one")
         errors += [
-            f"{key}={self.own[key]} must be a whole number, at least {least}"
+            f"{key}={self.own[key]} must be a whole number, at least {least} and below 2^32"
             for key, least in (("budget", 1), ("round", 1), ("trial_seeds", 1), ("search_seed", 0))
-            if not (self.own[key].isdigit() and int(self.own[key]) >= least)
+            if not (self.own[key].isdecimal() and least <= int(self.own[key]) < 2**32)
         ]
         if self.own["sampler"] not in SAMPLERS:
             errors.append(f"sampler={self.own['sampler']} must be one of {', '.join(SAMPLERS)}")
@@ -320,7 +320,7 @@ class _Search:
         import optuna
 
         own: dict[str, Any] = {
-            key: int(text) if text.isdigit() else text for key, text in self.own.items()
+            key: int(text) if text.isdecimal() else text for key, text in self.own.items()
         }
         if self.own["sampler"] == "random":
             del own["round"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -81,12 +82,12 @@ def main(argv: list[str]) -> int:
     for trouble in _told(troubles):
         print(trouble)
     total = sum(sum(counts.values()) for counts in groups.values())
-    print(f"{total} runs, {len(troubles)} not ok")
+    print(f"{messages.counted(total, 'run')}, {len(troubles)} not ok")
     for folder in options.stores:
         for name in _sweeps(folder):
             print(
                 f"sweep {name}  (`gclbench status"
-                f" {name}{'' if folder == 'runs' else f' --runs {folder}'}`)"
+                f" {name}{'' if folder == 'runs' else f' --runs {shlex.quote(str(folder))}'}`)"
             )
     return 1 if troubles else 0
 

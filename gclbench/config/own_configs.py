@@ -122,8 +122,18 @@ def _of(folder: Path, kind: str, name: str, dataset: str) -> tuple[str, dict[str
             raise ConfigErrors([f"--config-dir: {path} starts from itself"])
         seen.append(name)
         values = _yaml(path)
-        bases = [base for base in values.pop("defaults", []) if base != "_self_"]
-        row = (values.pop("paper", None) or {}).get(dataset) or {}
+        bases, rows = values.pop("defaults", None) or [], values.pop("paper", None) or {}
+        if not isinstance(bases, list) or not (
+            isinstance(rows, dict) and all(isinstance(row or {}, dict) for row in rows.values())
+        ):
+            raise ConfigErrors(
+                [
+                    f"--config-dir: in {path}, defaults is a list of names, and paper has the"
+                    " settings of each dataset under its name"
+                ]
+            )
+        bases = [base for base in bases if base != "_self_"]
+        row = rows.get(dataset) or {}
         layers.append({**values, **row})
         if not bases:
             break

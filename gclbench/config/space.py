@@ -82,6 +82,12 @@ def space_of(text: str, methods: list[str]) -> dict[str, Space]:
     given = _read(text, errors)
     if not errors and not any(key in ("all", *METHODS.entries) for key in given):
         given = {"all": given}
+    for key, value in given.items():
+        known = key == "all" or key in METHODS.entries
+        if known and not isinstance(value, (dict, type(None))):
+            errors.append(f"space={text}: '{key}' holds {value!r}, and no settings")
+    if errors:
+        raise ConfigErrors(errors)
     spaces: dict[str, Space] = {}
     for method in methods:
         own = given.get(method) or {}
@@ -172,14 +178,15 @@ def _dimension(key: str, value: Any, errors: list[str]) -> Dimension:
         low, high, step = value["from"], value["to"], value.get("step")
         numbers = [low, high, *([] if step is None else [step])]
         right = all(_is_number(number) for number in numbers)
-        if right and low < high and (step is None or step > 0):
-            log = bool(value.get("log", False))
-            if not (log and (low <= 0 or step is not None)):
+        log = value.get("log", False)
+        if right and low < high and isinstance(log, bool):
+            fits = step is None or 0 < step <= high - low
+            if fits and not (log and (low <= 0 or step is not None)):
                 whole = all(isinstance(number, int) for number in numbers)
                 return Dimension((), low, high, log, step, whole)
         errors.append(
-            f"space: {key}={value} is no range; from < to, a step > 0, and with log: true from > 0"
-            " and no step"
+            f"space: {key}={value} is no range; from < to, a step > 0 and within it, log true or"
+            " false, and with log: true from > 0 and no step"
         )
         return Dimension()
     errors.append(

@@ -8,6 +8,7 @@ was probably meant.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -251,11 +252,22 @@ def _validate(
     )
 
 
+LARGEST_LIMIT = 10**9
+"""Of a run, in seconds or GiB: clocks and records take no larger number."""
+
+MOST_THREADS = 1024
+"""More than any machine has cores; OpenMP ends the process where it cannot start so many."""
+
+
 def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:
     if value is not None and (
-        isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0 < value <= LARGEST_LIMIT
     ):
-        errors.append(f"{key}={value} must be a positive number of {unit}, or null")
+        errors.append(
+            f"{key}={value} must be a positive number of {unit}, {LARGEST_LIMIT:,} at most, or null"
+        )
         return None
     return None if value is None else float(value)
 
@@ -286,8 +298,8 @@ def _threads(value: Any, errors: list[str]) -> int | None:
     """The number of threads; None for `auto`."""
     if value == "auto":
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        errors.append(f"threads={value} must be auto, or a whole number from 1")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_THREADS:
+        errors.append(f"threads={value} must be auto, or a whole number from 1 to {MOST_THREADS}")
         return None
     return value
 
@@ -314,7 +326,7 @@ def find_device(value: str, errors: list[str], here: bool = True) -> str:
         here: False where another machine will look it up: only its spelling is checked then.
     """
     kind, _, index = value.partition(":")
-    if value != "auto" and (kind not in ("cpu", "cuda") or (index and not index.isdigit())):
+    if not re.fullmatch("auto|cpu|cuda(:[0-9]{1,4})?", value):
         errors.append(f"device={value} must be auto, cpu, cuda or cuda:0, cuda:1, …")
         return value
     if not here or kind == "cpu":

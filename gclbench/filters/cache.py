@@ -21,6 +21,7 @@ import torch
 from gclbench.filters.filtered import Filtered
 from gclbench.graph.carrier import Data
 from gclbench.machine.environment import instructions, versions
+from gclbench.machine.limits import TimeLimit
 from gclbench.machine.memory_map import SHARE, available_memory, opened
 from gclbench.records.atomic import write_atomically
 
@@ -108,6 +109,8 @@ def _read(features: Path, sidecar: Path) -> Filtered | None:
         return Filtered(torch.from_numpy(array), facts["report"])
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except TimeLimit:
+        raise
     except (
         Exception
     ) as error:  # NumPy raises nearly anything (TokenError, MemoryError, …) on a damaged header.

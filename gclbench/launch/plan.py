@@ -16,7 +16,7 @@ from gclbench.negatives.refusal import refusal
 from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
 from gclbench.run.estimate import cost_key
-from gclbench.run.saving import lacking
+from gclbench.run.saving import lacking, trains_model
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.items import kind_refusal
@@ -128,7 +128,7 @@ def _expand(
         for name, task in tasks.items()
         if asked and judging.per_fold(method, task)
     }
-    no_model = "model" in experiment.save and not hasattr(method, "model")
+    no_model = "model" in experiment.save and not trains_model(method)
     groups: dict[str, list[str]] = {}
     for name, task in tasks.items():
         apart = judging.of_one_task(method, task)

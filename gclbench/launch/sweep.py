@@ -152,7 +152,7 @@ def find(runs_dir: str, name: str) -> Sweep:
         UnknownSweep: when none or several do.
     """
     known = sweeps(runs_dir)
-    found = [known_id for known_id in known if known_id.startswith(name) or known_id.endswith(name)]
+    found = [one for one in known if name and (one.startswith(name) or one.endswith(name))]
     if name in known:
         found = [name]
     if len(found) == 1:

@@ -13,6 +13,13 @@ from types import FrameType
 GIB = 1 << 30
 
 
+class TimeLimit(RuntimeError):
+    """The run has used its wall-clock limit.
+
+    What takes nearly any error for a damaged file lets this one through: it is raised once.
+    """
+
+
 class MemoryLimit(MemoryError):
     """The run wanted more memory than its limit leaves it."""
 

@@ -55,7 +55,9 @@ def with_floors(collection: Collection) -> Collection:
                 "method": {"name": name},
                 "negatives": {"name": "uniform"},
                 "versions": {
-                    key: text for key, text in record.spec["versions"].items() if key == "protocol"
+                    key: text
+                    for key, text in record.spec.get("versions", {}).items()
+                    if key == "protocol"
                 },
             }
             floor = Record(

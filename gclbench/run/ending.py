@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import traceback
 from dataclasses import dataclass, replace
 
 from gclbench.component.components import Components
+from gclbench.machine.limits import TimeLimit
 from gclbench.training.divergence import steadier
-from gclbench.training.watch import Diverged, TimeLimit
+from gclbench.training.watch import Diverged
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,15 @@ OK = Ending("ok")
 INTERRUPTED = Ending("interrupted", "the run was interrupted; the same command repeats it")
 
 
+OUT_OF_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "STATUS_ALLOC_FAILED")
+"""What errors of torch's allocators, of CUDA and of its libraries say."""
+
+
 def _is_out_of_memory(error: BaseException) -> bool:
     import torch
 
-    return isinstance(
-        error, (MemoryError, torch.OutOfMemoryError)
-    ) or "can't allocate memory" in str(error)
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
+        text in str(error) for text in OUT_OF_MEMORY
+    )

@@ -155,7 +155,6 @@ class Pipeline:
             return self.fit(seen, labels)
         found = []
         for place, one in enumerate(labels):
-            self.watch.curve.clear()
             self.watch.share = place, len(labels)
             found.append(self.fit(seen, one))
         return found

@@ -14,19 +14,19 @@ from gclbench.component.settings import of_this_machine
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.machine import environment, precision
-from gclbench.machine.limits import alarm, memory_limit
+from gclbench.machine.limits import TimeLimit, alarm, memory_limit
 from gclbench.records import Record, RunSpec, Store, digest
 from gclbench.run.datasets import Loaded
 from gclbench.run.ending import OK, Ending
 from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
-from gclbench.run.saving import kinds_of
+from gclbench.run.saving import kinds_of, trains_model
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import why_none
 from gclbench.tasks.items import check_items
 from gclbench.training.checkpoint import Checkpoint
-from gclbench.training.watch import Preempted, Reporter, TimeLimit, Watch
+from gclbench.training.watch import Preempted, Reporter, Watch
 
 
 def run(
@@ -55,7 +55,9 @@ def run(
     """
     checkpoint = _checkpoint(unit, specs, components, store)
     folders = [store.path(spec.id).parent for spec in specs.values()]
-    kept = any("model" in kinds_of(folder, unit.save) for folder in folders)
+    kept = trains_model(components.method) and any(
+        "model" in kinds_of(folder, unit.save) for folder in folders
+    )
     watch = Watch(report, unit.time_limit, checkpoint, stop, keeps_weights=kept)
     pipeline = Pipeline(
         components, next(iter(specs.values())), loaded, watch, unit.device, unit.precision
@@ -72,6 +74,9 @@ def run(
                     pipeline.check(task)
                     result.split = pipeline.split(task)
                     if embedding is None:
+                        if checkpoint is not None:
+                            # A later attempt begins at this run where those before it have ended.
+                            checkpoint.move(_beside(store, spec))
                         visible, labels = pipeline.hide(task, result.split)
                         seen = pipeline.filter(task, visible)
                         embedding = pipeline.fits(seen, labels)

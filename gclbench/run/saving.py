@@ -33,8 +33,13 @@ def lacking(folder: Path, asked: Iterable[str], method: Any) -> list[str]:
     return [
         kind
         for kind in asked
-        if not (folder / FILES[kind]).is_file() and (kind != "model" or hasattr(method, "model"))
+        if not (folder / FILES[kind]).is_file() and (kind != "model" or trains_model(method))
     ]
+
+
+def trains_model(method: Any) -> bool:
+    """Whether a method, or its class, trains a model whose weights can be kept."""
+    return hasattr(method, "model")
 
 
 def kinds_of(folder: Path, asked: Iterable[str]) -> set[str]:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gclbench.machine.limits import TimeLimit
 from gclbench.records import write_atomically
 
 FORMAT = 1
@@ -104,6 +105,8 @@ class Checkpoint:
                 )
                 return None
             return Progress(**values)
+        except TimeLimit:
+            raise
         except Exception as error:  # torch.load raises nearly anything on damaged bytes
             reason = str(error).partition("\n")[0]
             log.warning(
@@ -168,6 +171,8 @@ def restore(objects: dict[str, Any], state: dict[str, Any]) -> None:
     try:
         for name in state:
             _put(objects[name], state[name])
+    except TimeLimit:
+        raise
     except Exception as error:
         for name in before:
             _put(objects[name], before[name])

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from gclbench.training.watch import TimeLimit
+from gclbench.machine.limits import TimeLimit
 
 if TYPE_CHECKING:
     from gclbench.training.loop import Loss, Model

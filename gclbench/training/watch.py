@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from gclbench.machine.limits import TimeLimit
 from gclbench.training.checkpoint import (
     Checkpoint,
     Progress,
@@ -34,10 +35,6 @@ Reporter = Callable[[int, int, float], None]
 
 class Diverged(RuntimeError):
     """The loss is not finite any more."""
-
-
-class TimeLimit(RuntimeError):
-    """The run has used its wall-clock limit."""
 
 
 class Preempted(BaseException):
@@ -118,6 +115,7 @@ class Watch:
                 self._next_writing = self._training_since + self._checkpoint.every
                 self._saved = self._checkpoint.read()
         self._looping = True
+        self.curve = []  # of the last loop alone: two losses make no one curve
         for iteration in range(self._taken_up(loop, total, state) + 1, total + 1):
             yield iteration
             if self._left:
@@ -148,6 +146,8 @@ class Watch:
                 raise ValueError(f"it is of {saved.total} iterations, and the training has {total}")
             restore(state, saved.state)
             restore_global_generators(saved.generators)
+        except TimeLimit:
+            raise
         except (ValueError, LookupError, RuntimeError) as error:
             self._saved = None
             path = self._checkpoint.path if self._checkpoint else ""

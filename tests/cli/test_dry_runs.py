@@ -281,10 +281,19 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             ["-m", "dataset=glob(zzz*)"],
             "'dataset=glob(zzz*)' stands for no value at all, so there is nothing to run",
         ),
-        (["memory_limit=-1"], "memory_limit=-1 must be a positive number of GiB, or null"),
+        (
+            ["memory_limit=-1"],
+            "memory_limit=-1 must be a positive number of GiB, 1,000,000,000 at most, or null",
+        ),
+        (
+            ["time_limit=inf"],
+            "time_limit=inf must be a positive number of seconds, 1,000,000,000 at most, or null",
+        ),
+        (["device='cpu:'"], "device=cpu: must be auto, cpu, cuda or cuda:0, cuda:1, …"),
         (
             ["checkpoint_every=often"],
-            "checkpoint_every=often must be a positive number of seconds, or null",
+            "checkpoint_every=often must be a positive number of seconds, 1,000,000,000 at most, or"
+            " null",
         ),
     ],
 )

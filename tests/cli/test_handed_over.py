@@ -151,6 +151,9 @@ def test_sweeps_are_found_by_a_part_of_their_ids(tmp_path: Path) -> None:
         UnknownSweep, match="2 sweeps match '2026' in runs. Sweeps there: 20260101-000000-aaaaaa, "
     ):
         find("runs", "2026")
+    second.folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(UnknownSweep, match="there is no sweep '' in runs"):
+        find("runs", "")
     (first.folder / "sweep.json").write_text('{"units": [{}]}')
     with pytest.raises(
         UnknownSweep, match="sweep.json is not readable as a sweep .not a unit of work"

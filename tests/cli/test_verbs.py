@@ -257,7 +257,7 @@ def test_status_leaves_out_a_damaged_record(capsys: Output) -> None:
     stored(1)
     path.write_text("{")
     assert main(["status"]) == 0
-    assert "1 runs, 0 not ok" in capsys.readouterr().out
+    assert "1 run, 0 not ok" in capsys.readouterr().out
 
 
 # --- data

@@ -104,6 +104,9 @@ def test_a_sweep_has_names_of_its_own_too(
         ("method/grace.yaml", "tau: [", "cannot be read as YAML"),
         ("method/mine.yaml", "tau: 1", "is of no method that exists; a new name starts from one"),
         ("method/mine.yaml", "defaults: [mine]", "starts from itself"),
+        ("method/grace.yaml", "paper: 3", "paper has the settings of each dataset under its name"),
+        ("method/grace.yaml", "paper: {cora: 5}", "paper has the settings of each dataset"),
+        ("method/grace.yaml", "defaults: 5", "defaults is a list of names"),
     ],
 )
 def test_what_cannot_be_used_is_told(tmp_path: Path, name: str, text: str, message: str) -> None:

@@ -198,7 +198,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("value", ["0", "-3", "soon", "true"])
 def test_time_limit_is_a_positive_number(value: str) -> None:
     assert errors_of(f"time_limit={value}")[0].endswith(
-        "must be a positive number of seconds, or null"
+        "must be a positive number of seconds, 1,000,000,000 at most, or null"
     )
 
 

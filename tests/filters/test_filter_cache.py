@@ -17,6 +17,7 @@ from gclbench.filters import cache
 from gclbench.filters.cache import cached, uncached
 from gclbench.filters.filtered import Filtered
 from gclbench.graph import Graph, make_graph
+from gclbench.machine.limits import TimeLimit
 from gclbench.machine.memory_map import create
 
 SETTINGS = {"name": "doubling", "version": "1", "alpha": 0.1}
@@ -151,6 +152,18 @@ def test_damage_is_reported_and_repaired(graph, tmp_path, caplog, which, damage)
     assert hit
     assert torch.equal(found.x, wanted.x)
     assert not caplog.records
+
+
+def test_a_time_limit_is_not_taken_for_damage(graph, tmp_path, monkeypatch):
+    doubling = Doubling()
+    cached(doubling, SETTINGS, graph, tmp_path)
+
+    def late(array):
+        raise TimeLimit("late")
+
+    monkeypatch.setattr("gclbench.filters.cache._sha256", late)
+    with pytest.raises(TimeLimit, match="late"):
+        cached(doubling, SETTINGS, graph, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -146,3 +146,17 @@ def test_a_checkpoint_of_other_products_is_not_taken_up(
     assert "resumed" not in record.fit and record.environment["precision"] == asked
     assert record.environment.get("fast_products", "") == shortened
     assert f"precision={asked}" in record.command.split()
+
+
+def test_a_first_task_that_is_unsupported_does_not_keep_the_checkpoint() -> None:
+    """Its run has ended, so the next attempt begins at the second one and looks there."""
+    choice = ("task=[graph_clustering,clustering]", "checkpoint_every=1000")
+    (unit,) = units(*choice)
+    stopper = Stopper(after=7)
+    ends = perform(unit, "runs", stopper, stopper.flag)
+    assert list(ends.values()) == ["unsupported", PREEMPTED]
+    (left,) = units(*choice)
+    assert left.ids == unit.ids[1:]
+    assert perform(left, "runs") == {left.ids[0]: "ok"}
+    assert record_of(left).fit["resumed"] == 1
+    assert not list(Path("runs").glob("*/checkpoint.pt"))

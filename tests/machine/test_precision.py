@@ -223,8 +223,9 @@ def test_an_error_in_a_step_leaves_torch_as_it_was() -> None:
     ("override", "told"),
     [
         ("precision=half", "precision=half must be one of auto, float32, fast"),
-        ("threads=0", "threads=0 must be auto, or a whole number from 1"),
-        ("threads=many", "threads=many must be auto, or a whole number from 1"),
+        ("threads=0", "threads=0 must be auto, or a whole number from 1 to 1024"),
+        ("threads=many", "threads=many must be auto, or a whole number from 1 to 1024"),
+        ("threads=1025", "threads=1025 must be auto, or a whole number from 1 to 1024"),
         ("launcher.workers=many", "launcher.workers='many' must be a whole number or auto"),
     ],
 )

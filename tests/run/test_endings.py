@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,23 @@ def test_a_diverged_run_names_settings_that_are_in_use(
     components = experiment_of([*settings, "dataset=digits"]).components
     found = Ending.of(Diverged("the loss became nan"), components, stepped)
     assert found == Ending("diverged", f"the loss became nan{advice}")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("CUDA error: out of memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+    ],
+)
+def test_what_is_out_of_memory(error: Exception) -> None:
+    components = experiment_of(["method=agc", "dataset=digits"]).components
+    assert Ending.of(error, components, stepped=True).status == "oom"
+    other = OSError(errno.ENOSPC, "CUDA error: out of memory")
+    assert Ending.of(other, components, stepped=True).status == "failed"
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ def test_a_loop_without_iterations_is_stopped_too() -> None:
 
 
 def test_the_time_limit_counts_earlier_attempts(tmp_path: Path) -> None:
-    from gclbench.training.watch import TimeLimit
+    from gclbench.machine.limits import TimeLimit
 
     path = tmp_path / "c"
     stopped(path, "dmat_i", *PASSES, after=5)

@@ -15,6 +15,7 @@ import torch
 from other_device import DEVICE, quiet, rehearsal
 
 from gclbench.graph.carrier import Data
+from gclbench.machine.limits import TimeLimit
 from gclbench.methods.bgrl import Bgrl
 from gclbench.methods.dmat_i import DmatI, DmatIModel
 from gclbench.negatives.augcl import Augcl
@@ -23,7 +24,7 @@ from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.loop import Loss, Step
 from gclbench.training.replay import Repeated
 from gclbench.training.streams import Streams
-from gclbench.training.watch import Preempted, TimeLimit, Watch
+from gclbench.training.watch import Preempted, Watch
 
 METHOD = DmatI(epochs=12, architecture=(8, 6), batch_size=12)
 CPU = torch.device("cpu")

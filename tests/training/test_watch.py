@@ -8,8 +8,9 @@ import time
 import pytest
 import torch
 
+from gclbench.machine.limits import TimeLimit
 from gclbench.training import watch as module
-from gclbench.training.watch import CURVE_POINTS, Diverged, TimeLimit, Watch
+from gclbench.training.watch import CURVE_POINTS, Diverged, Watch
 
 
 def test_nothing_yet():
@@ -90,3 +91,11 @@ def test_no_time_limit(monkeypatch):
     watch = Watch()
     monkeypatch.setattr(module.time, "monotonic", lambda: time.time() + 1e9)
     watch(1, 1, 1.0)
+
+
+def test_the_curve_is_of_the_last_loop():
+    watch = Watch()
+    for total in (2, 3):
+        for iteration in watch.iterations(total):
+            watch(iteration, total, float(10 * total + iteration))
+    assert watch.curve == [(1, 31.0), (2, 32.0), (3, 33.0)]
