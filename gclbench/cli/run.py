@@ -214,16 +214,12 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
         f" {messages.counted(len(plan.units), 'unit')} handed over to"
         f" launcher={sweep.launcher}; {sweep.folder}"
     )
-    elsewhere = _elsewhere(experiment.runs_dir)
+    elsewhere = messages.elsewhere(experiment.runs_dir)
     print(
         f"`gclbench status {sweep.id}{elsewhere}` shows it, `gclbench cancel {sweep.id}{elsewhere}`"
         " ends it"
     )
     return 0
-
-
-def _elsewhere(runs_dir: str) -> str:
-    return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
 def _close(plan: Plan, store: Store) -> int:
@@ -241,7 +237,7 @@ def _close(plan: Plan, store: Store) -> int:
             record.fit.pop("curve", None)
             records.append(record)
     if records:
-        print_closing_table(records, where=_elsewhere(str(store.root)))
+        print_closing_table(records, where=messages.elsewhere(str(store.root)))
         note(_where(records, store))
     bad = sum(not record.ok for record in records)
     if len(plan.ids) > 1 and (bad or absent):
@@ -265,7 +261,7 @@ def _where(records: list[Record], store: Store) -> str:
     ]
     more = f" and {len(records) - 3} more" if len(records) > 3 else ""
     return (
-        f"`gclbench show ID{_elsewhere(str(store.root))}` prints a run's record:"
+        f"`gclbench show ID{messages.elsewhere(str(store.root))}` prints a run's record:"
         f" {', '.join(few)}{more}"
     )
 

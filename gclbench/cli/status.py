@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -85,10 +84,7 @@ def main(argv: list[str]) -> int:
     print(f"{messages.counted(total, 'run')}, {len(troubles)} not ok")
     for folder in options.stores:
         for name in _sweeps(folder):
-            print(
-                f"sweep {name}  (`gclbench status"
-                f" {name}{'' if folder == 'runs' else f' --runs {shlex.quote(str(folder))}'}`)"
-            )
+            print(f"sweep {name}  (`gclbench status {name}{messages.elsewhere(folder)}`)")
     return 1 if troubles else 0
 
 

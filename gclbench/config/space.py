@@ -86,6 +86,8 @@ def space_of(text: str, methods: list[str]) -> dict[str, Space]:
         known = key == "all" or key in METHODS.entries
         if known and not isinstance(value, (dict, type(None))):
             errors.append(f"space={text}: '{key}' holds {value!r}, and no settings")
+    if not errors and given is not COMMON:
+        errors += _of_no_method(given.get("all") or {}, methods)
     if errors:
         raise ConfigErrors(errors)
     spaces: dict[str, Space] = {}
@@ -128,6 +130,24 @@ def unfit_values(space: Space, components: Components) -> list[str]:
             for value in part.examples
             if (wrong := unfit(type(found), name, value))
         ]
+    return errors
+
+
+def _of_no_method(settings: Mapping[str, Any], methods: list[str]) -> list[str]:
+    """A sentence for each setting of `all` that no method has, searched or not: a file may serve
+    several searches."""
+    searched = {name for method in methods for name in declared(METHODS, method).defaults}
+    errors = []
+    for key in settings:
+        if "." in key or key in searched:
+            continue
+        if not any(key in declared(METHODS, name).defaults for name in METHODS.entries):
+            guess = nearest(key, sorted(searched))
+            hint = f" Did you mean '{guess}'?" if guess else ""
+            errors.append(
+                f"space: no method has a setting '{key}'.{hint} Those of {', '.join(methods)}:"
+                f" {', '.join(sorted(searched))}"
+            )
     return errors
 
 

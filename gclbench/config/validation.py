@@ -59,6 +59,13 @@ NO_PART_OF_A_RUN = (
 )
 """Keys that the command which repeats a run leaves out."""
 
+LARGEST_LIMIT = 10**9
+"""Of a run, in seconds or GiB. A clock takes no time that is very much larger, a record no
+infinity."""
+
+MOST_THREADS = 1024
+"""OpenMP ends the process where it cannot start as many threads as it is asked for."""
+
 RERUN = ("never", "failed", "incomplete", "all")
 
 SAVED = ("embedding", "model")
@@ -250,13 +257,6 @@ def _validate(
         tracking=tracking,
         **plain,
     )
-
-
-LARGEST_LIMIT = 10**9
-"""Of a run, in seconds or GiB: clocks and records take no larger number."""
-
-MOST_THREADS = 1024
-"""More than any machine has cores; OpenMP ends the process where it cannot start so many."""
 
 
 def _limit(key: str, value: Any, unit: str, errors: list[str]) -> float | None:

@@ -191,7 +191,7 @@ class Slurm(Launcher):
         try:
             self._wait(sweep, note)
         except KeyboardInterrupt:
-            where = "" if sweep.runs_dir == "runs" else f" --runs {shlex.quote(sweep.runs_dir)}"
+            where = messages.elsewhere(sweep.runs_dir)
             note(
                 f"the jobs go on in Slurm: `gclbench status {sweep.id}{where}` shows them,"
                 f" `gclbench cancel {sweep.id}{where}` ends them"

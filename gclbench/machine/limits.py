@@ -4,6 +4,7 @@ at the time."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import resource
 import signal
 import threading
@@ -24,6 +25,14 @@ class MemoryLimit(MemoryError):
     """The run wanted more memory than its limit leaves it."""
 
 
+def no_memory_left(error: BaseException) -> bool:
+    """Whether an error is that the processor's memory was asked for in vain: by Python, by the
+    system, or by torch."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+
+
 @contextlib.contextmanager
 def memory_limit(gib: float | None) -> Iterator[None]:
     """Within the block an allocation that takes the process's data (heap and private mappings)
@@ -42,8 +51,8 @@ def memory_limit(gib: float | None) -> Iterator[None]:
     )
     try:
         yield
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and "can't allocate memory" not in str(error):
+    except (MemoryError, OSError, RuntimeError) as error:
+        if not no_memory_left(error):
             raise
         raise MemoryLimit(
             f"{str(error).partition(chr(10))[0] or 'no memory is left'} (memory_limit={gib:g} GiB"

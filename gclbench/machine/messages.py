@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 import warnings
 
@@ -19,6 +20,11 @@ def set_up() -> None:
         level=logging.WARNING, format="%(levelname)s: %(message)s", stream=sys.stderr
     )
     warnings.filterwarnings("ignore", message=IN_BETA)
+
+
+def elsewhere(runs_dir: str) -> str:
+    """What a printed command needs besides where the runs are not in `runs`: ` --runs DIR`."""
+    return "" if runs_dir == "runs" else f" --runs {shlex.quote(runs_dir)}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import traceback
 from dataclasses import dataclass, replace
 
 from gclbench.component.components import Components
-from gclbench.machine.limits import TimeLimit
+from gclbench.machine.limits import TimeLimit, no_memory_left
 from gclbench.training.divergence import steadier
 from gclbench.training.watch import Diverged
 
@@ -58,15 +57,15 @@ OK = Ending("ok")
 INTERRUPTED = Ending("interrupted", "the run was interrupted; the same command repeats it")
 
 
-OUT_OF_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "STATUS_ALLOC_FAILED")
-"""What errors of torch's allocators, of CUDA and of its libraries say."""
+OF_CUDA = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED")
+"""What CUDA and its libraries say that torch does not raise as its own OutOfMemoryError."""
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
     import torch
 
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
-        text in str(error) for text in OUT_OF_MEMORY
+    return (
+        no_memory_left(error)
+        or isinstance(error, torch.OutOfMemoryError)
+        or (isinstance(error, RuntimeError) and any(text in str(error) for text in OF_CUDA))
     )

@@ -115,7 +115,6 @@ class Watch:
                 self._next_writing = self._training_since + self._checkpoint.every
                 self._saved = self._checkpoint.read()
         self._looping = True
-        self.curve = []  # of the last loop alone: two losses make no one curve
         for iteration in range(self._taken_up(loop, total, state) + 1, total + 1):
             yield iteration
             if self._left:
@@ -207,6 +206,8 @@ class Watch:
                 f"the loss became {value} at iteration {iteration} of {total}{_broken(terms or {})}"
             )
         self.reached, self.last_loss = iteration, value
+        if self.curve and iteration <= self.curve[-1][0]:
+            self.curve = []  # another training begins: two losses make no one curve
         if on_curve(iteration, total):
             self.curve.append((iteration, value))
         if self._report is not None:

@@ -200,6 +200,14 @@ def test_a_method_without_a_model_leaves_its_embedding_and_lacks_nothing(
     assert f"method=kmeans trains no model, so nothing of run {run.name} embeds another" in told
 
 
+def test_two_trainings_are_no_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """SDCN's watch sees a module; the method has no model that another graph could pass through."""
+    settings = ["method=sdcn", "method.pretrain_epochs=1", "method.architecture=[8]"]
+    assert main([*QUICK, *settings, "save=[model]"]) == 0
+    assert "method=sdcn trains no model that save= could keep" in capsys.readouterr().err
+    assert [path.name for path in folder().iterdir()] == ["record.json"]
+
+
 def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["method=age", "method.update_every=1", "method.hidden=4"]
     assert main([*QUICK, *settings, "save=[model]"]) == 0

@@ -239,6 +239,8 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
         (("method=grace", *GRAPH[:3], "task=[clustering,classification]"), "name one"),
         (("method=gracee", *GRAPH), "Did you mean 'grace'?"),
         (("method=grace", *GRAPH, "budget=0"), "budget=0 must be a whole number, at least 1"),
+        (("method=grace", *GRAPH, "budget=²"), "budget=² must be a whole number, at least 1"),
+        (("method=grace", *GRAPH, "search_seed=4294967296"), "at least 0 and below 2^32"),
         (("method=grace", *GRAPH, "sampler=grid"), "must be one of random, tpe"),
         (("method=grace", *GRAPH, "criterion=accuracy"), "must be one of validation, loss"),
         (("method=grace", *GRAPH, "rerun=all"), "leave rerun out"),

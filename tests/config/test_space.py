@@ -52,6 +52,10 @@ def test_the_common_space_has_what_each_method_has() -> None:
         ("{lr:{from:1,to:0.1}}", "is no range; from < to"),
         ("{lr:{from:0.1,to:1,log:maybe}}", "is no range; from < to"),
         ("{tau:{from:1,to:10,step:100}}", "is no range; from < to"),
+        (
+            "{lrr:[0.1],tau:[0.2]}",
+            "no method has a setting 'lrr'. Did you mean 'lr'? Those of grace",
+        ),
         ("{grace:3}", "'grace' holds 3, and no settings"),
         ("{all:[1,2]}", "'all' holds [1, 2], and no settings"),
         ("{lr:{from:0,to:1,log:true}}", "with log: true from > 0"),

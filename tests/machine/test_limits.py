@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import signal
 import threading
@@ -51,7 +52,15 @@ def test_less_than_the_limit_is_not() -> None:
         assert resource.getrlimit(resource.RLIMIT_DATA)[0] == resource.RLIM_INFINITY
 
 
+def test_the_systems_own_refusal_names_the_limit() -> None:
+    limit = data_of_this_process() + 1
+    with pytest.raises(MemoryLimit, match="Cannot allocate memory"), memory_limit(limit):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+
 def test_other_errors_pass_through() -> None:
+    with pytest.raises(FileNotFoundError), memory_limit(data_of_this_process() + 1):
+        Path("nowhere").read_text()
     with pytest.raises(RuntimeError, match="^it broke$"), memory_limit(data_of_this_process() + 1):
         raise RuntimeError("it broke")
 

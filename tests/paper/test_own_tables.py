@@ -158,6 +158,13 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
     assert "majority class" in latex_of([own]) and "majority class" in markdown(own)
     (records,) = [line for line in markdown(own).splitlines() if line.startswith("- Records: ")]
     assert "unknown" not in records, "a floor is no run"
+    # A record need not say its versions.
+    bare = [
+        replace(each, spec={key: part for key, part in each.spec.items() if key != "versions"})
+        for each in both
+    ]
+    (own,) = fill("own", Collection(tuple(bare)))
+    assert [column.label for column in own.definition.columns][-1] == "majority class"
 
 
 def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:

@@ -16,6 +16,7 @@ from stopper import Stopper
 from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.graph import without_labels
+from gclbench.machine.limits import TimeLimit
 from gclbench.training.checkpoint import Checkpoint, restore, snapshot
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Preempted, Watch
@@ -239,8 +240,6 @@ def test_a_loop_without_iterations_is_stopped_too() -> None:
 
 
 def test_the_time_limit_counts_earlier_attempts(tmp_path: Path) -> None:
-    from gclbench.machine.limits import TimeLimit
-
     path = tmp_path / "c"
     stopped(path, "dmat_i", *PASSES, after=5)
     saved = Checkpoint(path, "k", 1).read()
@@ -251,3 +250,20 @@ def test_the_time_limit_counts_earlier_attempts(tmp_path: Path) -> None:
         train(
             "dmat_i", *PASSES, watch=Watch(time_limit=90.0, checkpoint=Checkpoint(path, "k", 1e9))
         )
+
+
+@pytest.mark.parametrize("where", ["torch.load", "gclbench.training.checkpoint._put"])
+def test_a_time_limit_is_not_taken_for_damage(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The alarm rings once: whoever takes it for a damaged file lets the run go on for ever."""
+    path = tmp_path / "c"
+    stopped(path, "dmat_i", *PASSES, after=5)
+
+    def late(*arguments: object, **named: object) -> None:
+        monkeypatch.undo()
+        raise TimeLimit("late")
+
+    monkeypatch.setattr(where, late)
+    with pytest.raises(TimeLimit, match="late"):
+        train("dmat_i", *PASSES, watch=Watch(checkpoint=Checkpoint(path, "k", 1e9)))

@@ -93,9 +93,12 @@ def test_no_time_limit(monkeypatch):
     watch(1, 1, 1.0)
 
 
-def test_the_curve_is_of_the_last_loop():
+@pytest.mark.parametrize("walks", [True, False])
+def test_the_curve_is_of_the_last_training(walks):
+    """Also of a method that does not walk its iterations through the watch."""
     watch = Watch()
-    for total in (2, 3):
-        for iteration in watch.iterations(total):
+    for total in (2, 3, 0):
+        numbers = watch.iterations(total) if walks else range(1, total + 1)
+        for iteration in numbers:
             watch(iteration, total, float(10 * total + iteration))
     assert watch.curve == [(1, 31.0), (2, 32.0), (3, 33.0)]
