@@ -7,6 +7,7 @@ A class of settings may state a few things besides, each a `ClassVar`:
 - `for_graphs: ClassVar[str] = "gcn_graphs"`: of a method on nodes, the method that the field calls
   the same on collections of graphs; `for_nodes` the other way round;
 - `items: ClassVar[tuple[str, ...]] = ("graphs",)`: of a method, the kinds of items that it embeds;
+  `items: ClassVar[str] = "graphs"`: of a task, the kind whose embeddings it evaluates;
 - `task: ClassVar[tuple[str, ...]] = ("graph_classification",)`: of a dataset, the tasks that it is
   run with unless the command says otherwise;
 - `version: ClassVar[str] = "2"`: moves with the numbers that it gives;
@@ -73,7 +74,8 @@ class Declared:
         required: the settings that must be given.
         filter, negatives: names of components; None where the class states none.
         for_graphs, for_nodes: names of methods; None where the class states none.
-        items: kinds of items that a method embeds; empty where the class states none.
+        items: kinds of items that a method embeds or a task evaluates; empty where the class
+            states none.
         task: names of tasks; empty where the class states none.
         version: None where the class states none.
         paper: dataset to settings.

@@ -25,21 +25,18 @@ import hashlib
 import importlib.metadata
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from gclbench.component.declared import STATEMENTS, declared
-from gclbench.component.registry import GROUPS
+from gclbench.component.registry import GROUPS, TASKS
 
 CONFIG_MODULE = "gclbench.configs"
 
 COMPONENTS = "components"
 """Where in Hydra's composition the YAML of every component is put."""
-
-TASKS_ON_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
-"""A dataset that states one of them is a collection of graphs."""
 
 _one_at_a_time = threading.Lock()
 """Hydra keeps its state in the process."""
@@ -106,7 +103,14 @@ def items_of_dataset(dataset: str) -> str:
     Raises:
         UnknownName: there is no such dataset.
     """
-    return "graphs" if {*stated_tasks(dataset).get("task", ())} & {*TASKS_ON_GRAPHS} else "nodes"
+    return items_of_tasks(stated_tasks(dataset).get("task", ()))
+
+
+def items_of_tasks(tasks: Iterable[str]) -> str:
+    """`graphs` where one of the tasks says so; `nodes` otherwise, as of tasks that no package here
+    has: a record may come from elsewhere."""
+    known = [declared(TASKS, task) for task in tasks if task in TASKS.entries]
+    return "graphs" if any("graphs" in said.items for said in known) else "nodes"
 
 
 def stated_tasks(dataset: str) -> dict[str, list[str]]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, GNNBP, Column, is_
@@ -36,9 +37,6 @@ FEATURES = "kmeans"
 NO_ENCODER = ("deepwalk", "graph2vec")
 """Methods with epochs, but without an encoder that would say something untrained."""
 FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dmat")
-
-OF_GRAPHS = ("graph_classification", "graph_clustering", "similarity")
-"""Tasks whose items are graphs."""
 
 SCALING = "task.normalize"
 OF_EPOCHS = ("method.epoch_is", "method.epoch_by")
@@ -161,7 +159,7 @@ def _controls(
         begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
         same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
         yield _control(UNTRAINED, {**begun, "method.epochs": 0}, same)
-    if flat["task.name"] in OF_GRAPHS:
+    if items_of_tasks([flat["task.name"]]) == "graphs":
         return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
     features = {**where, "method.name": FEATURES, "negatives.name": "uniform"}

@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gclbench.component.declared import declared
 from gclbench.component.registry import DATASETS, NEGATIVES
+from gclbench.config.composition import items_of_dataset
 from gclbench.paper.columns import GNNBP, LINEAR, RAW, TEN_FOLDS, TRAINED, Column, is_
 from gclbench.paper.contrastive_columns import PHASES_READING
 from gclbench.paper.filled_table import Comparison
@@ -195,8 +195,7 @@ def strategies() -> list[str]:
 def half_of(dataset: str) -> Half:
     """The half of the matrix that shows a dataset; that of nodes for an unknown name."""
     known = dataset in DATASETS.entries
-    graphs = known and "graph_classification" in declared(DATASETS, dataset).task
-    return OF_GRAPHS if graphs else OF_NODES
+    return OF_GRAPHS if known and items_of_dataset(dataset) == "graphs" else OF_NODES
 
 
 def halves(datasets: Sequence[str]) -> list[list[str]]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gclbench.config.composition import TASKS_ON_GRAPHS
+from gclbench.config.composition import items_of_tasks
 from gclbench.paper.aggregate import Group, differences, group_records
 from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.filled_table import DEGENERATE, Entry
@@ -302,7 +302,7 @@ def _remarks(group: Group) -> Iterator[tuple[str, int]]:
 
 def _warning(name: str, tasks: list[str], cosines: dict[int, float]) -> str:
     """One line on trainings after which all items point one way in what the loss compares."""
-    items = "graphs" if {*tasks} & {*TASKS_ON_GRAPHS} else "nodes"
+    items = items_of_tasks(tasks)
     return (
         f"{name} · {', '.join(tasks)} · seed{'s' * (len(cosines) > 1)}"
         f" {', '.join(map(str, cosines))}: after training all {items} point one way"

@@ -8,7 +8,7 @@ import pytest
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import GROUPS, METHODS, TASKS
-from gclbench.config.composition import TASKS_ON_GRAPHS
+from gclbench.config.composition import items_of_tasks
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.validation import resolved
 from gclbench.tasks.items import embedded_by, items_of
@@ -68,8 +68,9 @@ def test_a_counterpart_is_on_the_other_items_and_leads_back() -> None:
     assert found == 8
 
 
-def test_the_tasks_on_graphs_are_those_that_say_so() -> None:
-    assert {*TASKS_ON_GRAPHS} == {
-        name for name in TASKS.names() if items_of(TASKS.load(name)) == "graphs"
-    }
+def test_the_items_of_tasks_are_those_that_the_tasks_say() -> None:
+    found = {name: items_of_tasks([name]) for name in TASKS.names()}
+    assert found == {name: items_of(TASKS.load(name)) for name in TASKS.names()}
+    assert items_of_tasks(["clustering", "similarity"]) == "graphs"
+    assert items_of_tasks(["of_another_package"]) == items_of_tasks([]) == "nodes"
     assert GROUPS["task"] is TASKS

@@ -14,12 +14,15 @@ from torch import Tensor
 
 from gclbench.cli import main
 from gclbench.component.registry import DATASETS, METHODS, TASKS, Entry, Registry
+from gclbench.config.composition import items_of_dataset
+from gclbench.config.validation import resolved
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.filters.laplacian import Laplacian
 from gclbench.graph import Graph, Unsupported, make_graph
 from gclbench.methods.dgi import Dgi
 from gclbench.methods.graph_statistics import GraphStatistics
+from gclbench.paper.matrix import OF_GRAPHS, half_of
 from gclbench.records import Record, Store
 from gclbench.tasks.classification import Classification
 from gclbench.tasks.clustering import Clustering
@@ -125,6 +128,17 @@ def test_a_collection_goes_through_a_task_of_graphs(here: Path) -> None:
         edges = graph.edge_index[:, inside[graph.edge_index[0]]] - int(inside.int().argmax())
         alone = make_graph(graph.x[inside], edges, None, "alone")
         assert torch.allclose(seen.x[inside], Laplacian().apply(alone).x, atol=1e-6)
+
+
+def test_a_dataset_is_a_collection_where_its_own_task_says_so(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert items_of_dataset("rings_and_stars") == "nodes", "it states nothing"
+    monkeypatch.setattr(RingsAndStars, "task", ("graph_probe",), raising=False)
+    assert items_of_dataset("rings_and_stars") == "graphs"
+    values = resolved(["method=gcn", "dataset=rings_and_stars"])
+    assert (values["method"]["name"], [*values["task"]]) == ("gcn_graphs", ["graph_probe"])
+    assert half_of("rings_and_stars") is OF_GRAPHS
 
 
 def test_a_task_of_nodes_refuses_a_collection_and_the_others_go_on(here: Path) -> None:
