@@ -33,7 +33,8 @@ def projections(width: int, count: int, generator: torch.Generator) -> Tensor:
 def log_kernel_sums(z: Tensor, tau: float, projection: Tensor) -> Tensor:
     """log Σ_k e^{⟨z_i, z_k⟩/τ}, (N,), approximately.
 
-    The sum is at least the row's own term, and is lifted to it where the features fall short.
+    The sum is at least the row's own term, and is lifted to it where the features fall short. That
+    of a row of zeros is N.
 
     Args:
         z: N×d, rows of length 1 or 0. tau: τ. projection: d×m, of `projections`.
@@ -45,4 +46,7 @@ def log_kernel_sums(z: Tensor, tau: float, projection: Tensor) -> Tensor:
     # Σ_k e^{‖z_k‖²/2τ} φ(z_k), short of the factor that was taken out of it and of the row.
     sums = features @ features.sum(dim=0)
     own = features.square().sum(dim=1)
-    return sums.maximum(own).log() + 2 * squares.detach().max()
+    # At a small temperature the factor of a row of zeros is none in float32.
+    zero = squares.detach() == 0
+    logs = torch.where(zero, 1.0, sums.maximum(own)).log() + 2 * squares.detach().max()
+    return torch.where(zero, math.log(len(z)), logs)

@@ -5,7 +5,6 @@ What AGC, SSGC, AGE and SDCN share.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,12 +14,17 @@ from torch import Tensor
 
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
+from gclbench.nn.kmeans import kmeans
 
 NEGLIGIBLE = 1e-6
 """A singular value below this share of the largest one counts as zero: features are float32."""
 
 DENSE_UP_TO = 128
 """Smaller side of a matrix up to which all its singular vectors are computed."""
+
+
+CANCELLED = 1e-4
+"""Below this share of the mean square, a spread has lost most digits of float32."""
 
 
 def number_of_clusters(graph: Data, asked: int | None, method: str) -> int:
@@ -57,35 +61,23 @@ class Partition:
 
 
 def partition(z: Tensor, k: int, n_init: int, seed: int) -> Partition:
-    """Lloyd's algorithm from k-means++ starts, the restart with the least inertia; one thread, so a
-    rerun is bit-identical.
+    """k-means; a rerun is bit-identical.
 
     Args:
         z: N×d with N ≥ k.
     """
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
-    model = KMeans(
-        n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
-    )
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", category=ConvergenceWarning, message="Number of distinct clusters"
-        )
-        model.fit(z.detach().cpu().numpy())
-    centres = torch.from_numpy(model.cluster_centers_.astype(np.float32))
-    return Partition(
-        torch.from_numpy(model.labels_.astype(np.int64)).to(z.device), centres.to(z.device)
-    )
+    found = kmeans(z.detach().cpu().numpy(), k, n_init, seed)
+    centres = torch.from_numpy(found.centres.astype(np.float32))
+    return Partition(torch.from_numpy(found.clusters).to(z.device), centres.to(z.device))
 
 
 def spread(x: Tensor, clusters: Tensor) -> float:
     """Mean over the non-empty clusters of the mean squared distance of a cluster's rows to their
     centre.
 
-    Half of AGC's intra-cluster distance (mean over pairs), which has the same minimum.
+    Half of AGC's intra-cluster distance (mean over pairs), which has the same minimum. It is the
+    mean square less the centre's square. Where little of these is left, rows lie far from zero,
+    and their distances to the centres are summed instead, which takes as much memory as x.
 
     Args:
         x: N×F. clusters: (N,).
@@ -94,9 +86,18 @@ def spread(x: Tensor, clusters: Tensor) -> float:
     member = torch.nn.functional.one_hot(of, len(names)).T.to(x.dtype)
     sizes = member.sum(dim=1).double()
     centres = (member @ x).double() / sizes[:, None]
-    squares = torch.zeros(len(names), dtype=torch.float64, device=x.device)
-    squares.index_add_(0, of, torch.linalg.vector_norm(x, dim=1).double().square())
-    return float((squares / sizes - centres.square().sum(dim=1)).clamp(min=0.0).mean())
+    means = _sums(torch.linalg.vector_norm(x, dim=1), of, len(names)) / sizes
+    found = (means - centres.square().sum(dim=1)).clamp(min=0.0).mean()
+    if found < CANCELLED * means.mean():
+        distances = torch.linalg.vector_norm(x - centres.to(x.dtype)[of], dim=1)
+        found = (_sums(distances, of, len(names)) / sizes).mean()
+    return float(found)
+
+
+def _sums(lengths: Tensor, of: Tensor, count: int) -> Tensor:
+    """The sums of squares of lengths (N), by cluster (N): (count,) float64."""
+    sums = torch.zeros(count, dtype=torch.float64, device=lengths.device)
+    return sums.index_add_(0, of, lengths.double().square())
 
 
 def leading_directions(x: Tensor, count: int, start: np.random.Generator) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +19,7 @@ from gclbench.graph import Unsupported
 from gclbench.negatives.refusal import WITH_EDGES
 from gclbench.negatives.strategy import Negatives, Pair, Report, check_two_nodes, mean_of
 from gclbench.negatives.uniform import mean_one
+from gclbench.nn.kmeans import kmeans
 from gclbench.training.loop import Loss
 from gclbench.training.streams import Streams
 
@@ -136,28 +136,17 @@ class HomogclNegatives(Negatives):
 
     def _centres(self, z: Tensor, iteration: int) -> Tensor:
         """Those of k-means, without empty clusters. The seed depends on the iteration alone."""
-        from sklearn.cluster import KMeans
-        from sklearn.exceptions import ConvergenceWarning
-        from threadpoolctl import threadpool_limits
-
         rows = z.detach()
         if not bool(rows.isfinite().all()):
             return rows[:1] * torch.nan
         asked = min(self.settings.clusters, len(rows))
-        means = KMeans(
-            n_clusters=asked,
-            n_init=1,
-            max_iter=self.settings.steps,
-            random_state=(self.seed + iteration) % 2**31,
-        )
-        with threadpool_limits(limits=1), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=ConvergenceWarning)
-            means.fit(rows.cpu().numpy())
-        found = torch.from_numpy(means.labels_).long().unique()
+        steps, seed = self.settings.steps, (self.seed + iteration) % 2**31
+        means = kmeans(rows.cpu().numpy(), asked, 1, seed, iterations=steps)
+        found = torch.from_numpy(means.clusters).unique()
         if len(found) < self.settings.clusters:
             fewest = int(self.fewest)
             self.fewest.fill_(min(fewest, len(found)) if fewest else len(found))
-        return torch.from_numpy(means.cluster_centers_).to(z)[found.to(z.device)]
+        return torch.from_numpy(means.centres).to(z)[found.to(z.device)]
 
     def _trust(self, near: PairEntries, p: Tensor) -> Tensor:
         """s_ij of the pairs, divided by the number of i's neighbours where that is asked for."""

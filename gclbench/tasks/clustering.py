@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -14,6 +13,7 @@ from gclbench.component.settings import Count, OneOf, Range
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
+from gclbench.nn.kmeans import kmeans
 from gclbench.tasks.cluster_metrics import (
     adjusted_rand_index,
     clustering_accuracy,
@@ -182,19 +182,7 @@ def _oracle(truth: np.ndarray, history: np.ndarray) -> dict[str, float]:
 
 def fit_kmeans(z: np.ndarray, k: int, n_init: int, seed: int) -> tuple[np.ndarray, float]:
     """Cluster of every row and the sum of squared distances to the centres."""
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
-    model = KMeans(
-        n_clusters=k, init="k-means++", n_init=n_init, algorithm="lloyd", random_state=seed
+    found = kmeans(
+        csr_matrix(z) if np.count_nonzero(z) < SPARSE_BELOW * z.size else z, k, n_init, seed
     )
-    # scikit-learn's threads add up their partial centres in the order in which they finish: with
-    # one thread a rerun is bit-identical.
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        # Fewer distinct rows than clusters: `clusters_found` says so in the record.
-        warnings.filterwarnings(
-            "ignore", category=ConvergenceWarning, message="Number of distinct clusters"
-        )
-        model.fit(csr_matrix(z) if np.count_nonzero(z) < SPARSE_BELOW * z.size else z)
-    return model.labels_.astype(np.int64), float(model.inertia_)
+    return found.clusters, found.inertia

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -70,3 +72,14 @@ def test_a_sum_is_never_below_the_rows_own_term():
 def test_gradient_equals_finite_differences():
     z, projection = rows()[:7].clone().requires_grad_(), drawn(9)
     assert torch.autograd.gradcheck(lambda z: log_kernel_sums(z, 0.5, projection), (z,))
+
+
+def test_a_row_of_zeros_is_finite_at_a_small_temperature():
+    """e^{−1/2τ} is no number of float32 there."""
+    z = rows().float()
+    z[3] = 0
+    z.requires_grad_()
+    found = log_kernel_sums(z, 0.005, drawn(16).float())
+    assert found[3].item() == pytest.approx(math.log(NODES))
+    found.sum().backward()
+    assert bool(found.isfinite().all()) and bool(z.grad.isfinite().all())

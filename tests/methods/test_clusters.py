@@ -46,6 +46,13 @@ def test_spread_against_a_double_loop() -> None:
     )
 
 
+@pytest.mark.parametrize("offset", [0, 10, 1_000, 10_000])
+def test_spread_does_not_depend_on_where_zero_is(offset: int) -> None:
+    rng = np.random.default_rng(0)
+    x, of = torch.from_numpy(rng.normal(size=(500, 8))), torch.from_numpy(rng.integers(0, 3, 500))
+    assert spread((x + offset).float(), of) == pytest.approx(spread(x, of), rel=1e-4)
+
+
 @pytest.mark.parametrize("dense_up_to", [2, 128])
 def test_leading_directions_are_the_singular_vectors(
     monkeypatch: pytest.MonkeyPatch, dense_up_to: int
