@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from gclbench.launch import python_path
 from gclbench.launch.launcher import ENDED, RUNNING, Launcher, LaunchError, launcher_of
 from gclbench.launch.running import RENEWED_EVERY, alive, begun, fresh
 from gclbench.launch.sweep import Job, Sweep
@@ -50,7 +51,7 @@ def start(sweep: Sweep) -> Job:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": _python_path()},
+                env={**os.environ, "PYTHONPATH": python_path.with_source()},
             )
     except OSError as error:
         raise LaunchError(unwritable(log, error)) from error
@@ -157,15 +158,6 @@ def _renew(path: Path) -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: records are being written
     raise KeyboardInterrupt
-
-
-def _python_path() -> str:
-    import gclbench
-
-    source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
-    return os.pathsep.join(
-        dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
-    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import gclbench
+from gclbench.launch import python_path
 from gclbench.launch.attempt import Statuses, give_up
 from gclbench.launch.launcher import LaunchError, Note, Progress
 from gclbench.records import StoreError
@@ -262,11 +262,7 @@ def environments(workers: int, gpus: bool) -> list[dict[str, str]]:
     """The environment of each worker: its GPU where there are several, and where to find this
     gclbench."""
     visible = _gpus() if gpus else []
-    source = str(Path(gclbench.__file__).resolve().parent.parent) if gclbench.__file__ else ""
-    path = os.pathsep.join(
-        dict.fromkeys(filter(None, [source, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
-    )
-    shared = {**os.environ, "PYTHONPATH": path}
+    shared = {**os.environ, "PYTHONPATH": python_path.with_source()}
     if len(visible) < 2:
         return [dict(shared) for _ in range(workers)]
     return [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import NonNegative, Positive, Range
+from gclbench.launch import python_path
 from gclbench.launch.background import Detached, attend
 from gclbench.launch.launcher import LaunchError, Note, Progress
 from gclbench.launch.running import running
@@ -224,12 +225,8 @@ def environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name.startswith("GCLBENCH_") or name == "OMP_NUM_THREADS"
     }
-    paths = [
-        str(Path(path).absolute())
-        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if path
-    ]
-    return {**chosen, "PYTHONPATH": os.pathsep.join(paths)} if paths else chosen
+    paths = python_path.typed()
+    return {**chosen, "PYTHONPATH": paths} if paths else chosen
 
 
 def _perform(plain: dict[str, Any], runs_dir: str, folder: str) -> Statuses:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from gclbench.component.registry import LAUNCHERS
 from gclbench.component.settings import Count, Range
-from gclbench.launch import slurm_queue
+from gclbench.launch import python_path, slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, Launcher, LaunchError, Note, Progress
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
 from gclbench.machine import messages
@@ -325,13 +325,8 @@ def setup() -> list[str]:
     """Shell lines that give a job this process's folder and those variables that gclbench and
     Python read."""
     exported = {name: value for name, value in os.environ.items() if name.startswith("GCLBENCH_")}
-    paths = [
-        str(Path(path).absolute())
-        for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        if path
-    ]
-    if paths:
-        exported["PYTHONPATH"] = os.pathsep.join(paths)
+    if paths := python_path.typed():
+        exported["PYTHONPATH"] = paths
     return [
         f"cd {shlex.quote(str(Path.cwd()))}",
         *(f"export {name}={shlex.quote(value)}" for name, value in sorted(exported.items())),

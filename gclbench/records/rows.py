@@ -17,7 +17,6 @@ COMPUTED = ("precision", "fast_products", "threads", "instructions")
 """How a run was computed, of its environment; empty where a record is older than the fact."""
 LAST = ("device", *COMPUTED, "commit", "created", "command")
 
-FORMATS = ("csv", "parquet", "jsonl")
 
 INT64 = range(-(2**63), 2**63)
 

@@ -53,7 +53,9 @@ def test_tasks_that_hide_nothing_are_one_unit_per_seed_and_link_prediction_its_o
 def test_ids_are_those_of_the_specifications(tmp_path: Path) -> None:
     """They are computed without making a specification for every seed."""
     experiment = experiment_of(["method=dmat_i", "negatives=uniform", "seeds=[0,7]"])
-    for unit in expand([experiment], Store(tmp_path), lambda dataset: HASH).units:
+    units = expand([experiment], Store(tmp_path), lambda dataset: HASH).units
+    assert [unit.seed for unit in units for _ in unit.tasks] == [0, 0, 0, 7, 7, 7]
+    for unit in units:
         assert unit.ids == tuple(
             specification(experiment, task, unit.seed, HASH).id for task in unit.tasks
         )

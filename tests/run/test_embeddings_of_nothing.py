@@ -57,7 +57,9 @@ def test_an_embedding_without_columns_is_unsupported(
     register_method: Callable[[str, type], None],
 ) -> None:
     register_method("columnless", Columnless)
-    for record in records("method=columnless", *SMALL, "task=[clustering,classification]"):
+    found = records("method=columnless", *SMALL, "task=[clustering,classification]")
+    assert len(found) == 2
+    for record in found:
         assert (record.status, record.reason) == (
             "unsupported",
             "the method's embedding has 80 rows and no columns, and tells nothing apart; choose"
