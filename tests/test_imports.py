@@ -4,6 +4,7 @@ names (docs/architecture.md)."""
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,12 +57,17 @@ def part_of(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path, everywhere: bool = True) -> Iterator[str]:
     """Dotted names that a file imports; module level only unless `everywhere`.
 
     `if TYPE_CHECKING` blocks cost nothing and are skipped there.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     nodes = list(ast.walk(tree)) if everywhere else list(module_level(tree.body))
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -115,7 +121,7 @@ def files_imported(path: Path, known: dict[str, Path], everywhere: bool = True) 
 
 def imported_from(path: Path, everywhere: bool) -> Iterator[tuple[str, str]]:
     """(module, name) of `from module import name`, (module, "") of `import module`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     nodes = list(everywhere_in(tree)) if everywhere else list(module_level(tree.body))
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -261,7 +267,7 @@ def test_a_public_name_means_one_thing(name: str) -> None:
     found = [
         path.relative_to(ROOT).as_posix()
         for path in FILES
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, kinds) and node.name == name
     ]
     assert len(found) <= 1, found

@@ -140,7 +140,8 @@ def test_a_training_that_is_stopped_goes_on_to_the_same_bits(
     assert torch.equal(resumed.z, straight.z)
 
 
-@every_pair
+@pytest.mark.parametrize("base", [BASES["grace"], BASES["mvgrl"]], ids=["grace", "mvgrl"])
+@every_strategy
 def test_training_lowers_the_loss(base: Any, strategy: Any, graph: Data) -> None:
     watch = Watch()
     settings = replace(strategy, base=0.0) if isinstance(strategy, Augcl) else strategy
