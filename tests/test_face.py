@@ -190,7 +190,7 @@ def test_a_value_is_the_same_after_the_grammar_ofoverrides_of(value: Any) -> Non
 def test_values_of_other_libraries_are_numbers_too() -> None:
     given = {"a": np.int64(3), "b": np.float32(0.5), "c": (1, 2), "d": Path("a/b"), "e": range(2)}
     assert overrides_of(given) == ["a=3", "b=0.5", "c=[1,2]", "d=a/b", "e=[0,1]"]
-    with pytest.raises(TypeError, match=r"method.lr=<object .*> is a object; a setting is"):
+    with pytest.raises(TypeError, match=r"method.lr=<object .*> is of type object; a setting is"):
         overrides_of({"method.lr": object()})
 
 

@@ -104,7 +104,7 @@ def test_fit_reads_a_graph_as_it_is_told() -> None:
 @pytest.mark.parametrize(
     "graph,text",
     [
-        ({1, 2}, "graph is a set; it must be a torch_geometric Data with x and edge_index"),
+        ({1, 2}, "graph is of type set; it must be a torch_geometric Data with x and edge_index"),
         (Data(x=torch.rand(3, 2)), "the Data has no edge_index .node pairs, 2 × edges."),
         (Data(edge_index=torch.zeros(2, 1).long()), "the Data has no x .features, nodes"),
         (networkx.path_graph(3), "3 of 3 nodes have no attribute 'x', their features, 0 the first"),
@@ -203,7 +203,10 @@ def test_a_list_of_graphs_is_a_collection() -> None:
     ("change", "text"),
     [
         (lambda graphs: [], "the list holds no graph"),
-        (lambda graphs: [*graphs, 3], "item 3 of the list is a int; a collection is a list of"),
+        (
+            lambda graphs: [*graphs, 3],
+            "item 3 of the list is of type int; a collection is a list of",
+        ),
         (lambda graphs: [graphs[0], Data(edge_index=graphs[0].edge_index)], "graph 1 .* has no x"),
         (lambda graphs: [*graphs, Data(x=torch.zeros(0, 2), y=torch.ones(1))], "graph 3 .* no x"),
         (lambda graphs: [graphs[0], without(graphs[1], "y")], "1 of 2 graphs have no y, graph 1"),
@@ -213,7 +216,10 @@ def test_a_list_of_graphs_is_a_collection() -> None:
         ),
         (lambda graphs: [weighted(graphs[0]), graphs[1]], "have no edge_weight, graph 1 the first"),
         (lambda graphs: [graphs[0], weighted(graphs[1])], "have no edge_weight, graph 0 the first"),
-        (lambda graphs: [graphs[0], Batch.from_data_list(graphs)], "item 1 of the list is a DataB"),
+        (
+            lambda graphs: [graphs[0], Batch.from_data_list(graphs)],
+            "item 1 of the list is of type DataB",
+        ),
         (lambda graphs: [graphs[0], Data(x=torch.tensor(3.0))], "graph 1 .* no x, a tensor of"),
         (lambda graphs: Batch.from_data_list([*graphs, empty()]), "graph 3 .* has no x"),
         (lambda graphs: Batch(x=graphs[0].x, batch=torch.zeros(4).long()), "does not know its gr"),

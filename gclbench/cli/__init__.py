@@ -124,6 +124,8 @@ def _meant(word: str, rest: list[str]) -> str | None:
     verb."""
     from gclbench.component.registry import KINDS, kind_of, nearest
 
+    if word == "version":
+        return "--version"
     if word in RUNNING:
         return " ".join([word for word in rest if "=" in word] or ["method=NAME dataset=NAME"])
     if word in KINDS and rest:

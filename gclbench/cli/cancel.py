@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     """Exit code 0 when the sweep is being ended or has ended, 1 when its launcher does not answer,
     2 for a sweep that is not there."""
     parser = Parser("cancel", "Ends a sweep that was handed over.", EXAMPLES)
-    parser.add_argument("sweep", help="its id, as `gclbench submit` printed it")
+    parser.add_argument("sweep", metavar="SWEEP", help="its id, as `gclbench submit` printed it")
     parser.add_argument(
         "--runs", default="runs", metavar="DIR", help="the store it writes to (default: runs)"
     )

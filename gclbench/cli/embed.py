@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser, id_first, unwritable_output
 from gclbench.machine import messages
+from gclbench.machine.paths import no_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -202,7 +203,7 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
                 for key, usual in (("weights", "use"), ("direction", "undirected"))
             )
             if not graph.is_file():
-                raise _Refused(f"there is no file {graph}; give one with --graph FILE.npz")
+                raise _Refused(f"{no_file(graph)}; give one with --graph FILE.npz")
             of_graphs = items_of(components.tasks[task]) == "graphs"
             data = read_custom(graph, graph.stem, edges, direction, of_graphs)
         spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])

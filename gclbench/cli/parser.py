@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import itertools
+import re
 import shlex
 import textwrap
 from collections.abc import Collection, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gclbench.component.registry import nearest
+from gclbench.machine.paths import expanded
 
 KEYS = (
     "dataset",
@@ -89,7 +91,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The namespace; a wrong word ends the program with code 2."""
-        words = list(args or ())
+        words = [_at_home(word) for word in args or ()]
         known, extras = (
             self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         )(words, namespace)
@@ -109,6 +111,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line, as all of our errors, instead of the usage."""
+        if found := re.fullmatch(
+            r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", message
+        ):
+            name, given, choices = found.groups()
+            message = f"{name} cannot be {given}; choose from {choices.replace(chr(39), '')}"
         self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` shows what there is)\n")
 
     def _meant(self, word: str, words: Sequence[str]) -> str:
@@ -173,6 +180,14 @@ def id_first(verb: str, words: Sequence[str], known: Collection[str]) -> str:
     found = next((word for word in words if word in known), None)
     rest = [word for word in words if word != found]
     return f"the ID comes first: gclbench {verb} {shlex.join([found or next(iter(known)), *rest])}"
+
+
+def _at_home(word: str) -> str:
+    """A word with `~/` at its start, or at that of an option's value, as the home folder's."""
+    option, equals, value = word.partition("=")
+    if equals and option.startswith("--") and value.startswith("~/"):
+        return f"{option}={expanded(value)}"
+    return expanded(word) if word == "~" or word.startswith("~/") else word
 
 
 def _alike(first: str, second: str) -> float:

@@ -8,6 +8,8 @@ from pathlib import Path
 from gclbench.cli.parser import Parser, add_with, unwritable_output
 from gclbench.machine import messages
 
+SUFFIXES = (".html", ".htm", "")
+
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
   gclbench report --runs results /scratch/runs --output /tmp/report.html
@@ -43,6 +45,8 @@ def main(argv: list[str]) -> int:
     )
     add_with(parser, "the papers' tables that have runs of them")
     options = parser.parse_args(argv)
+    if options.output.suffix.lower() not in SUFFIXES:
+        parser.error(f"a report is HTML, not '{options.output.suffix}'; name it FILE.html")
     messages.set_up()
 
     from gclbench.component.registry import UnknownName

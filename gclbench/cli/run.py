@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from gclbench.cli.parser import Parser
 from gclbench.cli.progress import note, shown
 from gclbench.machine import messages
+from gclbench.machine.paths import expanded
 from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def launch(
     dry_run: bool = False,
     detached: bool = False,
     spread: bool = False,
+    of_a_table: bool = False,
 ) -> int:
     """Runs commands without sweeps, or shows what they would run, or hands them over; returns the
     exit code.
@@ -85,6 +87,7 @@ def launch(
     Args:
         typed: what the user typed, for the sweep's file. detached: hand over and return at once.
         spread: over worker processes, unless the words say how many.
+        of_a_table: the commands are rows of a paper's table.
     """
     messages.set_up()
     from gclbench.config.validation import ConfigErrors
@@ -92,7 +95,7 @@ def launch(
     try:
         if why := _own_file(commands):
             return wrong([why], code=1)
-        experiments = load_all(commands)
+        experiments = load_all(commands, of_a_table)
     except ConfigErrors as error:
         return wrong(error.errors)
 
@@ -102,7 +105,7 @@ def launch(
     from gclbench.launch.launcher import LaunchError
 
     first = experiments[0]
-    if spread and first.launcher_name == "local" and not _says_workers(typed):
+    if spread and first.launcher_name == "local" and not _says_workers([*typed, *commands[0]]):
         first = replace(first, launcher=replace(first.launcher, workers="auto"))
     try:
         with terminated_like_interrupted():
@@ -157,16 +160,20 @@ def _own_file(commands: list[list[str]]) -> str:
     dataset = values["dataset"]
     if errors or dataset["name"] not in READ_FROM_FILES:
         return ""
-    return unusable(Path(str(dataset["path"])).expanduser())
+    return unusable(Path(expanded(str(dataset["path"]))))
 
 
-def load_all(commands: list[list[str]]) -> list[Experiment]:
+def load_all(commands: list[list[str]], of_a_table: bool = False) -> list[Experiment]:
     """Every experiment of a sweep, or all errors of all of them at once.
+
+    Args:
+        of_a_table: as `launch`.
 
     Raises:
         ConfigErrors: also when there is no command at all.
     """
     from gclbench.config.graph_names import named_apart
+    from gclbench.config.named_settings import for_those_that_have
     from gclbench.config.validation import ConfigErrors, experiment_of
 
     experiments: list[Experiment] = []
@@ -181,7 +188,10 @@ def load_all(commands: list[list[str]]) -> list[Experiment]:
         raise ConfigErrors(["the sweep has no runs: nothing is chosen"])
     if wrong:
         raise ConfigErrors(
-            [f"{text}{_said_of(text, those, commands)}" for text, those in wrong.items()]
+            [
+                *(f"{text}{_said_of(text, those, commands)}" for text, those in wrong.items()),
+                *for_those_that_have(wrong, commands, of_a_table),
+            ]
         )
     return named_apart(experiments)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CHOICES = ("paper", "table", "method", "dataset", "column")
 """What chooses of the papers' cells; everything else goes to the runs."""
 
+WHICH = "say which table: gclbench sweep table=dmat/1 (`gclbench table` lists them)"
+
 SUFFIXES = (".yaml", ".yml")
 """A first word that ends so is a file of runs."""
 
@@ -65,9 +67,15 @@ def main(argv: list[str], detached: bool = False) -> int:
         " may be repeated",
     )
     parser.add_argument(
-        "words", nargs="+", metavar="KEY=VALUE", help="paper=NAME table=NUMBER, and what -m takes"
+        "words",
+        nargs="*",
+        metavar="FILE.yaml | KEY=VALUE",
+        help="a file of runs, or table=PAPER/NUMBER; then what chooses of the table (method=,"
+        " dataset=, column=), and the keys of a run",
     )
     options = parser.parse_args(argv)
+    if not options.words:
+        parser.error(f"{WHICH}, or name a file of runs: gclbench sweep runs.yaml")
     messages.set_up()
     if options.words[0].endswith(SUFFIXES):
         return _of_file(options.words, argv, options.dry_run, detached)
@@ -129,7 +137,9 @@ def main(argv: list[str], detached: bool = False) -> int:
         commands = [command for cell in cells for command in sweep([*cell, *seeds, *rest])]
     except ConfigErrors as error:
         return wrong(list(dict.fromkeys(error.errors)))
-    return launch(commands, ["sweep", *argv], options.dry_run, detached, spread=True)
+    return launch(
+        commands, ["sweep", *argv], options.dry_run, detached, spread=True, of_a_table=True
+    )
 
 
 def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -> int:
@@ -142,7 +152,7 @@ def _of_file(words: list[str], argv: list[str], dry_run: bool, detached: bool) -
         commands = commands_of(Path(words[0]), words[1:])
     except ConfigErrors as error:
         return wrong(error.errors)
-    return launch(commands, ["sweep", *argv], dry_run, detached)
+    return launch(commands, ["sweep", *argv], dry_run, detached, spread=True)
 
 
 def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
@@ -180,12 +190,13 @@ def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
                 table if "/" in table or not paper else f"{paper}/{table}" for table in tables
             )
         )
-    advice = "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)"
+    advice = WHICH
     bare = next((word for word in words if "=" not in word), "")
     if bare:
         advice = (
             f"'{bare}' is no KEY=VALUE; a table is chosen with"
-            f" table={bare if '/' in bare else 'dmat/1'} (`gclbench table` lists them)"
+            f" table={bare if '/' in bare else 'dmat/1'} (`gclbench table` lists them), and a file"
+            f" of runs ends in {' or '.join(SUFFIXES)}"
         )
     elif not paper:
         advice += f"; for every combination of settings: gclbench -m {shlex.join(words)}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.quoting import quoted
 from gclbench.config.validation import Experiment
+from gclbench.machine.paths import expanded
 from gclbench.records import NAMED_BY_USER
 
 
@@ -60,4 +61,4 @@ def _name(one: Experiment) -> str:
 
 
 def _path(one: Experiment) -> Path:
-    return Path(getattr(one.components.dataset, "path", "")).expanduser().resolve()
+    return Path(expanded(getattr(one.components.dataset, "path", ""))).resolve()

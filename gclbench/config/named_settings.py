@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Mapping
+
 from gclbench.component.declared import declared
 from gclbench.component.registry import GROUPS, KINDS, METHODS, nearest
 from gclbench.config.composition import all_names
@@ -9,6 +13,9 @@ from gclbench.config.overrides import ConfigErrors, key_of
 
 OF = tuple(kind for kind in KINDS if kind != "task")
 """Kinds of which a command has one; a task's settings have its name in them anyway."""
+
+MISSING = re.compile(r"'([\w.]+)' does not exist\b")
+"""What `unknown_key` says of a setting."""
 
 
 def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
@@ -54,10 +61,56 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
     return [list(words) for words in found]
 
 
+def for_those_that_have(
+    wrong: Mapping[str, list[list[str]]], commands: list[list[str]], of_a_table: bool
+) -> list[str]:
+    """Sentences on settings that some components of a sweep lack: how to set them of the others.
+
+    Args:
+        wrong: error to the commands that have it. of_a_table: rows of a table take no setting by
+            the name of a component, but may be chosen.
+    """
+    lacking: dict[str, list[list[str]]] = {}
+    for text, those in wrong.items():
+        if (found := MISSING.match(text)) and found[1].partition(".")[0] in OF:
+            lacking.setdefault(found[1], []).extend(those)
+    sentences = []
+    for key, without in lacking.items():
+        kind, _, setting = key.partition(".")
+        values: dict[str, dict[str, None]] = {}
+        for command in commands:
+            typed = [word for word in command if key_of(word) == key]
+            if typed and command not in without and (name := _names(command).get(kind)):
+                values.setdefault(name, {})[typed[0].partition("=")[2]] = None
+        if not values:
+            continue
+        names = ", ".join(values)
+        if of_a_table:
+            told = f"{kind}={names.replace(' ', '')} chooses only those rows"
+        else:
+            words = [f"{name}.{setting}={','.join(values[name])}" for name in values]
+            told = f"write {shlex.join(words)} to set it there alone"
+        sentences.append(f"'{key}' is a setting of {names}, and of no other {kind} here; {told}")
+    return sentences
+
+
 def _misspelt(commands: list[list[str]]) -> list[str]:
     """Sentences on settings of what is no component, but nearly one of a sweep's."""
     if len(commands) < 2:
         return []
+    doubled = {
+        key: rest
+        for key in dict.fromkeys(key_of(word) for command in commands for word in command)
+        if (kind := key.partition(".")[0]) in OF
+        and "." in (rest := key.partition(".")[2])
+        and rest.partition(".")[0] in KINDS[kind].entries
+    }
+    if doubled:
+        return [
+            f"'{key}' does not exist. Did you mean '{rest}', which sets it of"
+            f" {rest.partition('.')[0]} alone?"
+            for key, rest in doubled.items()
+        ]
     heads = {
         word: key_of(word).partition(".")[0]
         for word in dict.fromkeys(word for command in commands for word in command)

@@ -41,7 +41,8 @@ def with_own_configs(folder: Path, commands: list[list[str]]) -> list[list[str]]
 def _strange(folder: Path) -> list[str]:
     """What is wrong with the folder as a whole."""
     if not folder.is_dir():
-        return [f"--config-dir {folder}: there is no such folder"]
+        no_such = "it is a file, not a folder" if folder.is_file() else "there is no such folder"
+        return [f"--config-dir {folder}: {no_such}"]
     errors = []
     for path in sorted(folder.rglob("*.yaml")):
         relative = path.relative_to(folder)

@@ -19,6 +19,7 @@ from typing import Any
 from gclbench.component.registry import nearest
 from gclbench.config.named_settings import with_named_settings
 from gclbench.config.overrides import ConfigErrors, key_of, sweep
+from gclbench.machine.paths import no_file
 
 KEYS = ("common", "runs")
 
@@ -55,6 +56,10 @@ def _over(words: list[str], above: list[str]) -> list[str]:
 def _read(path: Path, errors: list[str]) -> tuple[list[str], list[list[str]]]:
     import yaml
 
+    if not path.is_file():
+        raise ConfigErrors(
+            [f"{no_file(path)}; give one with gclbench sweep FILE.yaml (docs/sweeps.md)"]
+        )
     try:
         found: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

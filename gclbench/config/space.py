@@ -22,6 +22,7 @@ from gclbench.component.declared import declared
 from gclbench.component.registry import METHODS, nearest
 from gclbench.component.settings import schema, unfit
 from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.machine.paths import expanded
 
 RANGE = ("from", "to", "log", "step")
 
@@ -165,7 +166,7 @@ def _read(text: str, errors: list[str]) -> dict[str, Any]:
         for override in parse([f"space={text}"], errors):
             found = override.value()
     else:
-        found = _file(Path(text).expanduser(), errors)
+        found = _file(Path(expanded(text)), errors)
     if not errors and not (isinstance(found, dict) and found):
         errors.append(
             f"space={text} holds no settings; it is a mapping, for example"
@@ -179,8 +180,9 @@ def _file(path: Path, errors: list[str]) -> Any:
     from yaml import YAMLError
 
     if not path.is_file():
+        no_such = "it is a folder" if path.is_dir() else "there is no such file"
         errors.append(
-            f"space={path}: there is no such file; space=common needs none, and"
+            f"space={path}: {no_such}; space=common needs none, and"
             " space={tau:[0.2,0.4]} is written out"
         )
         return None

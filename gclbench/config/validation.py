@@ -31,6 +31,7 @@ from gclbench.config.overrides import ConfigErrors, parse
 from gclbench.config.seeds import seeds_of
 from gclbench.config.spelling import in_python
 from gclbench.config.values import values_of_command
+from gclbench.machine.paths import expanded
 from gclbench.machine.precision import PRECISIONS
 from gclbench.records import NAMED_BY_USER
 from gclbench.tasks.criteria import LARGER_IS_BETTER
@@ -189,7 +190,7 @@ def _without_components(values: dict[str, Any], errors: list[str]) -> dict[str, 
     }
     found = {
         "seeds": seeds_of(values["seeds"], errors),
-        "runs_dir": str(values["runs_dir"]),
+        "runs_dir": expanded(str(values["runs_dir"])),
         "rerun": str(values["rerun"]),
         "save": _saved(values["save"], errors),
         "criterion": _criterion(values["criterion"], errors),

@@ -32,6 +32,6 @@ def text_of(value: Any) -> str:
         case Iterable():
             return f"[{','.join(map(text_of, value))}]"
     raise TypeError(
-        f"{value!r} is a {type(value).__name__}; a setting is a number, a text, true or false,"
-        " None, or a list of these"
+        f"{value!r} is of type {type(value).__name__}; a setting is a number, a text, true or"
+        " false, None, or a list of these"
     )

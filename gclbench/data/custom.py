@@ -41,6 +41,7 @@ from gclbench.data.npz import csr_of
 from gclbench.data.tu import TASKS_OF_A_COLLECTION
 from gclbench.graph import MASKS, Graph, GraphError, make_graph
 from gclbench.graph.features import few
+from gclbench.machine.paths import expanded
 
 SPARSE = ("x_data", "x_indices", "x_indptr", "x_shape")
 ADJACENCY = ("adj_data", "adj_indices", "adj_indptr", "adj_shape")
@@ -104,7 +105,7 @@ class Custom:
     def stamp(self) -> tuple[int, int] | None:
         """When the file was last written, and its size; None without one."""
         try:
-            found = Path(self.path).expanduser().stat()
+            found = Path(expanded(self.path)).stat()
         except OSError:
             return None
         return found.st_mtime_ns, found.st_size
@@ -115,7 +116,7 @@ class Custom:
         Raises:
             GraphError: the file is not there, is no `.npz`, or holds no usable graph.
         """
-        path = Path(self.path).expanduser()
+        path = Path(expanded(self.path))
         return read_custom(path, self.recorded_as, self.weights, self.direction, self.of_graphs)
 
 

@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from gclbench.machine.paths import no_file
+
 ARRAY = b"\x93NUMPY"
 """The first bytes of a single array, an `.npy`."""
 
@@ -54,7 +56,7 @@ READ_FROM_FILES = ("custom", "custom_graphs")
 def unusable(path: Path) -> str:
     """Why a file holds no graph, as far as its first bytes say; empty where they do not."""
     if not path.is_file():
-        return f"there is no file {path}; give one with dataset.path=FILE.npz"
+        return f"{no_file(path)}; give one with dataset.path=FILE.npz"
     with contextlib.suppress(OSError), path.open("rb") as file:
         if not file.read(len(ARRAY)).startswith(ARRAY) and not zipfile.is_zipfile(path):
             return (

@@ -64,7 +64,7 @@ def graph_of(
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(value, networkx.Graph):
         return _of_networkx(value, name, ignored, direction)
-    raise GraphError(f"graph is a {type(value).__name__}; it must be {KINDS}")
+    raise GraphError(f"graph is of type {type(value).__name__}; it must be {KINDS}")
 
 
 OF_A_GRAPH = ("x", "edge_index", "edge_weight", "edge_attr", "y")
@@ -92,7 +92,7 @@ def _batch(graphs: list[Any], name: str) -> Data:
     for place, graph in enumerate(graphs):
         if not isinstance(graph, Data) or isinstance(graph, batch_class()):
             raise GraphError(
-                f"graph '{name}': item {place} of the list is a {type(graph).__name__}; a"
+                f"graph '{name}': item {place} of the list is of type {type(graph).__name__}; a"
                 " collection is a list of torch_geometric's Data, each with x and edge_index"
             )
         x = graph.get("x")

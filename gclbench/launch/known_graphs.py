@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gclbench.data.file_format import unusable
 from gclbench.data.mirror import DataUnavailable
+from gclbench.machine.paths import expanded
 from gclbench.records import Record, digest
 
 if TYPE_CHECKING:
@@ -71,5 +72,5 @@ def refused_unread(dataset: Any) -> None:
     Raises:
         DataUnavailable: it is not there, or no `.npz`.
     """
-    if hasattr(dataset, "stamp") and (why := unusable(Path(dataset.path).expanduser())):
+    if hasattr(dataset, "stamp") and (why := unusable(Path(expanded(dataset.path)))):
         raise DataUnavailable(why)

@@ -137,7 +137,9 @@ def commands(
         if of_dataset:
             words = tuple(word for word in words if not word.startswith(DATASET))
         behind = (*of_dataset, run_words.of_seeds(seeds))
-        lines.setdefault((words, behind), []).append(name)
+        names = lines.setdefault((words, behind), [])
+        if name not in names:  # a graph that changed in its file is two datasets of one name
+            names.append(name)
     return [
         shlex.join(
             ["gclbench", *["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", *behind]

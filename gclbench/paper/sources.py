@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from gclbench.machine.paths import expanded, no_folder
 from gclbench.paper.aggregate import Group, group_records
 from gclbench.records import Record, Store, StoreWarnings, differ
 
@@ -67,11 +68,11 @@ def collect(folders: Iterable[str] | None = None) -> Collection:
     if folders is None:
         names = [name for name in DEFAULT_STORES if Path(name).is_dir()]
     else:
-        names = list(dict.fromkeys(folders))
+        names = list(dict.fromkeys(map(expanded, folders)))
         for name in names:
             if not Path(name).is_dir():
                 raise MissingStore(
-                    f"there is no folder '{name}'; name folders of records with --runs, such as"
+                    f"{no_folder(name)}; name folders of records with --runs, such as"
                     " --runs results runs"
                 )
     kept: dict[str, Record] = {}

@@ -192,7 +192,7 @@ def _state(name: str, item: Any) -> Any:
     if hasattr(item, "state_dict") and hasattr(item, "load_state_dict"):
         return item.state_dict()
     raise TypeError(
-        f"watch.iterations({name}=…): a {type(item).__name__} has no state_dict and"
+        f"watch.iterations({name}=…): an item of type {type(item).__name__} has no state_dict and"
         " load_state_dict, so a checkpoint cannot hold it"
     )
 

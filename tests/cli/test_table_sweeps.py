@@ -209,7 +209,7 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
     [
         (
             ["paper=dmat"],
-            "say which table: gclbench sweep paper=dmat table=1 (`gclbench table` lists them)\n",
+            "say which table: gclbench sweep table=dmat/1 (`gclbench table` lists them)\n",
         ),
         (
             ["method=dmt,dmat", "dataset=cora"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gclbench.cli import main
+from gclbench.cli import VERBS, main
 
 
 def test_wrong_commands_exit_2_and_write_nothing(
@@ -85,6 +85,16 @@ def test_two_settings_in_one_word_are_told_from_text_with_blanks(
             ["export", "method=grace"],
             "'method=grace': KEY=VALUE is for runs, `gclbench method=grace`",
         ),
+        (
+            ["report", "--output", "report.pdf"],
+            "a report is HTML, not '.pdf'; name it FILE.html",
+        ),
+        (
+            ["sweep"],
+            "say which table: gclbench sweep table=dmat/1 (`gclbench table` lists them), or name a"
+            " file of runs: gclbench sweep runs.yaml",
+        ),
+        (["data", "get"], "action cannot be 'get'; choose from fetch, verify, path"),
     ],
 )
 def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
@@ -92,9 +102,42 @@ def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
-    verb = f" {words[0]}" if words[0] in ("sweep", "table", "figure", "export") else ""
+    verb = f" {words[0]}" if words[0] in VERBS else ""
     assert ended.value.code == 2
     assert (
         capsys.readouterr().err
         == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
     )
+
+
+def test_a_quoted_tilde_is_expanded_everywhere(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(here))
+    assert main(["method=kmeans", "dataset=digits", "runs_dir=~/mine", "--dry-run"]) == 0
+    assert f"recorded in {here}/mine" in capsys.readouterr().out
+    for words in (
+        ["table", "dmat/1", "--runs", "~/none"],
+        ["export", "--runs=~/none", "--output", "x.csv"],
+        ["dataset=custom", "dataset.path=~/none"],
+        ["sweep", "~/none.yaml"],
+    ):
+        assert main(words) != 0
+        assert f"{here}/none" in capsys.readouterr().err
+    assert main(["dataset=custom", "dataset.path=~no_such_user_9/g.npz"]) == 1
+    assert "there is no file ~no_such_user_9/g.npz" in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+def test_a_folder_is_told_from_a_file_that_is_not_there(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "g").mkdir()
+    (here / "f").write_text("")
+    for words, told in (
+        (["dataset=custom", "dataset.path=g"], "g is a folder, not a file; give one with dataset."),
+        (["table", "dmat/1", "--runs", "f"], "'f' is a file, not a folder; name folders of"),
+        (["method=grace", "--config-dir", "f"], "--config-dir f: it is a file, not a folder"),
+    ):
+        assert main(words) != 0
+        assert told in capsys.readouterr().err

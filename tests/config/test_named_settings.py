@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gclbench.cli import main
 from gclbench.config.named_settings import with_named_settings
 from gclbench.config.overrides import ConfigErrors, sweep
 
@@ -61,6 +62,10 @@ def test_other_words_stay() -> None:
             ("method=grace,dgi", "graca.tau=0.2"),
             "^'graca.tau' does not exist. Did you mean 'grace.tau'\\?$",
         ),
+        (
+            ("method=grace,dgi", "method.grace.tau=0.2"),
+            "^'method.grace.tau' does not exist. Did you mean 'grace.tau', which sets it of grace",
+        ),
     ],
 )
 def test_what_has_no_run_or_two_meanings_is_an_error(words: tuple[str, ...], text: str) -> None:
@@ -74,3 +79,36 @@ def test_a_name_that_stands_for_another_is_typed_as_before() -> None:
         with_named_settings(sweep(words))
     (first, second) = with_named_settings(sweep([*words[:2], "gcn.lr=0.1"]))
     assert "method.lr=0.1" in first and "method.lr=0.1" not in second
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["-m", "method=grace,gca,dgi", "method.tau=0.2,0.4"],
+            "'method.tau' is a setting of grace, gca, and of no other method here; write"
+            " grace.tau=0.2,0.4 gca.tau=0.2,0.4 to set it there alone",
+        ),
+        (
+            ["-m", "method=kmeans", "filter=gnnbp,none", "filter.alpha=0.2"],
+            "'filter.alpha' is a setting of gnnbp, and of no other filter here; write"
+            " gnnbp.alpha=0.2 to set it there alone",
+        ),
+        (
+            ["sweep", "table=dmat/1", "dataset=cora", "method.tau=0.2"],
+            "'method.tau' is a setting of gca, progcl, dmat_i, and of no other method here;"
+            " method=gca,progcl,dmat_i chooses only those rows",
+        ),
+        (["-m", "method=kmeans,dgi", "method.tau=0.2"], ""),
+        (["method=dgi", "method.tau=0.2"], ""),
+    ],
+)
+def test_a_setting_that_only_some_have_is_answered_with_its_name(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "is a setting of" in line] == [
+        f"gclbench: {told}" for told in [told] if told
+    ]
+    assert "'method.tau' does not exist" in lines[0] or "filter.alpha" in lines[0]

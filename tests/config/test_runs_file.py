@@ -9,6 +9,7 @@ import pytest
 from gclbench.cli import main
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.runs_file import commands_of
+from gclbench.config.validation import Experiment
 
 FILE = """
 common: dataset=cora,acm seeds=3
@@ -65,11 +66,41 @@ def test_the_verb_plans_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "runs.yaml").write_text(
         "common: dataset=digits task=clustering\nruns:\n  - method=grace,dgi grace.tau=0.5\n"
         "  - method=kmeans seeds=2\n"
     )
     assert main(["sweep", "runs.yaml", "--dry-run"]) == 0
     assert "4 runs: 0 are recorded in runs" in capsys.readouterr().out
-    assert main(["sweep", "none.yaml"]) == 2
-    assert "none.yaml cannot be read" in capsys.readouterr().err
+    for path, told in (
+        ("none", "there is no file none.yaml"),
+        ("folder", "folder.yaml is a folder, not a file"),
+    ):
+        assert main(["sweep", f"{path}.yaml"]) == 2
+        assert told in (err := capsys.readouterr().err)
+        assert "give one with gclbench sweep FILE.yaml" in err
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "workers"),
+    [
+        ("", [], "auto"),
+        ("common: launcher.workers=1\n", [], 1),
+        ("", ["launcher.workers=3"], 3),
+    ],
+)
+def test_the_runs_of_a_file_are_spread_over_workers(
+    file: str,
+    words: list[str],
+    workers: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gclbench.launch.execution.carry_out", lambda first, *_: seen.append(first))
+    seen: list[Experiment] = []
+    text = f"{file}runs:\n  - method=kmeans dataset=digits task=clustering seeds=2\n"
+    (tmp_path / "runs.yaml").write_text(text)
+    main(["sweep", "runs.yaml", *words])
+    assert [each.launcher.workers for each in seen] == [workers]

@@ -172,6 +172,15 @@ def test_the_commands_of_missing_controls(record) -> None:
     )
 
 
+def test_a_graph_that_changed_in_its_file_is_named_once(record) -> None:
+    one = [item for name in ("cora", "acm") for item in runs(record, OURS, dataset=name)]
+    lines = commands(filled(one).entries, lambda _: ["custom", "dataset.path=g.npz"])
+    assert lines[0] == (
+        "gclbench method=dmat_i method.epochs=0 task=clustering dataset=custom dataset.path=g.npz"
+        " seeds=5"
+    )
+
+
 def test_every_command_composes(record) -> None:
     from gclbench.config.validation import resolved
 
