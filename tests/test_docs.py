@@ -120,6 +120,14 @@ def test_every_method_has_a_paragraph_on_its_sources() -> None:
     assert [each for each in ours if each not in headings] == []
 
 
+def test_the_contents_of_the_sources_have_every_paragraph_in_order() -> None:
+    page = ROOT / "docs" / "sources.md"
+    listed = [link.removeprefix("#") for link in links(page) if link.startswith("#")]
+    headings = re.findall(r"^#{1,2} +(.+?) *$", prose(page.read_text(encoding="utf-8")), re.M)[1:]
+    slugs = [re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings]
+    assert listed[: len(slugs)] == slugs
+
+
 @pytest.mark.parametrize("folder", ["gclbench", "configs", "scripts", "tests"])
 def test_pages_that_the_code_names_exist(folder: str) -> None:
     missing = {

@@ -19,8 +19,9 @@ EXAMPLES = """examples:
 A file is checked by its sha256 or by its git blob id. Where none is listed, or none of the original
 file, `verify` says `unknown hash` and `fetch` says `unchecked`.
 
-GCLBENCH_DATA is the cache folder, GCLBENCH_MIRROR one or more folders or URLs tried first, and
-GCLBENCH_OFFLINE=1 opens no connection.
+GCLBENCH_DATA is the cache folder. GCLBENCH_MIRROR names one or more folders, which are searched
+before the cache, or addresses, which are asked before the original ones. GCLBENCH_OFFLINE=1 opens
+no connection.
 """
 
 

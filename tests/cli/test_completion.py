@@ -91,7 +91,7 @@ def test_scripts_are_printed_and_other_shells_are_named(
         assert capsys.readouterr().out == script
     with pytest.raises(SystemExit):
         main(["completion", "tcsh"])
-    assert "invalid choice: 'tcsh'" in capsys.readouterr().err
+    assert "shell cannot be 'tcsh'; choose from bash, zsh, fish" in capsys.readouterr().err
 
 
 BASH = """
