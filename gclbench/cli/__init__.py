@@ -15,7 +15,7 @@ VERBS = {
     "list": "what can be chosen: datasets, filters, methods, negatives, tasks",
     "show": "a dataset's page, a composed configuration, or a recorded run",
     "data": "fetch, verify or locate raw files",
-    "sweep": "the runs of a paper's table",
+    "sweep": "the runs of a paper's table, or of a file",
     "search": "settings chosen without test labels, at one budget for every method",
     "submit": "hand a sweep over and return at once",
     "status": "what a store of records holds, and how far a sweep is",

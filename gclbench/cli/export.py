@@ -23,10 +23,18 @@ EXAMPLES = """examples:
   gclbench export --to results                             packed, with loss curves, as a store
   gclbench export --runs runs /scratch/runs --to results
 
-columns: id dataset filter method negatives task seed protocol status reason, metric.NAME
-(fractions, not percent), seconds.PHASE, memory.KIND (bytes), every setting as on the command line
-(method.lr), device commit created command. No value is an empty cell; settings that are lists are
-JSON. Runs that are not ok are rows too.
+One of --output, --format and --to has to be given; --to stands alone.
+
+A table has a row per run, also for runs that are not ok. Its columns: id dataset filter method
+negatives task seed protocol status reason, metric.NAME (fractions, not percent), seconds.PHASE,
+memory.KIND (bytes), every setting as on the command line (method.lr), versions.KIND dataset_hash
+split.hash, device precision fast_products threads instructions commit created command. In a CSV no
+value is an empty cell, and settings that are lists are JSON (docs/records.md).
+
+Packed records are a line per run in FOLDER/<method>/<dataset>.jsonl. Tables, figures, compare,
+report and show read FOLDER with --runs. What is in it already is kept. A run that is exported again
+replaces its line, but not where that line is ok and the run is not, nor where the line has data
+that the run lacks (method.course=, criterion=). Interrupted runs are not packed.
 """
 
 
@@ -35,11 +43,8 @@ def main(argv: list[str]) -> int:
     be written."""
     parser = Parser(
         "export",
-        "Writes records as a table with a row per run (--output), or packs them as"
-        " FOLDER/<method>/<dataset>.jsonl, one line per run (--to). What is in FOLDER already is"
-        " kept; a run that is exported again replaces its line, unless that line is ok and the run"
-        " is not, or has data that the run lacks (method.course=, criterion=). Interrupted runs are"
-        " not packed. FOLDER can be read wherever a store of records can.",
+        "Writes records as a table (--output, or --format to standard output), or packs them into a"
+        " folder for committing or sharing (--to).",
         EXAMPLES,
     )
     parser.add_argument(

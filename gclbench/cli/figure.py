@@ -17,6 +17,9 @@ EXAMPLES = """examples:
   gclbench figure ranks/dmat-1                     average ranks of the columns of dmat/1
   gclbench figure nml/4 --command                  what has to be run for it
   gclbench figure curve 3f2a 77b0                  the loss of runs of your own, by their ids
+
+`gclbench figure curve --help` has the options of a curve. A figure without --runs is drawn from
+results/ and runs/ of the current folder, those that exist.
 """
 
 FORMATS = (".svg", ".png")
@@ -58,7 +61,7 @@ def main(argv: list[str]) -> int:
         action="extend",
         default=[],
         metavar="NAME",
-        help="instead of the figure's own",
+        help="these datasets instead of the figure's own; some figures are of one dataset",
     )
     parser.add_argument(
         "--command",

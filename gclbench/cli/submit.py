@@ -5,11 +5,16 @@ from __future__ import annotations
 from gclbench.cli.parser import Parser
 
 EXAMPLES = """examples:
-  gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10    a process of this machine
+  gclbench submit -m method=dmat_i,grace dataset=cora,acm seeds=10    in the background here
   gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher.workers=4
   gclbench submit -m method=dmat_i dataset=cora,acm seeds=10 launcher=slurm launcher.partition=gpu
   gclbench submit --dry-run -m method=dmat_i dataset=cora,acm seeds=10    what it would be
-  gclbench submit sweep paper=dmat table=1 launcher=slurm             the runs of a paper's table
+  gclbench submit sweep table=dmat/1 launcher=slurm                   the runs of a paper's table
+  gclbench submit sweep runs.yaml launcher=slurm                      the runs of a file
+
+launcher=local, the default, runs them in the background of this machine, also after you log out.
+`gclbench show launcher=slurm` prints the settings of a launcher. `gclbench submit sweep …` takes
+what `gclbench sweep` takes, and no -m and no --config-dir.
 
 It prints the sweep's id; `gclbench status ID` shows it, `gclbench cancel ID` ends it. What is
 recorded is not run again.

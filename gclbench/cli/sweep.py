@@ -28,19 +28,26 @@ SUFFIXES = (".yaml", ".yml")
 """A first word that ends so is a file of runs."""
 
 EXAMPLES = """examples:
-  gclbench sweep paper=dmat table=1                         every run of that table, ten seeds
-  gclbench sweep paper=dmat table=1 --dry-run               what that is, and what is recorded
+  gclbench sweep table=dmat/1                               every run of that table, ten seeds
+  gclbench sweep table=dmat/1 --dry-run                     what that is, and what is recorded
   gclbench sweep table=dmat/1 dataset=cora method=dmat_i    these rows and columns only
   gclbench sweep table=dmat/1 'column=untrained encoder'    a column by its heading
   gclbench sweep table=nml/1,nml/2 dataset=cora             two tasks of one training: trained once
   gclbench sweep table=nml/1 --with my_method               your method on that table's datasets
   gclbench sweep table=nml/1 --with 'grace method.tau=0.4' dataset=cora
-  gclbench sweep paper=dmat table=1 seeds=3 launcher.workers=4
-  gclbench submit sweep paper=dmat table=1 launcher=slurm            hand it over to Slurm
+  gclbench sweep table=dmat/1 seeds=3 launcher.workers=4
+  gclbench submit sweep table=dmat/1 launcher=slurm         hand it over to Slurm
   gclbench sweep runs.yaml seeds=3                          the runs of a file (docs/sweeps.md)
 
-With --with only the rows that it names are run, on the table's datasets, splits and seeds.
-Methods and datasets of the table that gclbench does not have are named and left out.
+A table:  table=dmat/1 and paper=dmat table=1 are the same. method=, dataset= and column= choose of
+          its rows and columns; without them all are run. Any other key of a run (seeds=,
+          launcher.workers=, method.epochs=) goes to all of these runs. The table says which task
+          and split. `gclbench table` lists the tables.
+--with    runs the rows that it names and no others, on the table's datasets, splits and seeds.
+A file:   words after FILE.yaml take the place of those of the same key in its entries.
+
+What is recorded is not run again. Methods and datasets of the table that gclbench does not have are
+named and left out. The runs are spread over worker processes; launcher.workers=1 keeps them in one.
 """
 
 
@@ -48,7 +55,7 @@ def main(argv: list[str], detached: bool = False) -> int:
     """Exit code 0 when every run is ok, 1 when one is not, 2 for a command that is wrong."""
     parser = Parser(
         "sweep",
-        "Runs what papers' tables hold, at the papers' settings, or the runs of a file.",
+        "Runs what papers' tables hold, at the papers' settings, or the runs that a file lists.",
         EXAMPLES,
         settings=True,
     )
