@@ -111,11 +111,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line, as all of our errors, instead of the usage."""
-        if found := re.fullmatch(
-            r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", message
-        ):
-            name, given, choices = found.groups()
-            message = f"{name} cannot be {given}; choose from {choices.replace(chr(39), '')}"
+        message = _in_our_words(message)
         self.exit(2, f"{self.prog}: {message} (`{self.prog} --help` shows what there is)\n")
 
     def _meant(self, word: str, words: Sequence[str]) -> str:
@@ -180,6 +176,18 @@ def id_first(verb: str, words: Sequence[str], known: Collection[str]) -> str:
     found = next((word for word in words if word in known), None)
     rest = [word for word in words if word != found]
     return f"the ID comes first: gclbench {verb} {shlex.join([found or next(iter(known)), *rest])}"
+
+
+def _in_our_words(message: str) -> str:
+    """What argparse says of an option's value, as a plain sentence."""
+    if found := re.fullmatch(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)", message):
+        name, given, choices = found.groups()
+        return f"{name} cannot be {given}; choose from {choices.replace(chr(39), '')}"
+    if found := re.fullmatch(r"argument (.+?): expected (?:at least )?one argument", message):
+        return f"{found[1]} needs a value behind it"
+    if found := re.fullmatch(r"argument (.+?): ignored explicit argument .*", message):
+        return f"{found[1]} takes no value"
+    return message
 
 
 def _at_home(word: str) -> str:

@@ -158,7 +158,7 @@ def _own_file(commands: list[list[str]]) -> str:
     errors: list[str] = []
     values, _ = values_of_command(parse(commands[0], errors), errors)
     dataset = values["dataset"]
-    if errors or dataset["name"] not in READ_FROM_FILES:
+    if errors or dataset["name"] not in READ_FROM_FILES or not dataset["path"]:
         return ""
     return unusable(Path(expanded(str(dataset["path"]))))
 

@@ -178,13 +178,13 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
                 f" {', '.join(f'{where}.{name}' for name in fields) or 'no settings'}"
             )
             continue
-        if value is None and key in needed:
+        if value in (None, "") and key in needed:
             continue
         try:
             given[key] = convert(value, fields[key])
         except ValueError as error:
             errors.append(f"{where}.{key}={value!r} {_told(cls, key, value, error)}")
-    for name in sorted(name for name in needed if values.get(name) is None):
+    for name in sorted(name for name in needed if values.get(name) in (None, "")):
         errors.append(f"{where}.{name} must be given: {where}.{name}=…")
     if len(errors) > before:
         return None
@@ -260,7 +260,7 @@ def convert(value: Any, kind: Any) -> Any:
         if not isinstance(value, (list, tuple)):
             raise NotAList("must be a list")
         item = typing.get_args(kind)[0]
-        return tuple(convert(element, item) for element in value)
+        return tuple(_item(element, item) for element in value)
     if origin is dict:
         if not isinstance(value, dict):
             raise ValueError("must be a mapping, for example {name:value}")
@@ -293,6 +293,16 @@ def convert(value: Any, kind: Any) -> Any:
         f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an"
         " optional of these"
     )
+
+
+def _item(value: Any, kind: Any) -> Any:
+    """An element of a list, converted; an error says which one it is."""
+    try:
+        return convert(value, kind)
+    except OutOfRange:
+        raise
+    except ValueError as error:
+        raise ValueError(f"has an item {value!r}, which {error}") from error
 
 
 def _words(kind: Any) -> tuple[Any, ...]:

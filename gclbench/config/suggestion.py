@@ -77,11 +77,24 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
             else hint
         )
     if head in GROUPS and not family:
-        hint = hint if same_leaf else ""
+        hint = (hint if same_leaf else "") or _others_with(head, leaf)
         return f"'{key}' does not exist: {head}={known[f'{head}.name']} has no settings.{hint}"
     # In a sweep over methods, the one that lacks the setting.
     whose = f" of {head}={known[f'{head}.name']}" if family and f"{head}.name" in known else ""
     return f"'{key}' does not exist.{hint} Known{whose}: {', '.join(sorted(family) or tops)}"
+
+
+def _others_with(kind: str, setting: str) -> str:
+    """Which filters or strategies have a setting that the chosen one lacks."""
+    if kind not in ("filter", "negatives"):
+        return ""
+    registry = GROUPS[kind]
+    having = [
+        f"{kind}={name}"
+        for name in registry.names()
+        if registry.entries[name].builtin and setting in declared(registry, name).defaults
+    ]
+    return f" {' or '.join(having)} has it." if having else ""
 
 
 def unknown_id(kind: str, name: str, known: Sequence[str]) -> str:

@@ -95,6 +95,9 @@ def test_two_settings_in_one_word_are_told_from_text_with_blanks(
             " file of runs: gclbench sweep runs.yaml",
         ),
         (["data", "get"], "action cannot be 'get'; choose from fetch, verify, path"),
+        (["table", "dmat/1", "--format"], "--format needs a value behind it"),
+        (["table", "dmat/1", "--runs"], "--runs needs a value behind it"),
+        (["method=grace", "--dry-run=1"], "--dry-run takes no value"),
     ],
 )
 def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
@@ -108,6 +111,36 @@ def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
         capsys.readouterr().err
         == f"gclbench{verb}: {told} (`gclbench{verb} --help` shows what there is)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["method=grace", "method.architecture=[256,a]"],
+            "method.architecture=[256, 'a'] has an item 'a', which must be a whole number",
+        ),
+        (
+            ["method=grace", "filter.alpha=0.2"],
+            "'filter.alpha' does not exist: filter=none has no settings. filter=gnnbp or filter=ssgc"
+            " has it.",
+        ),
+        (
+            ["method=grace", "negatives.em_steps=3"],
+            "'negatives.em_steps' does not exist: negatives=uniform has no settings."
+            " negatives=progcl_mix or negatives=progcl_weight has it.",
+        ),
+        (
+            ["dataset=custom", "dataset.path="],
+            "dataset.path must be given: dataset.path=…",
+        ),
+    ],
+)
+def test_a_value_or_setting_that_does_not_fit(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"gclbench: {told}\n"
 
 
 def test_a_quoted_tilde_is_expanded_everywhere(

@@ -140,7 +140,10 @@ def test_defaults_and_values_are_plain():
             {"widths": [256, 0]},
             "method.widths=[256, 0] is out of range: it must be ≥ 1, for example [256,128]",
         ),
-        ({"widths": [256, "a"]}, "method.widths=[256, 'a'] must be a whole number"),
+        (
+            {"widths": [256, "a"]},
+            "method.widths=[256, 'a'] has an item 'a', which must be a whole number",
+        ),
         ({"widths": []}, "method: widths needs at least one"),
         ({"loops": "yes"}, "method.loops='yes' must be true or false"),
         ({"loops": 1}, "method.loops=1 must be true or false"),
