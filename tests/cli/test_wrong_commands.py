@@ -122,8 +122,8 @@ def test_a_word_of_the_wrong_kind_is_answered_with_the_right_one(
         ),
         (
             ["method=grace", "filter.alpha=0.2"],
-            "'filter.alpha' does not exist: filter=none has no settings. filter=gnnbp or filter=ssgc"
-            " has it.",
+            "'filter.alpha' does not exist: filter=none has no settings. filter=gnnbp or"
+            " filter=ssgc has it.",
         ),
         (
             ["method=grace", "negatives.em_steps=3"],
