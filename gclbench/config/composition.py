@@ -108,9 +108,17 @@ def items_of_dataset(dataset: str) -> str:
 
 def items_of_tasks(tasks: Iterable[str]) -> str:
     """`graphs` where one of the tasks says so; `nodes` otherwise, as of tasks that no package here
-    has: a record may come from elsewhere."""
-    known = [declared(TASKS, task) for task in tasks if task in TASKS.entries]
-    return "graphs" if any("graphs" in said.items for said in known) else "nodes"
+    has, or whose module cannot be imported: a record may come from elsewhere."""
+    return "graphs" if any("graphs" in _items_of_task(task) for task in tasks) else "nodes"
+
+
+def _items_of_task(task: str) -> tuple[str, ...]:
+    if task not in TASKS.entries:
+        return ()
+    try:
+        return declared(TASKS, task).items
+    except Exception:  # whatever another package raises while it is imported; doctor tells it
+        return ()
 
 
 def stated_tasks(dataset: str) -> dict[str, list[str]]:

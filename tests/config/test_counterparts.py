@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import GROUPS, METHODS, TASKS
+from gclbench.component.registry import GROUPS, METHODS, TASKS, Entry
 from gclbench.config.composition import items_of_tasks
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.validation import resolved
@@ -68,9 +68,12 @@ def test_a_counterpart_is_on_the_other_items_and_leads_back() -> None:
     assert found == 8
 
 
-def test_the_items_of_tasks_are_those_that_the_tasks_say() -> None:
+def test_the_items_of_tasks_are_those_that_the_tasks_say(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {name: items_of_tasks([name]) for name in TASKS.names()}
     assert found == {name: items_of(TASKS.load(name)) for name in TASKS.names()}
     assert items_of_tasks(["clustering", "similarity"]) == "graphs"
     assert items_of_tasks(["of_another_package"]) == items_of_tasks([]) == "nodes"
+    broken = Entry("broken", "", "no_such_module_here:Broken", "other 1.0", builtin=False)
+    monkeypatch.setitem(TASKS.entries, "broken", broken)
+    assert items_of_tasks(["broken"]) == "nodes" and items_of_tasks(["similarity"]) == "graphs"
     assert GROUPS["task"] is TASKS
