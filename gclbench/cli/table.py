@@ -192,7 +192,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     from gclbench.config.seeds import MOST_SEEDS
     from gclbench.paper import filling, matrix, own_tables
     from gclbench.paper.deciding import undecided, undecided_anywhere
-    from gclbench.paper.gains import commands
+    from gclbench.paper.gains import commands, never_untrained
     from gclbench.paper.missing import missing
     from gclbench.paper.sources import collect
     from gclbench.paper.table_definition import SEEDS
@@ -270,6 +270,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
             for line in commands(table.entries, table.definition.typed_dataset)
         )
         lines = lines or ["# nothing is missing"]
+        lines += never_untrained(entry for table in tables for entry in table.entries)
     else:
         _write(tables, chosen, options.only, file)
         return

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.registry import Registry
-from gclbench.component.settings import defaults, plain, required
+from gclbench.component.settings import Range, defaults, marked_fields, plain, required, unfit
 
 PACKAGE = "gclbench"
 STATEMENTS = (
@@ -145,25 +145,57 @@ def in_source(target: str) -> Declared:
 
 
 def marked(registry: Registry, name: str, mark: type) -> frozenset[str]:
-    """The settings of one of our components that are annotated with a mark: `SameIdAtDefault`."""
-    module, _, found = registry.check(name).target.partition(":")
+    """The settings of a component that are annotated with a mark: `SameIdAtDefault`.
+
+    Raises:
+        UnknownName: there is no such component.
+        Exception: whatever the module of another package raises while it is imported.
+    """
+    entry = registry.check(name)
+    if not entry.builtin:
+        return marked_fields(registry.load(name), mark)
     return frozenset(
-        setting for setting, text in _annotations(*_find(module, found)) if mark.__name__ in text
+        setting
+        for setting, node in _annotations(entry.target)
+        if mark.__name__ in ast.unparse(node)
     )
 
 
-def _annotations(module: str, node: ast.AST | None) -> Iterator[tuple[str, str]]:
-    """(setting, annotation) of a class and its bases."""
+def admits(registry: Registry, name: str, setting: str, value: float) -> bool:
+    """Whether a component has a setting, and the setting's bounds admit a number: `epochs` 0.
+
+    Raises:
+        UnknownName: there is no such component.
+        Exception: whatever the module of another package raises while it is imported.
+    """
+    entry = registry.check(name)
+    if not entry.builtin:
+        cls = registry.load(name)
+        return setting in defaults(cls) and not unfit(cls, setting, value)
+    kind = dict(_annotations(entry.target)).get(setting)
+    return kind is not None and all(
+        Range(**{str(bound.arg): _value("", bound.value) for bound in call.keywords}).admits(value)
+        for call in ast.walk(kind)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == Range.__name__
+    )
+
+
+def _annotations(target: str) -> Iterator[tuple[str, ast.AST]]:
+    """(setting, annotation) of one of our classes, those of its bases first."""
+    module, _, found = target.partition(":")
+    yield from _annotated(*_find(module, found))
+
+
+def _annotated(module: str, node: ast.AST | None) -> Iterator[tuple[str, ast.AST]]:
     if isinstance(node, ast.ClassDef):
-        for base in node.bases:
+        for base in reversed(node.bases):
             if isinstance(base, ast.Name):
-                yield from _annotations(*_find(module, base.id))
+                yield from _annotated(*_find(module, base.id))
         for line in node.body:
             if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
                 named = line.annotation.id if isinstance(line.annotation, ast.Name) else ""
                 # `EpochBy`, a type that several classes share, stands for its definition.
-                meant = (named and _find(module, named)[1]) or line.annotation
-                yield line.target.id, ast.unparse(meant)
+                yield line.target.id, (named and _find(module, named)[1]) or line.annotation
 
 
 def _declared(settings: dict[str, Any], stated: dict[str, Any]) -> Declared:

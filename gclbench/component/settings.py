@@ -152,6 +152,11 @@ def of_this_machine(component: Any) -> dict[str, Any]:
     }
 
 
+def marked_fields(cls: type, mark: type) -> frozenset[str]:
+    """The fields that are annotated with a mark: `SameIdAtDefault`."""
+    return frozenset(name for name, kind in schema(cls).items() if _is_marked(kind, mark))
+
+
 def _is_marked(kind: Any, mark: type) -> bool:
     return typing.get_origin(kind) is Annotated and any(
         isinstance(rule, mark) for rule in typing.get_args(kind)[1:]

@@ -13,7 +13,7 @@ from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import A_COLLECTION, A_GRAPH, no_runs, origin, stands_for
 from gclbench.paper.columns import typed
-from gclbench.paper.config_defaults import shipped_settings
+from gclbench.paper.config_defaults import shipped_settings, takes_no_epochs
 from gclbench.paper.table_definition import SEEDS
 
 
@@ -23,7 +23,8 @@ def another(words: tuple[str, ...], registered: str) -> str:
     Args:
         registered: under which name the dataset is registered.
     """
-    if stands_for(words, registered).get("method.epochs"):
+    there = stands_for(words, registered)
+    if there.get("method.epochs") and takes_no_epochs(str(there["method.name"])):
         kept = [word for word in words if not word.startswith("method.epochs=")]
         return f"{shlex.join(kept)} method.epochs=0"
     controls = {"graphs": ("histogram", "graph_statistics"), "nodes": ("kmeans", "dgi")}

@@ -21,6 +21,9 @@ SCORED = {
 """How rows are scaled before a task reads them, and how hard k-means and the probe try: the same
 for all methods (docs/choices.md). A control of ours may have it otherwise."""
 
+FLOORS = ("majority class", "chance")
+"""What stands among the methods for a task's floor (`floors`), and is none."""
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -147,10 +150,11 @@ class Column:
         """Flattened settings that differ from the paper's: `method.epochs=3 (paper: 300)`; keys
         that `where` or the table's own conditions, `asked`, ask for are not compared.
 
-        What is not printed is compared with what is shipped here, the paper's code's or a choice of
-        ours: `method.epochs=3 (shipped: 200)`. A setting that a record lacks counts as different,
-        `method.lr=unrecorded (shipped: 0.001)`, unless runs at the shipped one do not name it, or
-        the setting is younger than the record: then it has the default.
+        What is not printed is compared with what is shipped, the paper's code's or a choice of
+        ours, or what a class of another package says: `method.epochs=3 (shipped: 200)`. A setting
+        that a record lacks counts as different, `method.lr=unrecorded (shipped: 0.001)`, unless
+        runs at the shipped one do not name it, or the setting is younger than the record: then it
+        has the default.
         """
         fixed = {condition.key for condition in (*self.where, *asked) if not condition.excluded}
         printed = printed_settings(self.tuned, str(flat["dataset.name"])) if self.tuned else {}
@@ -174,7 +178,7 @@ class Column:
             for key, (whose, value) in expected.items()
             if key not in fixed and not (_same(flat[key], value) if key in flat else key in unnamed)
         ]
-        return departing + dataset_departures(flat, fixed)
+        return departing + dataset_departures(flat, fixed, every=True)
 
 
 def _recorded(key: str, flat: Mapping[str, Any], younger: Mapping[str, Any]) -> str:
@@ -183,17 +187,23 @@ def _recorded(key: str, flat: Mapping[str, Any], younger: Mapping[str, Any]) -> 
     return typed(known[key]) if key in known else "unrecorded"
 
 
-def dataset_departures(flat: Mapping[str, Any], fixed: Container[str] = ()) -> list[str]:
+def dataset_departures(
+    flat: Mapping[str, Any], fixed: Container[str] = (), every: bool = False
+) -> list[str]:
     """Settings of a published dataset that differ from the shipped ones: `dataset.features=binary
     (shipped: counts)`.
 
     A record without the setting is older than it. It may hold another form of the graph, so it
     counts as different, unless the setting's default is the graph of before.
+
+    Args:
+        fixed: keys that are not compared. every: of a generated graph and of another package's
+            dataset, too: a table stands for what its sweep makes.
     """
     unnamed = unnamed_settings(flat)
     return [
         f"{key}={typed(flat[key]) if key in flat else 'unrecorded'} (shipped: {typed(value)})"
-        for key, value in shipped_settings(flat).items()
+        for key, value in shipped_settings(flat, every_dataset=every).items()
         if key.startswith(DATASET)
         and key not in fixed
         and not (_same(flat[key], value) if key in flat else key in unnamed)

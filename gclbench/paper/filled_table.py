@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gclbench.component.declared import among
 from gclbench.component.registry import METHODS, did_you_mean
 from gclbench.paper.aggregate import Cell, Fact
+from gclbench.paper.columns import FLOORS
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import Gain
 from gclbench.paper.metrics import Quantity, find_metric
@@ -28,10 +29,6 @@ DEGENERATE = "⊘"
 
 class NotInTable(LookupError):
     """A dataset, metric or method that the table does not have; the text lists those it has."""
-
-
-FLOORS = ("majority class", "chance")
-"""What stands among the methods for a task's floor (`floors`)."""
 
 
 @dataclass(frozen=True)

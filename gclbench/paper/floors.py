@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gclbench.paper.aggregate import Cell, Group
-from gclbench.paper.columns import SCORED
-from gclbench.paper.filled_table import FLOORS, Entry
+from gclbench.paper.columns import FLOORS, SCORED
+from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES

@@ -1,11 +1,12 @@
 """What training adds: every column against up to five controls, paired over equal seeds.
 
-untrained: the column's own settings with `method.epochs=0`. raw features: k-means, or the task's
-probe, on the features as they are. filter alone: the same on the features after GnnBP at the
-dataset's settings. Both also with rows of length 1, as embeddings trained on cosines are read: on
-some datasets that alone doubles a control. Recent work finds that untrained encoders rival
-contrastive learning. The features of nodes are no embedding of graphs, so on collections the first
-control is the only one; histograms and statistics of graphs are columns of their tables.
+untrained: the column's own settings with `method.epochs=0`, of a method that takes it. raw
+features: k-means, or the task's probe, on the features as they are. filter alone: the same on the
+features after GnnBP at the dataset's settings. Both also with rows of length 1, as embeddings
+trained on cosines are read: on some datasets that alone doubles a control. Recent work finds that
+untrained encoders rival contrastive learning. The features of nodes are no embedding of graphs, so
+on collections the first control is the only one; histograms and statistics of graphs are columns of
+their tables.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
-from gclbench.paper.columns import DATASET, GNNBP, Column, is_
-from gclbench.paper.config_defaults import younger_settings
+from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
+from gclbench.paper.config_defaults import takes_no_epochs, younger_settings
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -34,8 +35,6 @@ CONTROLS = (UNTRAINED, RAW_FEATURES, UNIT_ROWS, FILTER_ALONE, FILTERED_UNIT_ROWS
 
 FEATURES = "kmeans"
 """The method whose embedding is the features."""
-NO_ENCODER = ("deepwalk", "graph2vec")
-"""Methods with epochs, but without an encoder that would say something untrained."""
 FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dmat")
 
 SCALING = "task.normalize"
@@ -75,7 +74,8 @@ def with_gains(
 ) -> tuple[list[Entry], int]:
     """The entries with their gains, and the number of tests, over which Holm's correction is.
 
-    Only cells at the paper's settings have gains, of metrics of which one direction is better.
+    Only cells of methods at the paper's settings have gains, of metrics of which one direction is
+    better.
 
     Args:
         groups: dataset to the table's recorded settings.
@@ -84,8 +84,7 @@ def with_gains(
     found: list[tuple[int, str, Group | None, tuple[str, ...]]] = []
     controls: dict[str, list[tuple[str, Group | None, tuple[str, ...]]]] = {}
     for place, entry in enumerate(entries):
-        directed = entry.shown.better != "neither"
-        if not (entry.ours.values and entry.faithful and directed) or entry.method == FEATURES:
+        if not _has_gains(entry):
             continue
         first = entry.records[0]
         if first.id not in controls:
@@ -111,6 +110,14 @@ def with_gains(
     return [
         replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
     ], tests
+
+
+def _has_gains(entry: Entry) -> bool:
+    """Whether a cell is set against controls: not that of the features, nor a floor, which embeds
+    nothing."""
+    directed = entry.shown.better != "neither"
+    embeds = entry.method not in (FEATURES, *FLOORS)
+    return bool(entry.ours.values) and entry.faithful and directed and embeds
 
 
 def _unsettled(cells: Sequence[Cell]) -> tuple[list[Settled], int]:
@@ -148,6 +155,22 @@ def commands(
     ]
 
 
+def never_untrained(entries: Iterable[Entry]) -> list[str]:
+    """A line on the methods that are trained and have no untrained control; none without such."""
+    names = dict.fromkeys(
+        entry.method
+        for entry in entries
+        if _has_gains(entry) and flatten(entry.records[0].spec).get("method.epochs")
+        if UNTRAINED not in {gain.control for gain in entry.gains}
+    )
+    if not names:
+        return []
+    take = "takes" if len(names) == 1 else "take"
+    return [
+        f"# There is no untrained control of {', '.join(names)}, which {take} no method.epochs=0."
+    ]
+
+
 def _controls(
     flat: Mapping[str, Any], groups: Sequence[Group]
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
@@ -157,7 +180,7 @@ def _controls(
         for group in groups
         if all(group.flat.get(key) == flat.get(key) for key in OF_THE_DATA)
     ]
-    if flat.get("method.epochs") and flat["method.name"] not in NO_ENCODER:
+    if flat.get("method.epochs") and takes_no_epochs(str(flat["method.name"])):
         begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
         same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
         yield _control(UNTRAINED, {**begun, "method.epochs": 0}, same)

@@ -79,7 +79,7 @@ class OwnColumn(Column):
             for key, value in SCORED.items()
             if key not in fixed and flat.get(key, value) != value
         ]
-        return own + scored + dataset_departures(flat, fixed)
+        return own + scored + dataset_departures(flat, fixed, every=True)
 
 
 def own_columns(texts: Iterable[str]) -> tuple[OwnColumn, ...]:

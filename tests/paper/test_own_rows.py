@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import pytest
 from scipy.stats import ttest_rel
@@ -44,8 +44,6 @@ def runs(record, values, method: str = "grace", split: str = "s", seeds=None, **
 @pytest.fixture
 def own(register_method, record):
     """Runs of a method of another package, as a function of their values."""
-    from dataclasses import dataclass
-    from typing import ClassVar
 
     @dataclass(frozen=True)
     class Mine:

@@ -167,6 +167,19 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
     assert [column.label for column in own.definition.columns][-1] == "majority class"
 
 
+def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:
+    floored = [
+        replace(each, floor={"acc": 0.2 + 0.01 * each.seed})
+        for each in runs(record, method="grace", dataset="mine")
+    ]
+    features = runs(record, [0.4, 0.45, 0.43], method="kmeans", dataset="mine")
+    (own,) = fill("own", Collection((*floored, *features)))
+    gains = {each.column: len(each.gains) for each in own.entries}
+    assert gains == {"grace": 5, "kmeans": 0, "chance": 0}
+    assert own.gain_tests == 1, "grace over raw features"
+    assert "| mine | chance |" not in markdown(own).partition("## Gain over controls")[2]
+
+
 def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:
     own = {"name": "blocks", "from": "custom"}
     run = record(dataset=own, method="grace", epochs=20)
