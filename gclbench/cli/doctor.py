@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from importlib.resources import files
@@ -21,6 +22,7 @@ def main(argv: list[str]) -> int:
     from gclbench.machine import precision, threads
     from gclbench.machine.environment import device_name, instructions, versions
     from gclbench.paper.discovery import faults
+    from gclbench.paper.reference import row_faults
 
     for name, value in versions().items():
         print(f"{name:<16}{value}")
@@ -48,7 +50,7 @@ def main(argv: list[str]) -> int:
         for entry in registry.entries.values():
             if not entry.builtin:
                 healthy &= _loads(kind, registry, entry)
-    for fault in faults():
+    for fault in (*faults(), *itertools.chain(*row_faults().values())):
         healthy = False
         print(f"{'paper':<16}{fault}")
     cache = mirror.cache_folder()

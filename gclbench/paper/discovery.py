@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from gclbench.paper.printed_file import UnreadableFile, filed
 from gclbench.paper.publication import Paper
 
 log = logging.getLogger(__name__)
@@ -22,7 +23,8 @@ GROUP = "gclbench.papers"
 
 
 class PaperError(ValueError):
-    """A module gives no paper, or two give one of the same name; the text says which."""
+    """A module gives no paper, one whose values cannot be read, or one of a name that is taken; the
+    text says which."""
 
 
 def papers() -> dict[str, Paper]:
@@ -35,6 +37,11 @@ def papers() -> dict[str, Paper]:
         PaperError: a module of `papers/` has no `PAPER`, or a name is taken twice there.
     """
     _warn()
+    return readable()
+
+
+def readable() -> dict[str, Paper]:
+    """The same, without a warning of those that are left out."""
     return _found()[0]
 
 
@@ -47,7 +54,7 @@ def faults() -> tuple[str, ...]:
 def _warn() -> None:
     """Once in a process."""
     for fault in faults():
-        log.warning("%s; it is left out", fault)
+        log.warning("%s; the paper is left out", fault)
 
 
 @functools.cache
@@ -59,7 +66,7 @@ def _found() -> tuple[dict[str, Paper], tuple[str, ...]]:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         origin = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
         try:
-            _add(_paper(_loaded(point, origin), origin), origin, found)
+            _add(_with_values(_paper(_loaded(point, origin), origin), origin), origin, found)
         except PaperError as error:
             left_out.append(str(error))
     ordered = sorted(
@@ -75,6 +82,15 @@ def _add(paper: Paper, origin: str, found: dict[str, tuple[Paper, str]]) -> None
             " rename one of them"
         )
     found[paper.name] = (paper, origin)
+
+
+def _with_values(paper: Paper, origin: str) -> Paper:
+    """The paper, whose printed values can be read."""
+    try:
+        filed(paper.values or ())
+    except UnreadableFile as error:
+        raise PaperError(f"paper '{paper.name}' of {origin}: {error}") from error
+    return paper
 
 
 def _builtin() -> Iterator[tuple[Paper, str]]:

@@ -6,17 +6,25 @@ names are to be read (`publication.Paper`).
 
 from __future__ import annotations
 
-import csv
 import functools
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gclbench.paper.discovery import papers
+from gclbench.machine.messages import counted
+from gclbench.paper.discovery import papers, readable
 from gclbench.paper.metrics import find_metric
+from gclbench.paper.printed_file import Filed, filed
 from gclbench.paper.publication import Paper
+from gclbench.paper.row_faults import fault as row_fault
+
+log = logging.getLogger(__name__)
+
+NAMED = 3
+"""So many odd rows of a paper are named by commands that are about something else."""
 
 CSV = Path(__file__).with_name("reference.csv")
 
@@ -119,29 +127,77 @@ class PrintedValue:
         return f"{star}{factor * self.mean:.{digits}f}{spread}{doubt}"
 
 
-@functools.cache
 def printed_values() -> tuple[PrintedValue, ...]:
-    """Every printed value, by paper; in the order of its file."""
-    return tuple(_value(row, paper) for paper in papers().values() for row in rows_of(paper))
+    """Every printed value, by paper; in the order of its file. Rows of other packages' papers that
+    are odd are left out, as `row_faults` says."""
+    _warn()
+    return _read()[0]
+
+
+def row_faults() -> Mapping[str, Sequence[str]]:
+    """Name of another package's paper to why rows of its printed values are left out: a sentence
+    for each, with the place, what exists and the cure."""
+    return _read()[1]
+
+
+@functools.cache
+def _warn() -> None:
+    """Once in a process."""
+    for name, found in row_faults().items():
+        for text in found[:NAMED]:
+            log.warning("%s; the row is left out", text)
+        if len(found) > NAMED:
+            more = counted(len(found) - NAMED, "more row")
+            log.warning("%s of paper '%s' left out; `gclbench doctor` names all", more, name)
+
+
+@functools.cache
+def _read() -> tuple[tuple[PrintedValue, ...], Mapping[str, Sequence[str]]]:
+    found: list[PrintedValue] = []
+    faults: dict[str, list[str]] = {}
+    for paper in readable().values():
+        if paper.values is None:
+            found += [_value(row, paper) for row in rows_of(paper)]
+            continue
+        places: dict[object, str] = {}
+        for each in filed(paper.values):
+            value, fault = _own_value(each, paper)
+            if value is not None:
+                cell = (value.table, value.task, value.dataset, value.metric)
+                first = places.setdefault((*cell, value.method, value.variant), each.place)
+                if first != each.place:
+                    fault = f"it prints the cell of {first} again; take one of the two out"
+            if fault or value is None:
+                text = f"paper '{paper.name}': {each.place}: {fault.rstrip('.')}"
+                faults.setdefault(paper.name, []).append(text)
+            else:
+                found.append(value)
+    return tuple(found), faults
+
+
+def _own_value(each: Filed, paper: Paper) -> tuple[PrintedValue | None, str]:
+    """A row of another package's paper, and why it is left out; "" where it is not."""
+    if each.fault:
+        return None, each.fault
+    try:
+        value = _value(each.row, paper)
+    except (AttributeError, TypeError, ValueError) as error:
+        return None, f"the maps of the paper do not fit it: {error}; docs/papers.md says how"
+    fault = row_fault(value, each.row, paper)
+    return (None if fault else value), fault
 
 
 def rows_of(paper: Paper) -> Iterator[Mapping[str, str]]:
     """The rows of a paper's printed values, as they are filed."""
-    if paper.values is not None and not isinstance(paper.values, Path):
-        yield from paper.values
+    if paper.values is not None:
+        yield from (each.row for each in filed(paper.values))
         return
-    own = paper.values is not None
-    yield from (
-        row
-        for row in _rows(paper.values or CSV)
-        if own or row["paper"] == (paper.key or paper.name)
-    )
+    yield from (row for row in _rows() if row["paper"] == (paper.key or paper.name))
 
 
 @functools.cache
-def _rows(path: Path) -> tuple[dict[str, str], ...]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
+def _rows() -> tuple[Mapping[str, str], ...]:
+    return tuple(each.row for each in filed(CSV))
 
 
 def printed(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import METHODS
+from gclbench.paper import discovery, reference
 from gclbench.paper.config_defaults import shipped_settings, unnamed_settings
 from gclbench.records import Record, RunSpec
 
@@ -30,6 +32,16 @@ TASK_SETTINGS: dict[str, dict[str, Any]] = {
     "classification": {"protocol": "random_10_10_80"},
     "link_prediction": {"val_fraction": 0.05, "test_fraction": 0.1},
 }
+
+CACHES = (
+    discovery._found,
+    discovery._warn,
+    reference._read,
+    reference._warn,
+    reference.printed_settings,
+    reference._by_name,
+)
+"""What is read of papers once in a process."""
 
 
 def make_record(
@@ -92,3 +104,17 @@ def version_of(method: str) -> str:
 @pytest.fixture
 def record() -> Callable[..., Record]:
     return make_record
+
+
+@pytest.fixture
+def points(monkeypatch) -> Iterator[list[EntryPoint]]:
+    """The entry points of other packages; a test appends."""
+    found: list[EntryPoint] = []
+    monkeypatch.setattr(
+        discovery, "entry_points", lambda group: [*found] * (group == discovery.GROUP)
+    )
+    for cache in CACHES:
+        cache.cache_clear()
+    yield found
+    for cache in CACHES:
+        cache.cache_clear()

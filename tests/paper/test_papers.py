@@ -20,14 +20,6 @@ from gclbench.paper.publication import Paper
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 
-CACHES = (
-    discovery._found,
-    discovery._warn,
-    reference.printed_values,
-    reference.printed_settings,
-    reference._by_name,
-)
-
 MODULE = """
 from pathlib import Path
 
@@ -60,20 +52,6 @@ ROWS = [
     ["1", "clustering", "Cora-ML", "KM", "ACC", "40.0", "1.5", ""],
     ["1", "clustering", "Cora-ML", "KM", "bits per edge", "3.25", "", ""],
 ]
-
-
-@pytest.fixture
-def points(monkeypatch):
-    """The entry points of other packages; a test appends."""
-    found: list[EntryPoint] = []
-    monkeypatch.setattr(
-        discovery, "entry_points", lambda group: [*found] * (group == discovery.GROUP)
-    )
-    for cache in CACHES:
-        cache.cache_clear()
-    yield found
-    for cache in CACHES:
-        cache.cache_clear()
 
 
 def test_the_papers_and_their_order(points) -> None:
@@ -156,7 +134,7 @@ def test_what_is_no_paper_is_named_and_left_out(points, value: str, text: str, c
     assert "p" not in papers() and [*papers()][-2:] == ["nml", "contrast"]
     (fault,) = faults()
     assert fault.startswith(text)
-    assert caplog.messages == [f"{fault}; it is left out"], "once"
+    assert caplog.messages == [f"{fault}; the paper is left out"], "once"
 
 
 def test_a_broken_paper_stops_no_command_and_doctor_lists_it(tmp_path: Path) -> None:
