@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gclbench.paper.aggregate import Group, differences
-from gclbench.records import digest
+from gclbench.records import NAMED_BY_USER, digest
 
 OF_A_GRAPH = ("dataset", "versions.protocol")
 """Beginnings of the settings of a graph, its content's hash among them, and the version of how its
@@ -16,6 +16,12 @@ items are divided."""
 def graph_key(flat: Mapping[str, Any]) -> str:
     """Equal for runs of one graph under one version of the task's protocol."""
     return digest({key: value for key, value in flat.items() if key.startswith(OF_A_GRAPH)})
+
+
+def content_of_own(flat: Mapping[str, Any]) -> str:
+    """The hash of the content of a user's own graph, whose name tells no runs apart; "" of any
+    other graph, and where the record has none."""
+    return str(flat.get("dataset_hash") or "") if f"dataset.{NAMED_BY_USER}" in flat else ""
 
 
 def graph_labels(groups: Iterable[Group]) -> dict[str, str]:

@@ -8,8 +8,9 @@ class's default. Two sides meet where dataset and task are the same, on a datase
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from gclbench.paper.component_versions import newest
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
-from gclbench.paper.graph_labels import graph_key, graph_labels
+from gclbench.paper.graph_labels import content_of_own, graph_key, graph_labels
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
@@ -114,10 +115,12 @@ def head_to_head(
             f"'{sides[0]}' and '{sides[1]}' are the same settings; name two that differ, such as"
             f" '{sides[0]}' and '{other}'"
         )
+    wanted = {*names} - same
+    own = {content_of_own(group.flat) for group in collection.groups if _named(group, wanted)}
     there = [
         group
         for group in collection.groups
-        if group.name("dataset") in {*names} - same
+        if (_named(group, wanted) or content_of_own(group.flat) in own - {""})
         and (not tasks or _is_task(group, tasks))
         and not dataset_departures(group.flat)
     ]
@@ -128,6 +131,7 @@ def head_to_head(
     both = [place for place in found[0] if place in found[1]]
     remarks = [f"The two are the same settings on {', '.join(sorted(same))}."] if same else []
     remarks += _only_one(words, sides, found)
+    remarks += _neither(words, sides, found, [name for name in datasets if name in wanted])
     if not both:
         raise NothingToCompare(
             " ".join(["there is no dataset and task of which both have runs.", *remarks])
@@ -136,6 +140,7 @@ def head_to_head(
     remarks += [_apart(words, sides, found, place) for place in apart]
     if apart == both:
         raise NothingToCompare("the two have no seeds in common. " + " ".join(remarks))
+    _check_metrics(sides, found, both, metrics)
     pairs = [
         (place, shown, _on_common_seeds(*(side[place].cell(shown.name) for side in found)))
         for place in both
@@ -143,18 +148,12 @@ def head_to_head(
         for shown in _metrics(found, place, metrics)
     ]
     if not pairs:
-        if valueless := _valueless(sides, found, both):
-            raise NothingToCompare(valueless)
-        have = dict.fromkeys(
-            name
-            for place in both
-            for name in found[0][place].metrics()
-            if name in found[1][place].metrics()
-        )
-        hint = did_you_mean(*metrics, known=have)
+        have = _common_metrics(found, both)
         raise NothingToCompare(
-            f"there is no metric {', '.join(metrics)} that both have; they have {', '.join(have)}"
-            f"{'.' * bool(hint)}{hint}"
+            "none of the metrics that both have is better in one direction; choose with --metric"
+            f" of {', '.join(have)}"
+            if not metrics
+            else " ".join([f"the two have no {', '.join(metrics)} of a common seed.", *remarks])
         )
     verdicts, tests = settled(
         [cells for _, _, cells in pairs],
@@ -162,6 +161,7 @@ def head_to_head(
         [shown.lower_is_better for _, shown, _ in pairs],
     )
     called = _graphs(found[0], both)
+    remarks += _called_otherwise(sides, found, both)
     remarks += _computed(sides, found, list(dict.fromkeys(place for place, *_ in pairs)), called)
     lines = tuple(
         Line(
@@ -175,6 +175,61 @@ def head_to_head(
         for (place, shown, cells), verdict in zip(pairs, verdicts, strict=True)
     )
     return HeadToHead(sides, lines, tests, tuple(remarks))
+
+
+def _check_metrics(
+    sides: Sequence[str], found: Sequence[Meeting], both: Sequence[str], metrics: Sequence[str]
+) -> None:
+    """Whether both sides have values, and each metric that is asked for somewhere.
+
+    Raises:
+        NothingToCompare: with how the runs ended, or the metrics that both have.
+    """
+    if valueless := _valueless(sides, found, both):
+        raise NothingToCompare(valueless)
+    have = _common_metrics(found, both)
+    absent = [name for name in metrics if name not in have]
+    if absent:
+        hint = did_you_mean(*absent, known=have)
+        raise NothingToCompare(
+            f"there is no metric {', '.join(absent)} that both have; they have {', '.join(have)}"
+            f"{'.' * bool(hint)}{hint}"
+        )
+
+
+def _common_metrics(found: Sequence[Meeting], both: Sequence[str]) -> list[str]:
+    """The metrics that both sides have on some dataset and task."""
+    names = (
+        name
+        for place in both
+        for name in found[0][place].metrics()
+        if name in found[1][place].metrics()
+    )
+    return [*dict.fromkeys(names)]
+
+
+def _named(group: Group, names: Container[str]) -> bool:
+    return group.name("dataset") in names
+
+
+def _neither(
+    words: Sequence[tuple[str, ...]],
+    sides: Sequence[str],
+    found: Sequence[Meeting],
+    datasets: Sequence[str],
+) -> list[str]:
+    """On which of the datasets that are asked for neither side has runs, and what runs them."""
+    there = {group.name("dataset") for side in found for group in side.values()}
+    absent = [name for name in dict.fromkeys(datasets) if name not in there]
+    if not absent:
+        return []
+    sweep = ["-m"] * (len(absent) > 1)
+    both = (
+        f"`gclbench {shlex.join([*sweep, *side, 'dataset=' + ','.join(absent)])}`" for side in words
+    )
+    return [
+        f"Neither '{sides[0]}' nor '{sides[1]}' was run on {', '.join(absent)}: {', '.join(both)}."
+    ]
 
 
 def _valueless(sides: Sequence[str], found: Sequence[Meeting], both: Sequence[str]) -> str:
@@ -223,9 +278,12 @@ def _computed(
 
 
 def _place(flat: Mapping[str, Any]) -> str:
-    """Equal for runs of one graph and one task."""
+    """Equal for runs of one graph and one task, whatever a user calls the graph."""
     keys = ("dataset.", "task.", "dataset_hash", "versions.protocol")
-    where = {key: value for key, value in sorted(flat.items()) if key.startswith(keys)}
+    unsaid = "dataset.name" if content_of_own(flat) else ""
+    where = {
+        key: value for key, value in sorted(flat.items()) if key.startswith(keys) and key != unsaid
+    }
     return " ".join(f"{key}={typed(value)}" for key, value in where.items())
 
 
@@ -239,6 +297,18 @@ def _graphs(meeting: Meeting, places: Iterable[str]) -> dict[str, str]:
         labels = graph_labels(meeting[place] for place in several)
         found |= {place: labels[graph_key(meeting[place].flat)] for place in several}
     return found
+
+
+def _called_otherwise(
+    sides: Sequence[str], found: Sequence[Meeting], places: Iterable[str]
+) -> list[str]:
+    """Which graphs have another name in the runs of the second side."""
+    names = (tuple(side[place].name("dataset") for side in found) for place in places)
+    return [
+        f"Graph '{name}' is the one that runs of '{sides[1]}' call '{other}'."
+        for name, other in dict.fromkeys(names)
+        if name != other
+    ]
 
 
 def _is_task(group: Group, tasks: Sequence[str]) -> bool:

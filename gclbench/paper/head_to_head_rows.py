@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gclbench.machine.messages import counted
 from gclbench.paper.aggregate import Cell
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.head_to_head import HeadToHead, Line
@@ -116,8 +117,8 @@ def legend(found: HeadToHead) -> list[str]:
     return [
         f"A: {found.sides[0]}. B: {found.sides[1]}. Over the seeds that both have; fractions in"
         " percent.",
-        f"Paired t-tests, level {LEVEL:g}, Holm-corrected over {found.tests} lines; equivalent: two"
-        " one-sided tests, not corrected.",
+        f"Paired t-tests, level {LEVEL:g}, Holm-corrected over"
+        f" {counted(found.tests, 'line')}; equivalent: two one-sided tests, not corrected.",
         *(
             [f"{FITTED} chosen after these labels had been seen: {'; '.join(fitted)}."]
             * bool(fitted)

@@ -215,6 +215,59 @@ def test_metrics_asked_for(record) -> None:
         head_to_head(("dmat_i", UNTRAINED), collection, metrics=["accu"])
 
 
+def test_an_unknown_metric_beside_a_known_one_is_refused(record) -> None:
+    collection = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
+    with pytest.raises(NothingToCompare) as refused:
+        head_to_head(("dmat_i", UNTRAINED), collection, metrics=["acc", "typo", "accu"])
+    assert str(refused.value) == (
+        "there is no metric typo, accu that both have; they have acc. Did you mean 'acc'?"
+    )
+
+
+def test_metrics_without_a_better_direction_are_to_be_named(record) -> None:
+    both = [each for epochs in (300, 0) for each in runs(record, OURS, "silhouette", epochs=epochs)]
+    with pytest.raises(NothingToCompare) as refused:
+        head_to_head(("dmat_i", UNTRAINED), Collection(tuple(both)))
+    assert str(refused.value) == (
+        "none of the metrics that both have is better in one direction; choose with --metric of"
+        " silhouette"
+    )
+    asked = head_to_head(("dmat_i", UNTRAINED), Collection(tuple(both)), metrics=["silhouette"])
+    assert len(asked.lines) == 1
+
+
+def test_a_dataset_that_neither_was_run_on_is_told(record) -> None:
+    both = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
+    (said,) = head_to_head(("dmat_i", UNTRAINED), both, datasets=["cora", "acm", "dblp"]).remarks
+    assert said == (
+        f"Neither 'dmat_i' nor '{UNTRAINED}' was run on acm, dblp:"
+        " `gclbench -m method=dmat_i dataset=acm,dblp`,"
+        " `gclbench -m method=dmat_i method.epochs=0 dataset=acm,dblp`."
+    )
+
+
+def test_a_user_s_graph_is_one_under_two_names(record) -> None:
+    def of(name: str, values, hash: str = "a", **settings):
+        made = runs(record, values, dataset={"name": name, "from": "custom"}, **settings)
+        return [replace(each, spec={**each.spec, "dataset_hash": hash * 64}) for each in made]
+
+    first, second = of("mine", OURS, method="grace"), of("graph", OURS[::-1], method="dgi")
+    for datasets in ([], ["mine"], ["graph"]):
+        found = head_to_head(("grace", "dgi"), Collection((*first, *second)), datasets)
+        assert [line.dataset for line in found.lines] == ["mine"]
+        assert found.lines[0].settled.n == 5
+        assert found.remarks == ("Graph 'mine' is the one that runs of 'dgi' call 'graph'.",)
+    other = of("graph", OURS, "b", method="dgi")
+    with pytest.raises(NothingToCompare, match="no dataset and task of which both have runs"):
+        head_to_head(("grace", "dgi"), Collection((*first, *other)))
+
+
+def test_one_line_is_no_lines(record) -> None:
+    both = Collection((*runs(record, OURS), *runs(record, OURS[::-1], epochs=0)))
+    told = legend(head_to_head(("dmat_i", UNTRAINED), both))[1]
+    assert "Holm-corrected over 1 line; equivalent" in told
+
+
 def test_a_metric_of_one_side_is_not_said_to_be_of_both(record) -> None:
     runs = [record("gin", metrics={"acc": 0.5, "nmi": 0.5}), record("kmeans", metrics={"acc": 0.4})]
     with pytest.raises(NothingToCompare, match="no metric nmi that both have; they have acc$"):

@@ -126,7 +126,7 @@ def test_footer_names_the_records_and_the_tests(record) -> None:
     assert text.endswith("- Records: 10 (10 of results). Commits: abc123, def456.\n")
     assert (
         "t-tests Welch's, from the printed mean, spread and number of runs" in text
-        and "Holm-corrected over the 1 tested cells of the whole table; equivalence is not" in text
+        and "Holm-corrected over the 1 tested cell of the whole table; equivalence is not" in text
         and "✓ equivalent: two one-sided tests reject a difference of one point" in text
         and "▲ significantly better; ▼ significantly worse; ~ undetermined" in text
         and "(?) doubtful" in text

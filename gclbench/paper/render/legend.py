@@ -94,8 +94,8 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if comparison.pairs:
         yield (
             "Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over"
-            f" the {comparison.pairs} tested pairs of the whole table. Bold: rank 1; underlined:"
-            " rank 2 (docs/tables.md, Tests)."
+            f" the {_counted(comparison.pairs, 'tested pair')} of the whole table. Bold: rank 1;"
+            " underlined: rank 2 (docs/tables.md, Tests)."
         )
     yield from _rivals(comparison)
     yield from _gains(comparison)
@@ -125,8 +125,8 @@ def _test(comparison: Comparison) -> str:
         kind += "; against the mean alone where no spread over runs is printed"
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
-        f" Holm-corrected over the {comparison.tests} tested cells of the whole table; equivalence"
-        f" is not (the CSV has both).{' ' * bool(spread)}{spread}"
+        f" Holm-corrected over the {_counted(comparison.tests, 'tested cell')} of the whole table;"
+        f" equivalence is not (the CSV has both).{' ' * bool(spread)}{spread}"
         + "".join(f" {sentence}" for sentence in _of_printed(comparison))
     )
 
@@ -159,6 +159,11 @@ def _of_printed(comparison: Comparison) -> Iterator[str]:
         yield f"Not tested, since the printed number {why}: {told}."
 
 
+def _counted(count: int, noun: str) -> str:
+    """`1 gain`, `1200 gains`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def _gains(comparison: Comparison) -> Iterator[str]:
     """What the gains are, and what runs the controls that are not there."""
     if not any(entry.gains for entry in comparison.entries):
@@ -169,9 +174,9 @@ def _gains(comparison: Comparison) -> Iterator[str]:
             " and the features after GnnBP (filter alone), both also with rows of length 1 (unit"
             " rows), over the seeds that both have (their number)."
             f" {MARKS[ABOVE]} gains, {MARKS[BELOW]} loses (paired t-tests, Holm-corrected over the"
-            f" {comparison.gain_tests} gains of the whole table), {MARKS[EQUIVALENT]} equivalent"
-            f" within one point, {MARKS[UNDETERMINED]} undetermined, with the number of seeds that"
-            " would decide it."
+            f" {_counted(comparison.gain_tests, 'gain')} of the whole table), {MARKS[EQUIVALENT]}"
+            f" equivalent within one point, {MARKS[UNDETERMINED]} undetermined, with the number of"
+            " seeds that would decide it."
         )
     lines = commands(comparison.entries, comparison.definition.typed_dataset)
     if lines:
@@ -192,9 +197,9 @@ def _rivals(comparison: Comparison) -> Iterator[str]:
         f"{names} minus the other columns: over the runs that both have of a seed (their number),"
         " on the same graph, split and version of the protocol."
         f" {MARKS[ABOVE]} significantly better, {MARKS[BELOW]} significantly worse (paired t-tests,"
-        f" Holm-corrected over the {comparison.rival_tests} differences of the whole table),"
-        f" {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]} undetermined,"
-        " with the number of seeds that would decide it. The CSV has every metric."
+        f" Holm-corrected over the {_counted(comparison.rival_tests, 'difference')} of the whole"
+        f" table), {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]}"
+        " undetermined, with the number of seeds that would decide it. The CSV has every metric."
     )
 
 
