@@ -21,6 +21,7 @@ from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
 from gclbench.paper.config_defaults import takes_no_epochs, younger_settings
+from gclbench.paper.graph_labels import unnamed
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -175,6 +176,7 @@ def _controls(
     flat: Mapping[str, Any], groups: Sequence[Group]
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
     """The controls of flattened settings: name, recorded runs, and what runs them."""
+    flat = unnamed(flat)
     groups = [
         group
         for group in groups

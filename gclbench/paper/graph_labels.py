@@ -14,8 +14,9 @@ items are divided."""
 
 
 def graph_key(flat: Mapping[str, Any]) -> str:
-    """Equal for runs of one graph under one version of the task's protocol."""
-    return digest({key: value for key, value in flat.items() if key.startswith(OF_A_GRAPH)})
+    """Equal for runs of one graph under one version of the task's protocol, whatever a user calls
+    the graph."""
+    return digest({k: value for k, value in unnamed(flat).items() if k.startswith(OF_A_GRAPH)})
 
 
 def content_of_own(flat: Mapping[str, Any]) -> str:
@@ -24,12 +25,22 @@ def content_of_own(flat: Mapping[str, Any]) -> str:
     return str(flat.get("dataset_hash") or "") if f"dataset.{NAMED_BY_USER}" in flat else ""
 
 
+def unnamed(flat: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Flattened settings without the name of a user's own graph, which is no part of a run."""
+    if not content_of_own(flat):
+        return flat
+    return {key: value for key, value in flat.items() if key != "dataset.name"}
+
+
 def graph_labels(groups: Iterable[Group]) -> dict[str, str]:
     """Key of each graph to its label: the dataset's name, and what tells it from others of that
-    name, as `sbm [nodes=100]`."""
+    name, as `sbm [nodes=100]`. A graph of several names has the alphabetically first."""
+    by_key: dict[str, Group] = {}
+    for group in sorted(groups, key=lambda group: group.name("dataset")):
+        by_key.setdefault(graph_key(group.flat), group)
     by_name: dict[str, dict[str, Group]] = {}
-    for group in groups:
-        by_name.setdefault(group.name("dataset"), {}).setdefault(graph_key(group.flat), group)
+    for key, group in by_key.items():
+        by_name.setdefault(group.name("dataset"), {})[key] = group
     found: dict[str, str] = {}
     for name, graphs in by_name.items():
         alone = [_graph_alone(group) for group in graphs.values()]

@@ -31,7 +31,7 @@ from gclbench.paper.component_versions import newest
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
-from gclbench.paper.graph_labels import content_of_own, graph_key, graph_labels
+from gclbench.paper.graph_labels import content_of_own, graph_key, graph_labels, unnamed
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
@@ -280,10 +280,8 @@ def _computed(
 def _place(flat: Mapping[str, Any]) -> str:
     """Equal for runs of one graph and one task, whatever a user calls the graph."""
     keys = ("dataset.", "task.", "dataset_hash", "versions.protocol")
-    unsaid = "dataset.name" if content_of_own(flat) else ""
-    where = {
-        key: value for key, value in sorted(flat.items()) if key.startswith(keys) and key != unsaid
-    }
+    named = sorted(unnamed(flat).items())
+    where = {key: value for key, value in named if key.startswith(keys)}
     return " ".join(f"{key}={typed(value)}" for key, value in where.items())
 
 

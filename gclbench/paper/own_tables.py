@@ -58,11 +58,13 @@ class OwnTable(Definition):
 
     Attributes:
         places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
-        of_task: the task's words, as typed.
+        called: another name of a user's own graph to the dataset's label. of_task: the task's
+            words, as typed.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
     of_task: tuple[str, ...] = ()
 
     @property
@@ -169,8 +171,10 @@ def restricted(
     """Some datasets, metrics and methods only, those that the table has; None where it has none of
     them. A dataset's name stands for all graphs of that name."""
     definition = comparison.definition
+    called = definition.called if isinstance(definition, OwnTable) else {}
+    wanted = {*datasets, *(called[name] for name in datasets if name in called)}
     chosen = (
-        [name for name in definition.datasets if {name, name.partition(" [")[0]} & {*datasets}],
+        [name for name in definition.datasets if {name, name.partition(" [")[0]} & wanted],
         [name for name in definition.metrics if name in metrics],
         [
             column.label
@@ -187,7 +191,8 @@ def restricted(
 
 
 def _datasets(table: OwnTable) -> list[str]:
-    return [part for name in table.datasets for part in (name.partition(" [")[0], name)]
+    names = [part for name in table.datasets for part in (name.partition(" [")[0], name)]
+    return [*names, *table.called]
 
 
 def _methods(table: OwnTable) -> list[str]:
@@ -221,6 +226,8 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     for group in groups:
         rows.setdefault(_label(group.flat), []).append(group)
     protocol = groups[0].flat.get("task.protocol")
+    labels = {group.name("dataset"): places[graph_key(group.flat)] for group in groups}
+    called = {name: label for name, label in labels.items() if label.partition(" [")[0] != name}
     unlike = [text for text in settings if not text.startswith("protocol=")]
     said = ", ".join([*([str(protocol)] if protocol else []), *unlike])
     return OwnTable(
@@ -239,7 +246,13 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
             for label in sorted(rows, key=lambda label: (label in NAMES.values(), label))
         ),
         places=places,
-        examples={places[graph_key(group.flat)]: _dataset_words(group) for group in groups},
+        # Of a graph of several names the words of the one that it stands under.
+        examples={
+            places[graph_key(group.flat)]: _dataset_words(group)
+            for group in sorted(groups, key=lambda group: group.name("dataset") not in called)
+        },
+        called=called,
+        remarks=tuple(f"Dataset {label} is also called {name}." for name, label in called.items()),
         of_task=words,
     )
 

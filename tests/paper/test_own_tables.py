@@ -14,7 +14,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill
 from gclbench.paper.gains import commands
-from gclbench.paper.own_tables import own_tables
+from gclbench.paper.own_tables import missing_runs, own_tables
 from gclbench.paper.render import csv_of, latex_of, markdown
 from gclbench.paper.report import page
 from gclbench.paper.sources import Collection
@@ -165,6 +165,25 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
     ]
     (own,) = fill("own", Collection(tuple(bare)))
     assert [column.label for column in own.definition.columns][-1] == "majority class"
+
+
+def test_a_user_s_graph_of_two_names_is_one_dataset(record) -> None:
+    def named(name: str, **settings) -> list:
+        return [
+            replace(each, command=f"dataset=custom dataset.path=g.npz dataset.name={name}")
+            for each in runs(record, dataset={"name": name, "from": "custom"}, **settings)
+        ]
+
+    both = Collection((*named("two", method="dgi"), *named("one", method="kmeans")))
+    (own,) = fill("own", both)
+    assert own.definition.datasets == ("one",)
+    assert {each.column: each.ours.n for each in own.entries} == {"dgi": 3, "kmeans": 3}
+    (gain,) = [gain for each in own.entries for gain in each.gains if gain.settled.n]
+    assert gain.control == "raw features"
+    assert all("dataset.name=one" in line for line in missing_runs(own, 4))
+    assert "- Dataset one is also called two." in markdown(own)
+    (asked,) = fill("own", both, datasets=["two"])
+    assert [block.dataset for block in asked.blocks] == ["one"]
 
 
 def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:
