@@ -249,6 +249,7 @@ def test_a_setting_that_the_paper_does_not_name(points) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_doctor_names_what_is_odd(tmp_path: Path) -> None:
     site = tmp_path / "site"
     package = site / "other-1.0.dist-info"
