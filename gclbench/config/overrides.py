@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
 import shlex
+from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gclbench.component.registry import GROUPS, KINDS
@@ -17,7 +20,7 @@ from gclbench.config.plain_override import PlainOverride, plain_override
 from gclbench.config.quoting import quoted
 
 if TYPE_CHECKING:
-    from hydra.core.override_parser.types import Override
+    from hydra.core.override_parser.types import Override, RangeSweep
 
 OF_THE_COMMAND = (
     "runs_dir",
@@ -119,16 +122,37 @@ def _swept(override: Override) -> list[str]:
     Raises:
         Unreadable: for a sweep whose values cannot be written out.
     """
-    from hydra.core.override_parser.types import Glob
+    from hydra.core.override_parser.types import Glob, RangeSweep
     from hydra.errors import HydraException
 
     pattern = override.value()
     if isinstance(pattern, Glob) and override.key_or_group in KINDS:
         return pattern.filter(KINDS[override.key_or_group].names())
     try:
+        if isinstance(pattern, RangeSweep):
+            override = replace(override, _value=_as_typed(pattern))
         return list(override.sweep_string_iterator())
     except HydraException as error:
         raise Unreadable(str(error)) from error
+
+
+def _as_typed(numbers: RangeSweep) -> RangeSweep:
+    """A range whose sums are those of the digits that were typed: 0.2, 0.4 and 0.6, not
+    0.6000000000000001, which would be another run.
+
+    Raises:
+        Unreadable: for a step of 0, or an end that is not finite.
+    """
+    parts = {name: getattr(numbers, name) for name in ("start", "stop", "step")}
+    if not parts["step"] or not all(math.isfinite(number) for number in parts.values()):
+        told = ", ".join(f"{name} {number}" for name, number in parts.items())
+        raise Unreadable(f"a range has finite ends and a step that is not 0, and this has {told}")
+    if all(isinstance(number, int) for number in parts.values()):
+        return numbers
+    # A float keeps 15 digits of what was typed. Hydra adds up the decimals that the binary numbers
+    # are, and sorts such a range by the binary sums.
+    exact = {name: Decimal(f"{number:.15g}") for name, number in parts.items()}
+    return replace(numbers, **exact)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=4096)

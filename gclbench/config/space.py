@@ -91,6 +91,11 @@ def space_of(text: str, methods: list[str]) -> dict[str, Space]:
         errors += _of_no_method(given.get("all") or {}, methods)
     if errors:
         raise ConfigErrors(errors)
+    # YAML and Hydra read a name such as 1 or null as a value.
+    given = {
+        key: {str(name): part for name, part in value.items()} if isinstance(value, dict) else value
+        for key, value in given.items()
+    }
     spaces: dict[str, Space] = {}
     for method in methods:
         own = given.get(method) or {}
@@ -195,7 +200,13 @@ def _file(path: Path, errors: list[str]) -> Any:
 
 def _dimension(key: str, value: Any, errors: list[str]) -> Dimension:
     if isinstance(value, list) and value:
-        return Dimension(choices=tuple(value))
+        strange = [each for each in value if not _can_be_set(each)]
+        errors += [
+            f"space: {key}={each} is no value of a setting: a number has to be finite, as in"
+            f" {key}:[0.1,0.2]"
+            for each in strange
+        ]
+        return Dimension(choices=tuple(each for each in value if each not in strange))
     if isinstance(value, dict) and {"from", "to"} <= set(value) <= set(RANGE):
         low, high, step = value["from"], value["to"], value.get("step")
         numbers = [low, high, *([] if step is None else [step])]
@@ -216,6 +227,13 @@ def _dimension(key: str, value: Any, errors: list[str]) -> Dimension:
         " {from: A, to: B, log: true, step: S}"
     )
     return Dimension()
+
+
+def _can_be_set(value: Any) -> bool:
+    """Whether a value can be part of a run's identity: all its numbers are finite."""
+    if isinstance(value, (dict, list)):
+        return all(map(_can_be_set, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _is_number(value: Any) -> bool:

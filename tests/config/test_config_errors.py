@@ -315,6 +315,27 @@ def test_a_sweep_over_lists_and_ranges() -> None:
     assert sweep([]) == [[]]
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("range(0.2,0.8,0.2)", ["0.2", "0.4", "0.6"]),
+        ("range(0,1.1,0.55)", ["0.0", "0.55"]),
+        ("range(1e-4,1e-3,3e-4)", ["0.0001", "0.0004", "0.0007"]),
+        ("range(5,1,-1.5)", ["5.0", "3.5", "2.0"]),
+        ("sort(range(0.2,0.8,0.2),reverse=true)", ["0.6", "0.4", "0.2"]),
+    ],
+)
+def test_a_range_has_the_digits_that_were_typed(text: str, values: list[str]) -> None:
+    """0.6000000000000001 would be another run than 0.6."""
+    assert sweep([f"method.lr={text}"]) == [[f"method.lr={value}"] for value in values]
+
+
+@pytest.mark.parametrize("text", ["range(1,5,0)", "range(0,inf,0.5)", "range(1,2,nan)"])
+def test_a_range_without_end_is_told(text: str) -> None:
+    with pytest.raises(ConfigErrors, match=r"finite ends and a step that is not 0.*write the valu"):
+        sweep([f"method.lr={text}"])
+
+
 @pytest.mark.parametrize("text", ["seeds=1,2", "seeds=range(1,3)"])
 def test_seeds_are_no_sweep(text: str) -> None:
     """Swept, each number would be a count: seeds 0 and 1 instead of 1 and 2."""

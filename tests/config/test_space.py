@@ -35,6 +35,13 @@ def test_a_space_in_braces_is_for_all_methods() -> None:
     assert spaces["bgrl"]["method.lr"] == Dimension(low=1e-3, high=1e-2)
 
 
+def test_a_name_that_is_read_as_a_number_stays_a_name() -> None:
+    assert list(space_of("{grace:{1:[2],null:[3]}}", ["grace"])["grace"]) == [
+        "method.1",
+        "method.None",
+    ]
+
+
 def test_the_common_space_has_what_each_method_has() -> None:
     spaces = space_of("common", ["grace", "dgi"])
     assert set(spaces["grace"]) == {
@@ -64,6 +71,9 @@ def test_the_common_space_has_what_each_method_has() -> None:
         ("{gracee:{tau:[1]},grace:{tau:[1]}}", "Did you mean 'grace'?"),
         ("{hidden:[1]}", "has no setting of method grace"),
         ("{tau", "cannot read 'space={tau'"),
+        ("{negatives.bug:[nan,none]}", "negatives.bug=nan is no value of a setting: a number has"),
+        ("{filter.alpha:[[1,inf]]}", "filter.alpha=[1, inf] is no value of a setting"),
+        ("{tau:[{a:nan}]}", "no value of a setting"),
     ],
 )
 def test_what_is_wrong_with_a_space_is_told(text: str, message: str) -> None:
