@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import shlex
-import signal
 import sys
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
 from gclbench.cli.progress import note, shown
 from gclbench.machine import messages
 from gclbench.machine.paths import expanded
+from gclbench.machine.signals import terminated_like_interrupted
 from gclbench.records import Record, Store, StoreError
 
 if TYPE_CHECKING:
@@ -281,20 +277,3 @@ def wrong(errors: list[str], code: int = 2) -> int:
     for text in errors:
         print(f"gclbench: {text}", file=sys.stderr)
     return code
-
-
-@contextlib.contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM, as a cluster or `kill` sends it, ends runs as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

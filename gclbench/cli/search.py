@@ -357,8 +357,8 @@ def _names(text: str) -> list[str]:
 def _carried_out(experiments: list[Experiment], typed: list[str]) -> Store:
     """Runs what is not recorded yet; shows progress and no result."""
     from gclbench.cli.progress import note, shown
-    from gclbench.cli.run import terminated_like_interrupted
     from gclbench.launch.execution import carry_out, prepare, recorded
+    from gclbench.machine.signals import terminated_like_interrupted
 
     plan, store = prepare(experiments)
     for text in plan.unavailable:

@@ -12,13 +12,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 from gclbench.launch import python_path
 from gclbench.launch.launcher import ENDED, RUNNING, Launcher, LaunchError, launcher_of
 from gclbench.launch.running import RENEWED_EVERY, alive, begun, fresh
 from gclbench.launch.sweep import Job, Sweep
 from gclbench.machine import messages
+from gclbench.machine.signals import interrupt_once
 from gclbench.records import unwritable
 from gclbench.training.watch import Reporter
 
@@ -110,7 +110,7 @@ def main(argv: list[str]) -> int:
     """The process itself. Argument: the sweep's folder."""
     from gclbench.records import StoreError
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt_once)
     messages.set_up()
     sweep = Sweep.read(Path(argv[0]))
     _renew(sweep.folder / "alive")
@@ -153,11 +153,6 @@ def _renew(path: Path) -> None:
 
     over = threading.Event()
     threading.Thread(target=renew, daemon=True).start()
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough: records are being written
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ import signal
 import sys
 import time
 import traceback
-from types import FrameType
 from typing import Any
 
 from gclbench.machine import messages
+from gclbench.machine.signals import interrupt_once
 
 SECONDS_BETWEEN_REPORTS = 0.5
 PR_SET_PDEATHSIG = 1
@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
     runs_dir, channel, parent = argv[0], int(argv[1]), int(argv[2])
     os.dup2(2, 1)  # what a library prints must not look like a table
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt_once)
     _end_with(parent)
     messages.set_up()
     with (
@@ -74,11 +74,6 @@ def _serve(runs_dir: str, pipe: Any) -> int:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python is on its way out
     return 0
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one is enough; the record is being written now
-    raise KeyboardInterrupt
 
 
 def _end_with(parent: int) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -29,7 +31,18 @@ class Ending:
     fits: ClassVar[Any] = itertools.count()
 
     how: Annotated[
-        str, OneOf("ok", "diverge", "memory", "raise", "slow", "unsupported", "interrupt", "tensor")
+        str,
+        OneOf(
+            "ok",
+            "diverge",
+            "memory",
+            "raise",
+            "slow",
+            "unsupported",
+            "interrupt",
+            "terminate",
+            "tensor",
+        ),
     ] = "ok"
 
     def fit(self, graph: Data, labels: Tensor, rng: Streams, watch: Watch) -> Embedding:
@@ -49,6 +62,8 @@ class Ending:
             case "interrupt":
                 if next(type(self).fits):
                     raise KeyboardInterrupt
+            case "terminate":
+                os.kill(os.getpid(), signal.SIGTERM)
         return Embedding(graph.x)
 
 

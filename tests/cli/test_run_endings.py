@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from torch_geometric.data import Data
 
 from gclbench.cli import main
 from gclbench.embedding import Embedding
+from gclbench.records import Record, Store
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -105,6 +108,22 @@ def test_an_interrupt_exits_130_and_keeps_earlier_records(
         "interrupted; what was recorded stays, the same command goes on from there" in err
         and "Traceback" not in err
     )
+
+
+def test_a_second_sigterm_leaves_the_interrupted_records_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As `kill` twice, or a cluster that does not wait long."""
+    write = Store.write
+
+    def impatient(self: Store, record: Record) -> Path:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return write(self, record)
+
+    monkeypatch.setattr(Store, "write", impatient)
+    command = [*SMALL, "method=ending", "method.how=terminate", "task=[clustering,tsne]"]
+    assert main(command) == 130
+    assert [record.status for record in records()] == ["interrupted", "interrupted"]
 
 
 def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(
