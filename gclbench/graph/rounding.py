@@ -35,7 +35,7 @@ def rounded(x: Any, name: str, notes: list[str]) -> Any:
         x: tensor, array or scipy sparse matrix.
 
     Raises:
-        GraphError: a column beside which its values are too small for float32.
+        GraphError: a column beside which its values are too lost for float32.
     """
     if isinstance(x, Tensor):
         return rounded(x.detach().cpu().numpy(), name, notes) if _is_long(x.dtype) else x
@@ -52,12 +52,14 @@ def rounded(x: Any, name: str, notes: list[str]) -> Any:
     if power:
         array = np.ldexp(array, power)
         lowest, highest = np.ldexp(lowest, power), np.ldexp(highest, power)
-    lost = _lost(array, lowest, highest)
+    spread = _offsets(highest, lowest).astype(np.float64)
+    lost = _lost(array, spread)
     if not lost.any():
         return array
     shifted = array.astype(np.float64)
-    shifted[:, lost] -= lowest[lost]
-    still = _lost(shifted, *(np.where(lost, end - lowest, end) for end in (lowest, highest)))
+    # Before any of them is a float64: that holds whole numbers up to 2^53 only.
+    shifted[:, lost] = _offsets(array[:, lost], lowest[lost])
+    still = lost & _lost(shifted, spread)
     if still.any():
         _refuse(still, highest, name)
     column = int(lost.argmax())
@@ -67,6 +69,14 @@ def rounded(x: Any, name: str, notes: list[str]) -> Any:
         " smallest value was subtracted."
     )
     return shifted
+
+
+def _offsets(array: np.ndarray, lowest: np.ndarray) -> np.ndarray:
+    """The values above the lowest of their column; of whole numbers exactly, as uint64."""
+    if array.dtype.kind == "f":
+        return array - lowest
+    # Modulo 2^64, which no distance between two of them reaches.
+    return array.astype(np.uint64) - lowest.astype(np.uint64)
 
 
 def _is_long(dtype: Any) -> bool:
@@ -87,30 +97,52 @@ def _power(largest: float, notes: list[str]) -> int:
     return power
 
 
-def _lost(array: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray:
-    """Which columns lose their information as float32 (F)."""
+def _lost(array: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Which columns lose their information as float32 (F).
+
+    Args:
+        spread: of each column, its highest value less its lowest.
+    """
     moved = np.zeros(array.shape[1])
     for start in range(0, len(array), _ROWS):
         rows = array[start : start + _ROWS]
         with np.errstate(over="ignore"):
-            short = rows.astype(np.float32).astype(np.float64)
-        np.maximum(moved, np.abs(rows - short).max(axis=0), out=moved)
-    spread = highest.astype(np.float64) - lowest.astype(np.float64)
+            short = rows.astype(np.float32)
+        np.maximum(moved, _moved(rows, short).max(axis=0), out=moved)
     return (moved > LOSS * spread) & (spread > 0)
 
 
+def _moved(rows: np.ndarray, short: np.ndarray) -> np.ndarray:
+    """By how much rounding moves each value, float64."""
+    if rows.dtype.kind == "f":
+        return np.abs(rows - short.astype(np.float64))
+    # Modulo 2^64, in quarters: what rounds up to 2^63 or 2^64 is no int64 or uint64 itself.
+    whole = short.astype(np.float64)
+    quarter = np.floor(whole / 4)
+    rounded = quarter.astype(np.int64).astype(np.uint64) * np.uint64(4)
+    rounded += (whole - 4 * quarter).astype(np.uint64)
+    return np.abs((rows.astype(np.uint64) - rounded).astype(np.int64).astype(np.float64))
+
+
 def _rounded_sparse(x: Any, name: str, notes: list[str]) -> Any:
-    """As `rounded`; a column that lies far from zero has no zeros, so it is not looked for."""
+    """As `rounded`; a column that lies far from zero has no zeros, so only full ones are looked at,
+    and refused."""
     if not x.nnz or not _is_long(x.dtype) or not np.isfinite(x.data).all():
         return x
     found = x.tocsc(copy=True)
+    found.sum_duplicates()
     power = _power(float(np.abs(found.data).max()), notes)
     if power:
         found.data = np.ldexp(found.data, power)
     largest = abs(found).max(axis=0).toarray().ravel()
-    small = (largest > 0) & (largest < np.finfo(np.float32).tiny)
-    if small.any():
-        _refuse(small, largest, name)
+    lost = (largest > 0) & (largest < np.finfo(np.float32).tiny)
+    full = np.diff(found.indptr) == found.shape[0]
+    if full.any():
+        array = found[:, full].toarray()
+        spread = _offsets(array.max(axis=0), array.min(axis=0)).astype(np.float64)
+        lost[full] |= _lost(array, spread)
+    if lost.any():
+        _refuse(lost, largest, name)
     return found
 
 

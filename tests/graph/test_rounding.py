@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from gclbench.graph import GraphError, make_graph
 
@@ -36,6 +37,28 @@ def test_columns_that_vary_in_their_last_digits_are_shifted() -> None:
         " column 0, "
     )
     assert made(np.array([[2**53 + 2, 1], [2**53 + 6, 2]]))[0] == [[0.0, 1.0], [4.0, 2.0]]
+
+
+@pytest.mark.parametrize("lowest", [10**18, -(10**18), 2**63 - 20, -(2**63)])
+@pytest.mark.parametrize("form", [np.asarray, torch.tensor, list])
+def test_whole_numbers_beyond_float64_are_shifted_exactly(lowest: int, form: Any) -> None:
+    x, repairs = made(form([[lowest + 1, 0], [lowest + 5, 1], [lowest + 18, 2]]))
+    assert x == [[0.0, 0.0], [4.0, 1.0], [17.0, 2.0]]
+    assert len(repairs) == 1 and "their smallest value was subtracted" in repairs[0]
+
+
+def test_whole_numbers_of_the_whole_range_are_told_apart() -> None:
+    unsigned = np.array([[2**64 - 1], [2**64 - 9]], dtype=np.uint64)
+    assert made(unsigned)[0] == [[8.0], [0.0]]
+    assert made(np.array([[-(2**63)], [2**63 - 1]])) == ([[-(2.0**63)], [2.0**63]], ())
+    assert made(np.array([[10**18], [10**18]]))[1] == (), "a constant column has nothing to lose"
+
+
+@pytest.mark.parametrize("lowest", [10**18, 1.6e9])
+def test_a_full_column_of_a_sparse_matrix_is_refused(lowest: float) -> None:
+    x = scipy.sparse.csr_matrix(np.array([[0, lowest + 1], [1, lowest + 5]]))
+    with pytest.raises(GraphError, match="1 feature column.* lose .* the first is column 1, with"):
+        made(x)
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix])
