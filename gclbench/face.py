@@ -102,8 +102,10 @@ def load(dataset: str, **settings: Any) -> Graph:
         ValueError: `config.validation.ConfigErrors`, for an unknown dataset or setting.
         DataUnavailable, GraphError: when it cannot be had.
     """
+    from gclbench.run.datasets import graph_of
+
     own = {f"dataset.{key}": value for key, value in settings.items()}
-    return _experiment(overrides_of({"dataset": dataset, **own})).components.dataset.load()
+    return graph_of(_experiment(overrides_of({"dataset": dataset, **own})).components.dataset)
 
 
 def embed(

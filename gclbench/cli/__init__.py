@@ -77,6 +77,10 @@ def main(argv: list[str] | None = None) -> int:
         return INTERRUPTED
     except OSError as error:
         full = error.errno in NO_ROOM and error.filename is None
+        if full and error.strerror != os.strerror(error.errno or 0):
+            # Not the output's: what has words of its own is told in them (`memory_map`).
+            print(f"gclbench: {error.strerror}", file=sys.stderr)
+            return 1
         if not (full or isinstance(error, BrokenPipeError)):
             raise
         # What Python would flush at its end goes nowhere.

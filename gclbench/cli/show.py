@@ -79,10 +79,11 @@ def _dataset(overrides: list[str]) -> int:
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.records import NAMED_BY_USER
+    from gclbench.run.datasets import graph_of
 
     try:
         experiment = experiment_of(overrides)
-        graph = experiment.components.dataset.load()
+        graph = graph_of(experiment.components.dataset)
     except ConfigErrors as error:
         return wrong(error.errors)
     except (DataUnavailable, GraphError) as error:

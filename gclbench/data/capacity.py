@@ -12,6 +12,7 @@ def check_capacity(nodes: int, features: int, name: str, entries: int = 0, copie
     """Whether features (N×F, float32) and edges fit into memory.
 
     Args:
+        features: F, 0 where they go to disk.
         entries: of edges, at most; 48 bytes each while the graph is made.
         copies: of the features that there are at a time.
 
@@ -20,9 +21,10 @@ def check_capacity(nodes: int, features: int, name: str, entries: int = 0, copie
     """
     wanted, free = 4 * copies * nodes * features + 48 * entries, available_memory()
     if wanted > free:
-        edges = f" and {entries:,} entries of edges" if entries else ""
+        sizes = [f"{nodes:,} × {features:,} features as float32"] * bool(features)
+        sizes += [f"{entries:,} entries of edges"] * bool(entries)
+        fewer = "features, for example by a truncated SVD, or fewer nodes" if features else "nodes"
         raise GraphError(
-            f"graph '{name}': {nodes:,} × {features:,} features as float32{edges} need"
-            f" {wanted / GIB:,.1f} GiB of memory, and {free / GIB:,.1f} GiB are free; take fewer"
-            " features, for example by a truncated SVD, or fewer nodes"
+            f"graph '{name}': {' and '.join(sizes)} need {wanted / GIB:,.1f} GiB of memory, and"
+            f" {free / GIB:,.1f} GiB are free; take fewer {fewer}"
         )

@@ -21,7 +21,8 @@ import torch
 
 from gclbench.component.registry import DATASETS
 from gclbench.component.settings import Count, Machine, Range
-from gclbench.graph import Graph, make_graph
+from gclbench.data.capacity import check_capacity
+from gclbench.graph import Graph, GraphError, make_graph
 from gclbench.machine import memory_map
 from gclbench.machine.environment import cache_folder
 
@@ -67,8 +68,14 @@ class RMAT:
             )
 
     def load(self) -> Graph:
-        """The graph; the same for the same scale, edge_factor, features, nodes and seed."""
+        """The graph; the same for the same scale, edge_factor, features, nodes and seed.
+
+        Raises:
+            GraphError: more edges than fit into memory, or features that fit neither there nor on
+                the disk.
+        """
         count = self.nodes or 2**self.scale
+        check_capacity(count, 0, "rmat", entries=2 * self.edge_factor * count)
         edge_index, repairs = self._edge_index(count)
         x = self._x(count)
         step = min(self.chunk, max(_ROW_BLOCK, _BUFFER_BYTES // (4 * self.features)))
@@ -84,9 +91,10 @@ class RMAT:
             return memory_map.create_unnamed(
                 count, self.features, cache_folder() / "generated", "the features of dataset=rmat"
             )
-        except OSError:  # Too small, or not to be written.
+        except OSError as error:  # Too small, or not to be written.
             if not memory_map.fits(count, self.features):
-                raise
+                where = f"{error.filename}: " if error.filename else ""
+                raise GraphError(f"graph 'rmat': {where}{error.strerror or error}") from error
             return torch.empty(count, self.features)
 
     def _edge_index(self, count: int) -> tuple[np.ndarray, list[str]]:

@@ -35,7 +35,7 @@ def rounded(x: Any, name: str, notes: list[str]) -> Any:
         x: tensor, array or scipy sparse matrix.
 
     Raises:
-        GraphError: a column beside which its values are too lost for float32.
+        GraphError: a column beside which its values are too small for float32.
     """
     if isinstance(x, Tensor):
         return rounded(x.detach().cpu().numpy(), name, notes) if _is_long(x.dtype) else x

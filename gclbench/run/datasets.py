@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from gclbench.graph import bytes_of
+from gclbench.data.mirror import DataUnavailable
+from gclbench.graph import Graph, GraphError, bytes_of
 from gclbench.graph.carrier import Data
 
 KEPT_BYTES = 1 << 30
@@ -21,6 +24,32 @@ class Loaded:
 
     graph: Data
     seconds: float
+
+
+def graph_of(dataset: Any) -> Graph:
+    """What a dataset's `load` returns.
+
+    Raises:
+        DataUnavailable, GraphError: when it cannot be loaded, whatever its code raises, or when it
+            is no graph. Runs on other datasets go on then.
+    """
+    name = f"{type(dataset).__qualname__}.load()"
+    try:
+        graph = dataset.load()
+    except (DataUnavailable, GraphError):
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise GraphError(
+            f"{name} raised {text} ({Path(last.filename).name}, line {last.lineno})"
+        ) from error
+    if not isinstance(graph, Graph):
+        raise GraphError(
+            f"{name} must return gclbench.graph.make_graph(x, edge_index, y, NAME), and returned"
+            f" {type(graph).__name__}"
+        )
+    return graph
 
 
 class Datasets:
@@ -40,7 +69,7 @@ class Datasets:
         loaded = self._kept.pop(key, None)
         if loaded is None:
             started = time.perf_counter()
-            graph = dataset.load()
+            graph = graph_of(dataset)
             loaded = Loaded(graph, time.perf_counter() - started)
         self._kept[key] = loaded
         while len(self._kept) > 1 and self._bytes() > KEPT_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from gclbench.cli import VERBS, main
 from gclbench.cli.parser import KEYS
 from gclbench.component.registry import KINDS, METHODS, RegistryConflict
 from gclbench.config.validation import resolved
+from gclbench.machine.memory_map import DiskTooSmall
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
@@ -228,3 +230,14 @@ def test_a_full_device_behind_standard_output_is_an_error_of_one_line() -> None:
         )
     assert done.returncode == 2
     assert done.stderr == "gclbench: cannot write the output: No space left on device\n"
+
+
+def test_a_disk_that_is_full_elsewhere_is_not_taken_for_the_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(arguments: list[str]) -> int:
+        raise DiskTooSmall(errno.ENOSPC, "filtered features do not fit; make room there")
+
+    monkeypatch.setattr("gclbench.cli._main", full)
+    assert main([]) == 1
+    assert capsys.readouterr().err == "gclbench: filtered features do not fit; make room there\n"

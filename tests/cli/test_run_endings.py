@@ -126,6 +126,15 @@ def test_a_second_sigterm_leaves_the_interrupted_records_whole(
     assert [record.status for record in records()] == ["interrupted", "interrupted"]
 
 
+def test_a_graph_that_does_not_fit_is_named_and_the_sweep_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["-m", "dataset=rmat,sbm", "rmat.scale=30", "method=kmeans", "task=clustering"]
+    assert main(command) == 1
+    assert "graph 'rmat': 34,359,738,368 entries of edges need 1,536" in capsys.readouterr().err
+    assert [(record.name("dataset"), record.status) for record in records()] == [("sbm", "ok")]
+
+
 def test_a_dataset_that_cannot_be_had_is_named_and_the_sweep_goes_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from gclbench.data.digits import Digits, nearest_neighbours
 from gclbench.data.graph_counts import degree, describe_graph
 from gclbench.data.rmat import RMAT
 from gclbench.data.sbm import SBM
+from gclbench.graph import GraphError
 from gclbench.machine import memory_map
 
 
@@ -214,5 +216,20 @@ def test_rmat_features_stay_in_memory_where_the_folder_cannot_be_written_and_the
     monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
     assert RMAT(**fields).load().content_hash == whole.content_hash
     monkeypatch.setattr(memory_map, "fits", lambda *_: False)
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(GraphError, match=r"graph 'rmat': .*file.*: Not a directory"):
         RMAT(**fields).load()
+
+
+def test_rmat_that_fits_neither_memory_nor_disk_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path))
+    with pytest.raises(GraphError, match=r"'rmat': 34,359,738,368 entries of edges need 1,536.0 G"):
+        RMAT(scale=30).load()
+    monkeypatch.setattr(memory_map, "is_large", lambda *_: True)
+    monkeypatch.setattr(memory_map, "fits", lambda *_: False)
+    monkeypatch.setattr(memory_map.shutil, "disk_usage", lambda _: Mock(free=7))
+    with pytest.raises(
+        GraphError, match=r"'rmat': the features of dataset=rmat \(256 × 3, .* has 7 bytes free"
+    ):
+        RMAT(scale=8, features=3).load()
