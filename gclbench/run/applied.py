@@ -15,6 +15,7 @@ from gclbench.run.abilities import names_of, weights_refusal
 from gclbench.run.datasets import Loaded
 from gclbench.run.pipeline import Pipeline
 from gclbench.tasks.items import items_of, method_refusal
+from gclbench.training.fence import fenced
 from gclbench.training.loop import Step
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
@@ -71,7 +72,8 @@ def embedded(
         raise Unsupported(reason)
     pipeline = Pipeline(components, spec, Loaded(graph, 0.0), Watch(), device)
     task = next(iter(components.tasks.values()))
-    with computing_with(threads_of(graph)):
+    seed = Streams(spec.seed).integer("global fit")
+    with computing_with(threads_of(graph)), fenced(seed):
         visible = task.hide(graph, pipeline.split(task)) if own else graph
         seen = pipeline.filter(task, visible)
         takes = getattr(method, "takes_negatives", False)

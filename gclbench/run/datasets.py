@@ -13,6 +13,7 @@ import torch
 from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import Graph, GraphError, bytes_of
 from gclbench.graph.carrier import Data
+from gclbench.training.fence import fenced
 
 KEPT_BYTES = 1 << 30
 """Datasets stay in memory up to this size together; the last one always stays."""
@@ -35,7 +36,8 @@ def graph_of(dataset: Any) -> Graph:
     """
     name = f"{type(dataset).__qualname__}.load()"
     try:
-        graph = dataset.load()
+        with fenced(0):
+            graph = dataset.load()
     except (DataUnavailable, GraphError):
         raise
     except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from gclbench.run.datasets import Loaded
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
 from gclbench.tasks.scores import Scores
+from gclbench.training.fence import fenced
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Diverged, Watch
 
@@ -48,6 +50,7 @@ class Pipeline:
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
         collapsed: why its embedding tells the items not apart, as sentences.
+        remarks: on what the components did besides, as sentences.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Pipeline:
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
         self.collapsed: tuple[str, ...] = ()
+        self.remarks: tuple[str, ...] = ()
         self._visible = loaded.graph
         self._components = components
         self._spec = spec
@@ -83,6 +87,24 @@ class Pipeline:
         """What the machine shortens in a fast training (`precision.hardware`); empty for
         float32."""
         return precision.hardware(self._device) if self.precision == precision.FAST else ""
+
+    @contextlib.contextmanager
+    def _phase(self, name: str, component: Any, method: str) -> Iterator[None]:
+        """A phase of the run: timed, and fenced off from what the process has once (`fenced`). What
+        the component's method has changed of that is put back, and remarked."""
+        # What a filter gives is kept for all seeds.
+        seed = 0 if name == "filter" else self.rng.integer(f"global {name}")
+        changed: list[str] = []
+        try:
+            with self.clock.phase(name), fenced(seed) as changed:
+                yield
+        finally:
+            told = (
+                f"{type(component).__qualname__}.{method} changed {what} for the whole process; it"
+                " was set back."
+                for what in changed
+            )
+            self.remarks = tuple(dict.fromkeys([*self.remarks, *told]))
 
     def check(self, task: Any) -> None:
         """Whether the method and its strategy suit the task and the graph.
@@ -106,14 +128,14 @@ class Pipeline:
 
     def split(self, task: Any) -> Split | None:
         """What the task holds out; None where it holds out nothing."""
-        with self.clock.phase("split"):
+        with self._phase("split", task, "split"):
             return task.split(self.graph, self.rng)
 
     def hide(self, task: Any, split: Split | None) -> tuple[Data, Tensor | list[Tensor]]:
         """The graph that a training may see, and the labels (n,), −1 where they are unknown; for a
         method that learns from labels and a task with folds a list of them, one for each fold."""
         method = self._components.method
-        with self.clock.phase("hide"):
+        with self._phase("hide", task, "hide"):
             self._visible = visible = task.hide(self.graph, split)
             if judging.reads_validation(method):
                 visible = judging.judged(visible, task, split)
@@ -133,7 +155,7 @@ class Pipeline:
         """
         component, folder = self._components.filter, cache_folder() / "filtered"
         visible = with_readable_features(visible, self._components, names_of(self._spec))
-        with self.clock.phase("filter"):
+        with self._phase("filter", component, "apply"):
             if task.hides or self._spec.filter["name"] == "none":
                 # A graph with held-out edges is another one for every seed. Its features would
                 # fill the disk and never be read again.
@@ -170,7 +192,8 @@ class Pipeline:
         method, negatives = self._components.method, self._components.negatives
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
         before = _marks(seen)
-        with self.clock.phase("fit"), precision.trained_with(self._precision, self._device):
+        fitting = self._phase("fit", method, "fit")
+        with fitting, precision.trained_with(self._precision, self._device):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)
@@ -212,7 +235,7 @@ class Pipeline:
         self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
     ) -> tuple[dict[str, float], dict[str, Any]]:
         """(metrics, what the task keeps for a figure) of what `fits` returned."""
-        with self.clock.phase("evaluate"):
+        with self._phase("evaluate", task, "evaluate"):
             metrics = task.evaluate(embedding, self.graph, split, self.rng)
             keeps = getattr(task, "data", None)
             data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
@@ -227,7 +250,7 @@ class Pipeline:
         Raises:
             Unsupported: when the task needs more of an embedding than its rows.
         """
-        with self.clock.phase("evaluate"):
+        with self._phase("evaluate", task, "evaluate"):
             found: list[tuple[int, dict[str, float]]] = []
             before = None
             for iterations, passed in _on_the_way(embedding):
@@ -240,7 +263,7 @@ class Pipeline:
         self, name: str, task: Any, embedding: Embedding, split: Split | None
     ) -> float | None:
         """The value of what a search chooses by (`tasks.criteria`); None where it has none."""
-        with self.clock.phase("evaluate"):
+        with self._phase("evaluate", task, "evaluate"):
             loss = self.watch.last_loss
             return value_of(name, task, self._visible, split, embedding, loss, self.rng)
 

@@ -111,8 +111,8 @@ class Recorder:
         )
         criteria = {"criteria": result.criteria} if result.criteria else {}
         fit = {**pipeline.watch.summary(), **pipeline.fit_report, **criteria}
-        if result.remarks:
-            fit["remarks"] = [*fit.get("remarks", ()), *result.remarks]
+        if besides := [*pipeline.remarks, *result.remarks]:
+            fit["remarks"] = [*fit.get("remarks", ()), *besides]
         return Record(
             id=spec.id,
             spec=asdict(spec),
