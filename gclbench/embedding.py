@@ -66,6 +66,7 @@ class Embedding:
             them in place of a machine of their own. Else None.
 
     Raises:
+        TypeError: for a `z`, clusters or scores of another type.
         ValueError: for a `z` that is no matrix, an unknown geometry, or clusters or scores that
             are not one per item.
     """
@@ -81,7 +82,29 @@ class Embedding:
     course: Sequence[tuple[int, Tensor]] = ()
     scores: Tensor | None = None
 
+    @classmethod
+    def of(cls, found: Any, where: str) -> Embedding:
+        """What came back where an embedding has to.
+
+        Args:
+            where: from what, as `Grace.fit`.
+
+        Raises:
+            TypeError: when it is something else.
+        """
+        if not isinstance(found, cls):
+            kind = type(found).__name__
+            raise TypeError(f"{where} must return Embedding(z), and returned {kind}")
+        return found
+
     def __post_init__(self) -> None:
+        _check_type(self.z, "an embedding")
+        if self.scores is not None:
+            _check_type(self.scores, "a matrix of class scores")
+        for name in ("clusters", "history"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Tensor):
+                raise TypeError(f"{name} are a tensor, not {type(given).__name__}")
         if self.z.dim() != 2:
             raise ValueError(
                 "an embedding is a matrix (items × dimensions);"
@@ -115,3 +138,11 @@ class Embedding:
         """The embeddings of its course, each with the iterations behind it."""
         for iterations, z in self.course:
             yield iterations, Embedding(z.to(self.z.device), self.geometry)
+
+
+def _check_type(given: Any, what: str) -> None:
+    """Raises TypeError for what is no tensor of floats."""
+    right = isinstance(given, Tensor) and given.is_floating_point()
+    if not right:
+        kind = str(given.dtype) if isinstance(given, Tensor) else type(given).__name__
+        raise TypeError(f"{what} is a tensor of floats (torch.float32), and this one is {kind}")

@@ -68,7 +68,7 @@ def cached(
     found = _read(features, sidecar)
     if found is not None:
         return found, True
-    filtered = component.apply(graph, device, folder)
+    filtered = _applied(component, graph, device, folder)
     try:
         _write(filtered, features, sidecar)
     except OSError as error:
@@ -90,10 +90,38 @@ def cached(
 def uncached(component: Filter, graph: Data, folder: Path, device: str = "cpu") -> Filtered:
     """The filtered features, not kept: a file that they are mapped from is nameless, and gone when
     they are."""
-    filtered = component.apply(graph, device, folder)
+    filtered = _applied(component, graph, device, folder)
     if filtered.file is not None:
         filtered.file.unlink(missing_ok=True)
     return Filtered(filtered.x, filtered.report)
+
+
+def _applied(component: Filter, graph: Data, device: str, folder: Path) -> Filtered:
+    """What the filter returns.
+
+    Raises:
+        TypeError: when it is something else.
+    """
+    where = f"{type(component).__qualname__}.apply"
+    found: Any = component.apply(graph, device, folder)
+    if not isinstance(found, Filtered):
+        kind = type(found).__name__
+        raise TypeError(f"{where} must return Filtered(x), and returned {kind}")
+    x, wanted = found.x, f"a tensor of floats, {graph.num_nodes} nodes × features"
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{where} must return Filtered(x) of {wanted}, and x is {type(x).__name__}")
+    if not x.is_floating_point() or x.dim() != 2 or x.shape[0] != graph.num_nodes:
+        raise TypeError(
+            f"{where} must return Filtered(x) of {wanted}, and x is of {x.dtype} and shape"
+            f" {tuple(x.shape)}"
+        )
+    try:
+        json.dumps(found.report)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{where} must return a report of plain values, as JSON has them ({error})"
+        ) from error
+    return found
 
 
 def _read(features: Path, sidecar: Path) -> Filtered | None:

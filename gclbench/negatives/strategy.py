@@ -242,7 +242,8 @@ class Negatives(nn.Module):
 
     def forward(self, pair: Pair) -> Loss:
         """The loss, averaged over the anchor view with each of the other views."""
-        return mean_of([self.loss(each) for each in pair.each()])
+        where = f"{type(self).__qualname__}.loss"
+        return mean_of([Loss.of(self.loss(each), where) for each in pair.each()])
 
     def joint_parameters(self) -> list[nn.Parameter]:
         """Those of its parameters that the encoder's optimiser trains."""

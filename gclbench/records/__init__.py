@@ -15,11 +15,12 @@ from gclbench.records.atomic import write_atomically
 from gclbench.records.output import deliver, ensure_deliverable
 from gclbench.records.packed import pack
 from gclbench.records.record import NAMED_BY_USER, Record, RunSpec, digest, flatten, id_of
-from gclbench.records.schema import LARGEST_SEED, SCHEMA, STATUSES
+from gclbench.records.schema import LARGEST, LARGEST_SEED, SCHEMA, STATUSES
 from gclbench.records.store import Store, StoreError, differ, unwritable
 from gclbench.records.store_warnings import StoreWarnings
 
 __all__ = [
+    "LARGEST",
     "LARGEST_SEED",
     "NAMED_BY_USER",
     "SCHEMA",

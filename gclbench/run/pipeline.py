@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from gclbench.run.abilities import names_of, weights_refusal, with_readable_feat
 from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
+from gclbench.run.returned import number, plain, scores_of
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
 from gclbench.tasks.scores import Scores
@@ -204,11 +205,8 @@ class Pipeline:
                 f"{type(method).__qualname__}.fit wrote into graph.{' and graph.'.join(written)},"
                 " which other runs share; work on a copy, such as x = graph.x.clone()"
             )
-        if not isinstance(found, Embedding):
-            raise TypeError(
-                f"{type(method).__qualname__}.fit must return Embedding(z),"
-                f" and returned {type(found).__name__}"
-            )
+        where = f"{type(method).__qualname__}.fit"
+        found = Embedding.of(found, where)
         if not found.z.shape[1]:
             raise Unsupported(
                 f"the method's embedding has {len(found.z)} rows and no columns, and tells nothing"
@@ -225,21 +223,30 @@ class Pipeline:
         self.collapsed = tuple(dict.fromkeys([*self.collapsed, *collapse_of(found)]))
         contrast, self.fit_report = found.contrast, {}
         # What a strategy finds in an encoder that was not trained says nothing of it.
-        told = contrast is None and (found.findings or found.remarks)
-        if self.watch.reached or told:
+        if self.watch.reached or (contrast is None and (found.findings or found.remarks)):
             cosine = {} if contrast is None else {"mean_cosine": contrast.mean_cosine()}
-            self.fit_report = {**cosine, **found.findings, "remarks": list(found.remarks)}
+            told = {"findings": found.findings, "remarks": list(found.remarks)}
+            told = plain(told, "findings or remarks", where)
+            self.fit_report = {**cosine, **told["findings"], "remarks": told["remarks"]}
         return found
 
     def evaluate(
         self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
-    ) -> tuple[dict[str, float], dict[str, Any]]:
-        """(metrics, what the task keeps for a figure) of what `fits` returned."""
+    ) -> tuple[Scores, dict[str, Any]]:
+        """(metrics, what the task keeps for a figure) of what `fits` returned.
+
+        Raises:
+            TypeError, ValueError: when the task returns something else (`run.returned`).
+        """
+        name, keeps = type(task).__qualname__, getattr(task, "data", None)
         with self._phase("evaluate", task, "evaluate"):
-            metrics = task.evaluate(embedding, self.graph, split, self.rng)
-            keeps = getattr(task, "data", None)
-            data = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
-        return metrics, data
+            found = task.evaluate(embedding, self.graph, split, self.rng)
+            scores = scores_of(found, f"{name}.evaluate")
+            kept = {} if keeps is None else keeps(embedding, self.graph, split, self.rng)
+        if not isinstance(kept, Mapping):
+            kind = type(kept).__name__
+            raise TypeError(f"{name}.data must return values by name, and returned {kind}")
+        return scores, plain(kept, "data", f"{name}.data")
 
     def course(
         self, task: Any, embedding: Embedding | list[Embedding], split: Split | None
@@ -254,7 +261,10 @@ class Pipeline:
             found: list[tuple[int, dict[str, float]]] = []
             before = None
             for iterations, passed in _on_the_way(embedding):
-                scores = Scores.of(task.evaluate(passed, self.graph, split, self.rng))
+                scores = scores_of(
+                    task.evaluate(passed, self.graph, split, self.rng),
+                    f"{type(task).__qualname__}.evaluate",
+                )
                 found.append((iterations, {**scores, **scores.since(before)}))
                 before = scores
             return found
@@ -265,7 +275,9 @@ class Pipeline:
         """The value of what a search chooses by (`tasks.criteria`); None where it has none."""
         with self._phase("evaluate", task, "evaluate"):
             loss = self.watch.last_loss
-            return value_of(name, task, self._visible, split, embedding, loss, self.rng)
+            found: Any = value_of(name, task, self._visible, split, embedding, loss, self.rng)
+            where = f"{type(task).__qualname__}.validation"
+            return None if found is None else number(found, f"criterion '{name}'", where)
 
 
 def _marks(graph: Data) -> dict[str, tuple[int, float]]:

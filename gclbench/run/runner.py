@@ -83,10 +83,9 @@ def run(
                     elif checkpoint is not None:
                         checkpoint.move(_beside(store, spec))
                     found, data = pipeline.evaluate(task, embedding, result.split)
-                    result.metrics, result.data = dict(found), dict(data)
-                    # A task of another package may return a plain dictionary.
-                    result.degenerate = [*pipeline.collapsed, *getattr(found, "degenerate", ())]
-                    result.floor = getattr(found, "floor", {})
+                    result.metrics, result.data = dict(found), data
+                    result.degenerate = [*pipeline.collapsed, *found.degenerate]
+                    result.floor = found.floor
                     if isinstance(embedding, Embedding):
                         result.embedding = embedding
                     elif unit.save or unit.criterion is not None:

@@ -52,6 +52,27 @@ class Loss:
     noted: Tensor | None = None
     judged: Tensor | None = None
 
+    @classmethod
+    def of(cls, found: Any, where: str) -> Loss:
+        """What came back where a loss has to.
+
+        Args:
+            where: from what, as `MyModel.loss`.
+
+        Raises:
+            TypeError: when it is something else, or its value is not one number.
+        """
+        if not isinstance(found, cls):
+            kind = type(found).__name__
+            raise TypeError(f"{where} must return Loss(value), and returned {kind}")
+        value = found.value
+        if not (isinstance(value, Tensor) and value.is_floating_point() and value.numel() == 1):
+            raise TypeError(
+                f"{where} must return Loss(value) of one number, a tensor of floats, and returned"
+                f" {_described(value)}"
+            )
+        return found
+
 
 class Model(nn.Module):
     """A method at work on one graph. Its parameters and buffers are in every checkpoint.
@@ -110,6 +131,28 @@ class Model(nn.Module):
         return self.embed(step)
 
 
+def _described(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"a tensor of {value.dtype} and shape {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def _stepped_with(model: Model, found: Any) -> Loss:
+    """A loss that the optimiser can step with.
+
+    Raises:
+        TypeError: when it is something else.
+    """
+    where = f"{type(model).__qualname__}.loss"
+    loss = Loss.of(found, where)
+    if not loss.value.requires_grad:
+        raise TypeError(
+            f"{where} returned a value without a gradient, so there is nothing to train by; compute"
+            " it from the model's parameters, not of .detach(), .item() or under no_grad()"
+        )
+    return loss
+
+
 def train(
     model: Model,
     optimiser: torch.optim.Optimizer,
@@ -130,6 +173,7 @@ def train(
 
     Raises:
         Diverged, TimeLimit, Preempted: as `Watch` does.
+        TypeError: when the model's losses or its embedding are something else.
     """
     # A module that an earlier loop has trained is in eval mode.
     model.train()
@@ -137,7 +181,8 @@ def train(
     total, rate = model.iterations, optimiser.defaults["lr"]
 
     def evaluated(iterations: int) -> Embedding:
-        return model.evaluated(Step(max(1, iterations), total))
+        found = model.evaluated(Step(max(1, iterations), total))
+        return Embedding.of(found, f"{type(model).__qualname__}.embed")
 
     look = Look(model, model.state, evaluated)
     choice = None if score is None else Choice(model, look, score)
@@ -161,7 +206,8 @@ def train(
         with precision.products():
             if replay is not None and work is not None:
                 noted, terms = replay(work)
-            for loss in model.losses(step) if work is None else ():
+            for given in model.losses(step) if work is None else ():
+                loss = _stepped_with(model, given)
                 value = loss.value.detach()
                 noted, terms = noted + (value if loss.noted is None else loss.noted), loss.terms
                 judged = value if loss.judged is None else loss.judged
@@ -189,7 +235,8 @@ def train(
     kept.restore()
     model.eval()
     with torch.no_grad():
-        embedding = model.embed(Step(max(1, reached), total))
+        found = model.embed(Step(max(1, reached), total))
+        embedding = Embedding.of(found, f"{type(model).__qualname__}.embed")
     watch.trained(model, max(1, reached), total)
     findings = {**kept.findings(), **embedding.findings}
     remarks = [*kept.remarks(), *embedding.remarks]

@@ -1,0 +1,116 @@
+"""What comes back from a component's methods, made into what a record can hold: numbers as floats,
+and plain values. What can be made neither is an error that says what came back, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from gclbench.records import LARGEST
+from gclbench.tasks.scores import Scores
+
+DEEPEST = 16
+"""Levels of lists and mappings that a component may hand to its record."""
+
+
+def scores_of(found: Any, where: str) -> Scores:
+    """A task's metrics as floats, with what it says of them.
+
+    Args:
+        found: what came back. where: from what, as `Clustering.evaluate`.
+
+    Raises:
+        TypeError: when it is no mapping of names to numbers.
+        ValueError: for a finite number beyond anything measured.
+    """
+    if not isinstance(found, Mapping):
+        raise TypeError(
+            f"{where} must return metrics by name, such as {{'acc': 0.5}}, and returned"
+            f" {_kind(found)}"
+        )
+    # A task of another package may return a plain dictionary.
+    floor = getattr(found, "floor", {})
+    return Scores(
+        {_name(name, where): number(found[name], f"metric '{name}'", where) for name in found},
+        [str(text) for text in getattr(found, "degenerate", ())],
+        {name: number(floor[name], f"floor of '{name}'", where) for name in floor},
+        getattr(found, "clusters", None),
+    )
+
+
+def number(value: Any, what: str, where: str) -> float:
+    """A number of Python, NumPy or torch as a float.
+
+    Raises:
+        TypeError: when it is none: a text, a list, a truth value, a tensor of several numbers.
+        ValueError: when it is finite and beyond anything measured.
+    """
+    found = _plain_number(value)
+    if found is None:
+        raise TypeError(
+            f"{where} returned {what} as {_kind(value)}; it must be one number, as float(value)"
+            " makes it"
+        )
+    if LARGEST < abs(found) < float("inf"):
+        raise ValueError(f"{where} returned {what} as {found:g}, which is beyond {LARGEST:g}")
+    return float(found)
+
+
+def plain(value: Any, what: str, where: str, depth: int = 0) -> Any:
+    """A value as JSON has it: None, truth values, text, numbers, lists, and mappings by text.
+    Arrays and tensors become lists.
+
+    Raises:
+        TypeError: when something in it is of another type, or it is nested too deeply.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    found = _plain_number(value)
+    if found is not None:
+        return found
+    if isinstance(value, (Tensor, np.ndarray)):
+        value = (value.detach().cpu() if isinstance(value, Tensor) else value).tolist()
+    if depth < DEEPEST and isinstance(value, (list, tuple)):
+        return [plain(item, what, where, depth + 1) for item in value]
+    if (
+        depth < DEEPEST
+        and isinstance(value, Mapping)
+        and all(isinstance(key, str) for key in value)
+    ):
+        return {key: plain(item, what, where, depth + 1) for key, item in value.items()}
+    raise TypeError(
+        f"{where} returned {what} that hold {_kind(value)}; a record takes numbers, text, lists and"
+        " mappings by text"
+    )
+
+
+def _plain_number(value: Any) -> float | int | None:
+    """A number of Python's own; None for what is no real number."""
+    if isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    if isinstance(value, Integral):
+        return int(value)
+    return float(value) if isinstance(value, Real) else None
+
+
+def _name(name: Any, where: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{where} must return metrics by name, and returned the name {name!r}")
+    return name
+
+
+def _kind(value: Any) -> str:
+    """What a value is, for a sentence."""
+    name = type(value).__name__
+    if isinstance(value, (Tensor, np.ndarray)):
+        return f"a {name} of shape {tuple(value.shape)}"
+    text = repr(value)
+    return f"{name} ({text})" if len(text) <= 40 and not text.startswith("<") else name
