@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from gclbench.records import Record, RunSpec
+from gclbench.records import Record, RunSpec, id_of
 
 SPEC = RunSpec(
     dataset={"name": "cora"},
@@ -31,6 +31,12 @@ def record(spec: RunSpec = SPEC, **fields: Any) -> Record:
             **fields,
         }
     )
+
+
+def another(item: Record, seed: int) -> Record:
+    """The record of the run of another seed, under its id."""
+    spec = {**item.spec, "seed": seed}
+    return replace(item, id=id_of(spec), spec=spec)
 
 
 def full_record() -> Record:

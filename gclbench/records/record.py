@@ -58,10 +58,12 @@ def id_of(spec: Mapping[str, Any]) -> str:
 
 def digest(value: Any) -> str:
     """sha256 (hex) of the canonical JSON of a plain value."""
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode()).hexdigest()
+
+
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
 
 
 @dataclass
@@ -155,6 +157,7 @@ class Record:
             ValueError: when the text is not a record; the message says what is wrong.
         """
         data = parsed(text)
+        _check_id(data)
         return cls(**{key: value for key, value in data.items() if key in _FIELDS})
 
 
@@ -162,6 +165,22 @@ SELDOM = ("data", "degenerate", "floor")
 """Fields that are not written where they are empty."""
 
 _FIELDS = frozenset(item.name for item in fields(Record))
+
+
+_IDENTITY = frozenset(item.name for item in fields(RunSpec))
+
+
+def _check_id(data: Mapping[str, Any]) -> None:
+    """Raises ValueError unless a record's id is that of its spec. One of a newer schema, or without
+    a part of the spec, cannot be told."""
+    if data.get("schema", SCHEMA) > SCHEMA or not data["spec"].keys() >= _IDENTITY:
+        return
+    found = id_of(data["spec"])
+    if found != data["id"]:
+        raise ValueError(
+            f"its id is {data['id']}, and its settings are those of run {found}, so one of the two"
+            " was changed; put the file back as it was, or remove it and repeat the run"
+        )
 
 
 def finite(value: Any) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_records import another
 
 from gclbench.cli import main
 from gclbench.paper.comparison import compare
@@ -163,7 +164,7 @@ def test_verbs_over_mutations(
             mutated(chance.choice(real), chance).replace(b"\n", b" ") + b"\n" for _ in range(200)
         )
     )
-    good = replace(real[0], id="0123456789abcdef")
+    good = another(real[0], 99)
     Store(store).write(good)
     before = logging.root.handlers[:]
     for arguments in (
@@ -279,7 +280,7 @@ def test_many_damaged_files_are_counted(good: Path, caplog: Any) -> None:
 def test_links_to_folders_are_followed_and_circles_are_not(
     real: list[Record], good: Path, tmp_path: Path
 ) -> None:
-    Store(tmp_path / "elsewhere").write(replace(real[0], id="0123456789abcdef"))
+    Store(tmp_path / "elsewhere").write(another(real[0], 99))
     (good / "scratch").symlink_to(tmp_path / "elsewhere")
     (good / "again").symlink_to(tmp_path / "elsewhere")
     (good / "self").symlink_to(good)
@@ -301,11 +302,36 @@ def test_a_record_in_another_runs_folder_is_not_that_run(
     assert len(collect([str(good)]).records) == 1, "the copy is the run that it says it is"
 
 
-def test_the_same_id_with_another_spec_is_named(real: list[Record], good: Path) -> None:
-    pack([replace(real[0], spec={**real[0].spec, "seed": 99})], good)
-    assert ["holds another record of run" in text for text in collect([str(good)]).warnings] == [
-        True
-    ]
+def test_settings_that_are_not_those_of_the_id_are_named_and_left_out(
+    real: list[Record], good: Path, caplog: Any
+) -> None:
+    other = another(real[0], 99)
+    changed = replace(other, id=real[0].id)
+    (path,), _ = pack([changed], good)
+    told = (
+        f"its id is {real[0].id}, and its settings are those of run {other.id}, so one of the two"
+        " was changed; put the file back as it was, or remove it and repeat the run"
+    )
+    collection = collect([str(good)])
+    (warning,) = collection.warnings
+    assert warning == f"{path} line 1 is not a readable record: {told}; it is left out"
+    assert [record.id for record in collection.records] == [real[0].id]
+    with pytest.raises(ValueError, match=f"{told}, in {path} line 1"):
+        pack([real[0]], good)
+    Store(good).write(changed)
+    assert Store(good).read(real[0].id) is None
+    assert f"record.json is not a readable record: {told}; it is treated as missing" in caplog.text
+
+
+@pytest.mark.parametrize("part", ["versions", "dataset_hash", "schema"])
+def test_what_cannot_be_told_of_an_id_is_read(real: list[Record], part: str) -> None:
+    """A spec that lacks a part, as older ones may, and the record of a newer gclbench."""
+    plain = json.loads(replace(real[0], id="0123456789abcdef").to_json())
+    if part == "schema":
+        plain["schema"] += 1
+    else:
+        del plain["spec"][part]
+    assert Record.from_json(json.dumps(plain)).id == "0123456789abcdef"
 
 
 def test_nan_is_no_difference_between_stores(real: list[Record], tmp_path: Path) -> None:

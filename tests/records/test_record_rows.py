@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_records import SPEC, full_record, record
+from example_records import SPEC, another, full_record, record
 
 from gclbench.cli import export
 from gclbench.records import Record, Store
@@ -40,7 +40,7 @@ def several() -> list[Record]:
             memory={"rss_peak": 1 << 33},
             command="gclbench a='x,\"y\"'",
         ),
-        replace(full_record(), id="f" * 16),
+        another(full_record(), 4),
         record(odd, metrics={"acc": math.nan, "auc": math.inf}, reason="caf\udce9\nand more"),
         record(
             strange,

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from example_records import SPEC, full_record, record
+from example_records import SPEC, another, full_record, record
 
 from gclbench.records import SCHEMA, Store, StoreError, pack, unwritable, write_atomically
 
@@ -251,7 +251,7 @@ def test_pack_groups_sorts_and_is_read_as_a_store(tmp_path):
         for seed in range(3)
         for name in ("cora", "dblp")
     ]
-    odd = replace(full_record(), id="ffffffffffffffff")
+    odd = another(full_record(), 3)
     written, _ = pack([*reversed(made), odd], tmp_path / "results")
     assert written == [
         tmp_path / "results" / "dmat_i" / "cora.jsonl",
