@@ -141,8 +141,8 @@ class Embedding:
 
 
 def _check_type(given: Any, what: str) -> None:
-    """Raises TypeError for what is no tensor of floats."""
-    right = isinstance(given, Tensor) and given.is_floating_point()
+    """Raises TypeError for what is no tensor of real numbers."""
+    right = isinstance(given, Tensor) and not (given.is_complex() or given.dtype == torch.bool)
     if not right:
         kind = str(given.dtype) if isinstance(given, Tensor) else type(given).__name__
-        raise TypeError(f"{what} is a tensor of floats (torch.float32), and this one is {kind}")
+        raise TypeError(f"{what} is a tensor of numbers (torch.float32), and this one is {kind}")

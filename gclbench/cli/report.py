@@ -8,7 +8,8 @@ from pathlib import Path
 from gclbench.cli.parser import Parser, add_with, unwritable_output
 from gclbench.machine import messages
 
-SUFFIXES = (".html", ".htm", "")
+OTHERS = (".pdf", ".md", ".csv", ".tex", ".json", ".png", ".svg", ".txt")
+"""Endings of files that a report is not. Any other name is taken, `report.v2` too."""
 
 EXAMPLES = """examples:
   gclbench report                                        report.html, from results and runs
@@ -45,7 +46,7 @@ def main(argv: list[str]) -> int:
     )
     add_with(parser, "the papers' tables that have runs of them")
     options = parser.parse_args(argv)
-    if options.output.suffix.lower() not in SUFFIXES:
+    if options.output.suffix.lower() in OTHERS:
         parser.error(f"a report is HTML, not '{options.output.suffix}'; name it FILE.html")
     messages.set_up()
 

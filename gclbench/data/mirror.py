@@ -28,6 +28,7 @@ from gclbench.data.catalog import CATALOG, info
 from gclbench.data.damage import DAMAGED_GZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
+from gclbench.machine.paths import expanded
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def mirrors() -> list[str]:
     value = os.environ.get("GCLBENCH_MIRROR", "").strip()
     if not value:
         return []
-    if Path(value).expanduser().is_dir():
+    if Path(expanded(value)).is_dir():
         return [value]
     separators = r"[\s,]+" if os.pathsep == ":" else rf"[\s,{re.escape(os.pathsep)}]+"
     found: list[str] = []
@@ -133,7 +134,7 @@ def mirrors() -> list[str]:
 
 def folders() -> list[Path]:
     """The folders of GCLBENCH_MIRROR, in order."""
-    return [Path(mirror).expanduser() for mirror in mirrors() if not _is_address(mirror)]
+    return [Path(expanded(mirror)) for mirror in mirrors() if not _is_address(mirror)]
 
 
 def resolve(page: DatasetInfo) -> list[Located]:

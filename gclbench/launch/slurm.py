@@ -17,6 +17,7 @@ from gclbench.launch import python_path, slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, Launcher, LaunchError, Note, Progress
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
 from gclbench.machine import messages
+from gclbench.machine.paths import expanded
 from gclbench.records import Store, StoreError, unwritable
 
 _OURS = {"array", "chdir", "error", "job-name", "open-mode", "output", "signal", "wrap"}
@@ -141,9 +142,7 @@ class Slurm(Launcher):
 
         from gclbench.launch.slurm_job import SlurmJob
 
-        folder = (
-            Path(self.folder).expanduser() / sweep.id if self.folder else sweep.folder / "slurm"
-        )
+        folder = Path(expanded(self.folder)) / sweep.id if self.folder else sweep.folder / "slurm"
         executor = submitit.SlurmExecutor(folder.absolute(), max_num_timeout=self.requeues)
         executor.update_parameters(
             job_name=f"gclbench-{sweep.id}",

@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gclbench.machine.paths import expanded
+
 LIBRARIES = (
     "torch",
     "torch-geometric",
@@ -105,7 +107,7 @@ def cache_folder() -> Path:
     folder."""
     chosen = os.environ.get("GCLBENCH_DATA")
     if chosen:
-        return Path(chosen).expanduser()
+        return Path(expanded(chosen))
     return (
         Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gclbench"
     )

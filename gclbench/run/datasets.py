@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
 import traceback
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ from gclbench.data.mirror import DataUnavailable
 from gclbench.graph import Graph, GraphError, bytes_of
 from gclbench.graph.carrier import Data
 from gclbench.training.fence import fenced
+
+log = logging.getLogger(__name__)
 
 KEPT_BYTES = 1 << 30
 """Datasets stay in memory up to this size together; the last one always stays."""
@@ -28,30 +32,45 @@ class Loaded:
 
 
 def graph_of(dataset: Any) -> Graph:
-    """What a dataset's `load` returns.
+    """What a dataset's `load` returns. Global generators start at 0 there, since all seeds of a
+    sweep share a graph; of a global setting that it leaves changed a warning tells.
 
     Raises:
         DataUnavailable, GraphError: when it cannot be loaded, whatever its code raises, or when it
             is no graph. Runs on other datasets go on then.
     """
     name = f"{type(dataset).__qualname__}.load()"
-    try:
-        with fenced(0):
-            graph = dataset.load()
-    except (DataUnavailable, GraphError):
-        raise
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise GraphError(
-            f"{name} raised {text} ({Path(last.filename).name}, line {last.lineno})"
-        ) from error
+    with fenced(0) as changed:
+        graph = _loaded(dataset, name)
+    for what in changed:
+        log.warning("%s changed %s for the whole process; it was set back", name, what)
     if not isinstance(graph, Graph):
         raise GraphError(
             f"{name} must return gclbench.graph.make_graph(x, edge_index, y, NAME), and returned"
             f" {type(graph).__name__}"
         )
     return graph
+
+
+def _loaded(dataset: Any, name: str) -> Any:
+    try:
+        return dataset.load()
+    except (DataUnavailable, GraphError):
+        raise
+    except Exception as error:
+        log.debug("%s", name, exc_info=error)
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise GraphError(f"{name} raised {text} ({_line_in(type(dataset), error)})") from error
+
+
+def _line_in(cls: type, error: Exception) -> str:
+    """The last line of the class's own file on the way to an error; where it has none, the line
+    that raised."""
+    module = sys.modules.get(cls.__module__)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [each for each in frames if each.filename == getattr(module, "__file__", None)]
+    last = (own or frames)[-1]
+    return f"{Path(last.filename).name}, line {last.lineno}"
 
 
 class Datasets:

@@ -51,7 +51,6 @@ class Pipeline:
         filter_report: what the filter's solver did, once it has run.
         fit_report: what the training found besides its losses, once it has ended.
         collapsed: why its embedding tells the items not apart, as sentences.
-        remarks: on what the components did besides, as sentences.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Pipeline:
         self.filter_report: dict[str, Any] = {}
         self.fit_report: dict[str, Any] = {}
         self.collapsed: tuple[str, ...] = ()
-        self.remarks: tuple[str, ...] = ()
+        self._told: list[tuple[Any, str]] = []
         self._visible = loaded.graph
         self._components = components
         self._spec = spec
@@ -100,12 +99,21 @@ class Pipeline:
             with self.clock.phase(name), fenced(seed) as changed:
                 yield
         finally:
-            told = (
-                f"{type(component).__qualname__}.{method} changed {what} for the whole process; it"
-                " was set back."
+            # All tasks of the unit share what its filter and its training did.
+            owner = component if name in ("split", "evaluate") else None
+            self._told += [
+                (
+                    owner,
+                    f"{type(component).__qualname__}.{method} changed {what} for the whole process;"
+                    " it was set back.",
+                )
                 for what in changed
-            )
-            self.remarks = tuple(dict.fromkeys([*self.remarks, *told]))
+            ]
+
+    def remarks_of(self, task: str) -> list[str]:
+        """What the components did besides in a task's run, as sentences."""
+        mine = (None, self._components.tasks[task])
+        return list(dict.fromkeys(text for owner, text in self._told if owner in mine))
 
     def check(self, task: Any) -> None:
         """Whether the method and its strategy suit the task and the graph.
@@ -276,7 +284,7 @@ class Pipeline:
         with self._phase("evaluate", task, "evaluate"):
             loss = self.watch.last_loss
             found: Any = value_of(name, task, self._visible, split, embedding, loss, self.rng)
-            where = f"{type(task).__qualname__}.validation"
+            where = type(task).__qualname__
             return None if found is None else number(found, f"criterion '{name}'", where)
 
 

@@ -111,7 +111,7 @@ class Recorder:
         )
         criteria = {"criteria": result.criteria} if result.criteria else {}
         fit = {**pipeline.watch.summary(), **pipeline.fit_report, **criteria}
-        if besides := [*pipeline.remarks, *result.remarks]:
+        if besides := [*pipeline.remarks_of(task), *result.remarks]:
             fit["remarks"] = [*fit.get("remarks", ()), *besides]
         return Record(
             id=spec.id,

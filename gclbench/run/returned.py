@@ -13,6 +13,9 @@ from torch import Tensor
 from gclbench.records import LARGEST
 from gclbench.tasks.scores import Scores
 
+PLAIN = (float, int, str, bool)
+"""What is taken as it is. They come first, since data may hold many numbers."""
+
 DEEPEST = 16
 """Levels of lists and mappings that a component may hand to its record."""
 
@@ -33,10 +36,11 @@ def scores_of(found: Any, where: str) -> Scores:
             f" {_kind(found)}"
         )
     # A task of another package may return a plain dictionary.
-    floor = getattr(found, "floor", {})
+    floor = getattr(found, "floor", None) or {}
+    degenerate = getattr(found, "degenerate", None) or ()
     return Scores(
         {_name(name, where): number(found[name], f"metric '{name}'", where) for name in found},
-        [str(text) for text in getattr(found, "degenerate", ())],
+        [degenerate] if isinstance(degenerate, str) else [str(text) for text in degenerate],
         {name: number(floor[name], f"floor of '{name}'", where) for name in floor},
         getattr(found, "clusters", None),
     )
@@ -52,11 +56,14 @@ def number(value: Any, what: str, where: str) -> float:
     found = _plain_number(value)
     if found is None:
         raise TypeError(
-            f"{where} returned {what} as {_kind(value)}; it must be one number, as float(value)"
-            " makes it"
+            f"{where} returned {what} as {_kind(value)}; it must be one number, such as"
+            " float(value)"
         )
     if LARGEST < abs(found) < float("inf"):
-        raise ValueError(f"{where} returned {what} as {found:g}, which is beyond {LARGEST:g}")
+        bits = f"a whole number of {found.bit_length()} bits" if isinstance(found, int) else ""
+        raise ValueError(
+            f"{where} returned {what} as {bits or f'{found:g}'}, which is beyond {LARGEST:g}"
+        )
     return float(found)
 
 
@@ -67,7 +74,7 @@ def plain(value: Any, what: str, where: str, depth: int = 0) -> Any:
     Raises:
         TypeError: when something in it is of another type, or it is nested too deeply.
     """
-    if value is None or isinstance(value, (str, bool)):
+    if value is None or type(value) in PLAIN:
         return value
     if isinstance(value, np.bool_):
         return bool(value)

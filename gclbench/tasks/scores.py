@@ -32,11 +32,6 @@ class Scores(dict[str, float]):
         self.floor = dict(floor or {})
         self.clusters = clusters
 
-    @classmethod
-    def of(cls, metrics: Mapping[str, float]) -> Scores:
-        """What a task returns, as scores; a task may return its metrics alone."""
-        return metrics if isinstance(metrics, cls) else cls(metrics)
-
     def since(self, earlier: Scores | None) -> dict[str, float]:
         """What these clusters have in common with an earlier look's: `stability`, their adjusted
         Rand index. It reads no label. Nothing where one of the two has no clusters, or others were

@@ -15,7 +15,7 @@ from typing import Any
 from gclbench.machine.limits import TimeLimit
 from gclbench.records import write_atomically
 
-FORMAT = 1
+FORMAT = 2
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,8 @@ class Progress:
             iteration: those done.
         state: of that loop's objects by name, as `snapshot` gives it. finished: the same of the
             loops before, at their ends.
-        generators: torch's global random states by device. reached, loss, curve: as in `Watch`.
+        generators: where the process's own are (`global_generators`). reached, loss, curve: as in
+            `Watch`.
         seconds: wall-clock of the training so far. resumed: how often it was taken up again.
     """
 
@@ -230,23 +231,3 @@ def _copied(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(item) for item in value)
     return value
-
-
-def global_generators() -> dict[str, Any]:
-    """The states of torch's global random generators: of the CPU, and of the GPU where one is in
-    use."""
-    import torch
-
-    states = {"cpu": torch.random.get_rng_state()}
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        states["cuda"] = torch.cuda.get_rng_state()
-    return states
-
-
-def restore_global_generators(states: dict[str, Any]) -> None:
-    """Puts torch's global random generators into states that `global_generators` gave."""
-    import torch
-
-    torch.random.set_rng_state(states["cpu"])
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state(states["cuda"])

@@ -4,11 +4,12 @@ NumPy. A run neither depends on what the runs before it left of them, nor leaves
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gclbench.training import global_generators
 
 if TYPE_CHECKING:
     import torch
@@ -30,22 +31,36 @@ def fenced(seed: int) -> Iterator[list[str]]:
         (torch.float32) to torch.float64`.
     """
     changed: list[str] = []
-    before = {name: get() for name, (get, _) in _settings().items()}
-    states = _generators()
-    _seed(seed)
-    try:
-        yield changed
-    finally:
-        _put_back(states)
-        for name, (get, put) in _settings().items():
-            now = get()
-            if now != before[name]:
-                put(before[name])
-                changed.append(f"{name} ({before[name]}) to {now}")
+    with _one_interface():
+        settings = _settings()
+        before = {name: _read(get) for name, (get, _) in settings.items()}
+        states = global_generators.states()
+        global_generators.seed_all(seed)
+        try:
+            yield changed
+        finally:
+            global_generators.put_back(states)
+            for name, (get, put) in settings.items():
+                now = _read(get)
+                if now != before[name]:
+                    with contextlib.suppress(RuntimeError):
+                        put(before[name])
+                    changed.append(f"{name} ({before[name]}) to {now}")
 
 
 Setting = tuple[Callable[[], Any], Callable[[Any], Any]]
 """How a global setting is read, and how it is set."""
+
+MIXED = "set by two interfaces"
+"""In the place of a setting that torch does not tell, since its older and its newer interface were
+both used."""
+
+
+def _read(get: Callable[[], Any]) -> Any:
+    try:
+        return get()
+    except RuntimeError:
+        return MIXED
 
 
 def _settings() -> dict[str, Setting]:
@@ -53,7 +68,7 @@ def _settings() -> dict[str, Setting]:
     import torch
 
     cudnn: Any = torch.backends.cudnn
-    return {
+    found: dict[str, Setting] = {
         "torch's default dtype": (torch.get_default_dtype, torch.set_default_dtype),
         "torch's default device": (torch.get_default_device, _put_device),
         "torch's gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
@@ -62,24 +77,24 @@ def _settings() -> dict[str, Setting]:
             torch.set_deterministic_debug_mode,
         ),
         "torch's threads": (torch.get_num_threads, torch.set_num_threads),
-        "torch's precision of products": (
-            torch.get_float32_matmul_precision,
-            torch.set_float32_matmul_precision,
-        ),
         "torch's detection of anomalies": (
             torch.is_anomaly_enabled,
             torch.autograd.set_detect_anomaly,
         ),
-        "cuDNN's benchmark mode": (
-            lambda: cudnn.benchmark,
-            lambda value: setattr(cudnn, "benchmark", value),
-        ),
-        "cuDNN's deterministic mode": (
-            lambda: cudnn.deterministic,
-            lambda value: setattr(cudnn, "deterministic", value),
-        ),
+        "torch's precision of products": (_products, _put_products),
         "NumPy's treatment of errors": (np.geterr, lambda value: np.seterr(**value)),
     }
+    for name in ("benchmark", "deterministic", "allow_tf32"):
+        found[f"cuDNN's {name}"] = (_getter(cudnn, name), _setter(cudnn, name))
+    return found
+
+
+def _getter(owner: Any, name: str) -> Callable[[], Any]:
+    return lambda: getattr(owner, name)
+
+
+def _setter(owner: Any, name: str) -> Callable[[Any], Any]:
+    return lambda value: setattr(owner, name, value)
 
 
 def _put_device(device: torch.device) -> None:
@@ -89,35 +104,41 @@ def _put_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
 
-def _generators() -> dict[str, Any]:
-    """The states of the global generators."""
+def _products() -> str:
     import torch
 
-    states: dict[str, Any] = {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),
-        "cpu": torch.random.get_rng_state(),
-    }
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        states["cuda"] = torch.cuda.get_rng_state_all()
-    return states
+    return torch.get_float32_matmul_precision()
 
 
-def _seed(seed: int) -> None:
+def _put_products(name: str) -> None:
     import torch
 
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.random.default_generator.manual_seed(seed)
-    if torch.cuda.is_available():
-        torch.cuda.manual_seed_all(seed)
+    for backend in _backends():
+        backend.fp32_precision = "none"
+    torch.set_float32_matmul_precision(name)
 
 
-def _put_back(states: dict[str, Any]) -> None:
+def _backends() -> list[Any]:
+    """What has a precision of its own in torch's newer interface; nothing in an older torch."""
     import torch
 
-    random.setstate(states["python"])
-    np.random.set_state(states["numpy"])
-    torch.random.set_rng_state(states["cpu"])
-    if "cuda" in states:
-        torch.cuda.set_rng_state_all(states["cuda"])
+    backends = (torch.backends.cuda.matmul, torch.backends.mkldnn)
+    found: list[Any] = [getattr(each, "matmul", each) for each in backends]
+    return [each for each in found if hasattr(each, "fp32_precision")]
+
+
+@contextlib.contextmanager
+def _one_interface() -> Iterator[None]:
+    """Within the block torch's precision of products can be read and set by its older interface,
+    which gclbench uses, also where the process has used the newer one."""
+    if _read(_products) != MIXED:
+        yield
+        return
+    before = [each.fp32_precision for each in _backends()]
+    for each in _backends():
+        each.fp32_precision = "none"
+    try:
+        yield
+    finally:
+        for each, value in zip(_backends(), before, strict=True):
+            each.fp32_precision = value

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gclbench.training.checkpoint import (
-    global_generators,
-    restore,
-    restore_global_generators,
-    snapshot,
-)
+from gclbench.training import global_generators
+from gclbench.training.checkpoint import restore, snapshot
 from gclbench.training.watch import Diverged
 
 if TYPE_CHECKING:
@@ -40,7 +36,7 @@ class Look:
         """
         import torch
 
-        state, generators = snapshot(self._objects, copy=True), global_generators()
+        state, generators = snapshot(self._objects, copy=True), global_generators.states()
         self._module.eval()
         with torch.no_grad():
             embedding = self._embed(iterations)
@@ -48,5 +44,5 @@ class Look:
             raise Diverged(f"the embedding after {iterations} iterations is not finite")
         self._module.train()
         restore(self._objects, state)
-        restore_global_generators(generators)
+        global_generators.put_back(generators)
         return embedding, state

@@ -10,14 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gclbench.machine.limits import TimeLimit
-from gclbench.training.checkpoint import (
-    Checkpoint,
-    Progress,
-    global_generators,
-    restore,
-    restore_global_generators,
-    snapshot,
-)
+from gclbench.training import global_generators
+from gclbench.training.checkpoint import Checkpoint, Progress, restore, snapshot
 from gclbench.training.weights import Weights
 
 CURVE_POINTS = 100
@@ -144,7 +138,7 @@ class Watch:
             if saved.total != total:
                 raise ValueError(f"it is of {saved.total} iterations, and the training has {total}")
             restore(state, saved.state)
-            restore_global_generators(saved.generators)
+            global_generators.put_back(saved.generators)
         except TimeLimit:
             raise
         except (ValueError, LookupError, RuntimeError) as error:
@@ -172,7 +166,7 @@ class Watch:
                     iteration=iteration,
                     state=snapshot(state),
                     finished=self._finished,
-                    generators=global_generators(),
+                    generators=global_generators.states(),
                     reached=self.reached,
                     loss=self.last_loss,
                     curve=[list(point) for point in self.curve],

@@ -133,12 +133,13 @@ def test_numbers_of_numpy_and_torch_become_floats(value: Any, monkeypatch: Any) 
     ("returned", "reason"),
     [
         ({"acc": "high"}, "Scored.evaluate returned metric 'acc' as str ('high'); it must be one"),
-        ({"acc": None}, "metric 'acc' as NoneType (None); it must be one number, as float(value)"),
+        ({"acc": None}, "metric 'acc' as NoneType (None); it must be one number, such as float"),
         ({"acc": True}, "metric 'acc' as bool (True)"),
         ({"acc": 1j}, "metric 'acc' as complex (1j)"),
         ({"acc": [0.5]}, "metric 'acc' as list ([0.5])"),
         ({"acc": torch.ones(2)}, "metric 'acc' as a Tensor of shape (2,)"),
         ({"acc": 1e70}, "metric 'acc' as 1e+70, which is beyond 1e+60"),
+        ({"acc": 10**400}, "metric 'acc' as a whole number of 1329 bits, which is beyond 1e+60"),
         ({1: 0.5}, "Scored.evaluate must return metrics by name, and returned the name 1"),
         (None, "must return metrics by name, such as {'acc': 0.5}, and returned NoneType (None)"),
         (0.5, "such as {'acc': 0.5}, and returned float (0.5)"),
@@ -211,12 +212,12 @@ def test_what_is_no_loss_is_told(made: Any, reason: str, monkeypatch: Any) -> No
     [
         (lambda model: None, "Weight.embed must return Embedding(z), and returned NoneType"),
         (lambda model: model.x, "Weight.embed must return Embedding(z), and returned Tensor"),
-        (lambda model: Embedding(model.x.numpy()), "an embedding is a tensor of floats (torch.flo"),
-        (lambda model: Embedding(model.x.long()), "and this one is torch.int64"),
+        (lambda model: Embedding(model.x.numpy()), "an embedding is a tensor of numbers (torch.fl"),
+        (lambda model: Embedding(model.x > 0), "and this one is torch.bool"),
         (lambda model: Embedding(model.x[0]), "an embedding is a matrix (items × dimensions)"),
         (lambda model: Embedding(model.x[:5]), "the embedding has shape (5, 4), but the graph has"),
         (lambda model: Embedding(model.x, clusters=[1]), "clusters are a tensor, not list"),
-        (lambda model: Embedding(model.x, scores=3), "a matrix of class scores is a tensor of flo"),
+        (lambda model: Embedding(model.x, scores=3), "a matrix of class scores is a tensor of num"),
         (
             lambda model: Embedding(model.x, findings={"f": object()}),
             "Stepping.fit returned findings or remarks that hold object",
@@ -265,3 +266,15 @@ def test_a_strategy_that_returns_no_loss_is_told() -> None:
 
     with pytest.raises(TypeError, match=r"Mine.loss must return Loss\(value\), and returned Ten"):
         Mine()(Pair(torch.ones(3, 2), (torch.ones(3, 2),), 0.5, Step(1, 1)))
+
+
+class Loose(dict[str, float]):
+    """Scores of a task that leaves the rest as it comes."""
+
+    floor = None
+    degenerate = "all of one class"
+
+
+def test_a_task_may_leave_out_its_floor_and_say_one_sentence() -> None:
+    found = scores_of(Loose(acc=0.5), "Scored.evaluate")
+    assert (found.floor, found.degenerate) == ({}, ("all of one class",))

@@ -214,7 +214,8 @@ def test_a_loop_that_is_done_is_not_walked_again(tmp_path: Path, after: int) -> 
 
 def test_what_has_no_state_is_refused_at_once() -> None:
     with pytest.raises(
-        TypeError, match=r"watch.iterations\(count=…\): a int has no state_dict and load_state_dict"
+        TypeError,
+        match=r"watch.iterations\(count=…\): an item of type int has no state_dict and load_state",
     ):
         next(iter(Watch().iterations(3, count=5)))
 
