@@ -72,9 +72,9 @@ def main(argv: list[str]) -> int:
         return _wrong(f"{options.output} has none of the suffixes {', '.join(SUFFIXES)}")
     try:
         collection = collect(options.runs)
-        recorded = {group.name("dataset") for group in collection.groups}
         for name in options.dataset:
-            if name not in recorded:  # a graph of one's own has a name of one's own
+            # A graph of one's own has a name of one's own.
+            if not any(group.is_on([name]) for group in collection.groups):
                 DATASETS.check(name)
         found = head_to_head(
             (options.a, options.b),

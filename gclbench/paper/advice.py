@@ -34,9 +34,7 @@ def another(words: tuple[str, ...], registered: str) -> str:
 
 def registered_as(dataset: str, groups: Iterable[Group]) -> str:
     """Under which name a dataset is registered: `custom` of a user's own graph."""
-    return next(
-        (origin(group.flat) for group in groups if group.name("dataset") == dataset), dataset
-    )
+    return next((origin(group.flat) for group in groups if group.is_on([dataset])), dataset)
 
 
 def _items(registered: str) -> str:
@@ -105,6 +103,7 @@ def without_runs(
     nothing would."""
     recorded = {group.name("dataset"): group for group in groups}
     asked = [*datasets] or [*recorded] or [A_GRAPH if stands_for(words, A_GRAPH) else A_COLLECTION]
+    recorded |= {name: group for name in datasets for group in groups if group.is_on([name])}
     reasons = {name: unsuited(words, name, registered_as(name, groups)) for name in asked}
     suited = [name for name in asked if reasons[name] is None]
     if not suited:

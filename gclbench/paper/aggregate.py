@@ -6,12 +6,12 @@ import functools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gclbench.paper.config_defaults import younger_settings
-from gclbench.records import STATUSES, Record, digest, flatten
+from gclbench.records import NAMED_BY_USER, STATUSES, Record, digest, flatten
 
 MISSING_METRIC = "no value"
 NOT_FINITE = "not finite"
@@ -123,11 +123,14 @@ class Group:
     """The runs of one setting: specs that agree in everything but the seed.
 
     Attributes:
-        settings: the spec without its seed. records: one per seed, in order of seed.
+        settings: the spec without its seed; a user's own graph has the alphabetically first of its
+            names. records: one per seed, in order of seed.
+        called: the other names of a user's own graph, in runs of this or of other settings.
     """
 
     settings: Mapping[str, Any]
     records: tuple[Record, ...]
+    called: tuple[str, ...] = ()
 
     @functools.cached_property
     def key(self) -> str:
@@ -137,6 +140,10 @@ class Group:
     def name(self, kind: str) -> str:
         """The name of a component: `group.name("method")`."""
         return str(self.settings[kind]["name"])
+
+    def is_on(self, datasets: Container[str]) -> bool:
+        """Whether the dataset is among these, under any of its names."""
+        return any(name in datasets for name in (self.name("dataset"), *self.called))
 
     def metrics(self) -> list[str]:
         """Names of the metrics that some run recorded, in the order of the records."""
@@ -174,12 +181,22 @@ class Group:
 
 def group_records(records: Iterable[Record]) -> list[Group]:
     """Records by setting, sorted by task, dataset, method and settings; of two records of one run
-    the one that is ok, else the newer."""
+    the one that is ok, else the newer.
+
+    The name of a user's own graph is no part of a run (`records.id_of`): it tells no settings
+    apart.
+    """
+    records = tuple(records)
+    names = _names_of_own(records)
     groups: dict[str, dict[int, Record]] = {}
     settings: dict[str, dict[str, Any]] = {}
+    called: dict[str, tuple[str, ...]] = {}
     for record in records:
         setting = {key: value for key, value in record.spec.items() if key != "seed"}
+        first, *others = names.get(_own_graph(record.spec), [record.name("dataset")])
+        setting["dataset"] = {**setting["dataset"], "name": first}
         key = digest(setting)
+        called[key] = tuple(others)
         settings[key] = setting
         seeds = groups.setdefault(key, {})
         earlier = seeds.get(record.seed)
@@ -190,7 +207,7 @@ def group_records(records: Iterable[Record]) -> list[Group]:
         ):
             seeds[record.seed] = record
     found = [
-        Group(settings[key], tuple(seeds[seed] for seed in sorted(seeds)))
+        Group(settings[key], tuple(seeds[seed] for seed in sorted(seeds)), called[key])
         for key, seeds in groups.items()
     ]
     return sorted(
@@ -202,6 +219,24 @@ def group_records(records: Iterable[Record]) -> list[Group]:
             group.key,
         ),
     )
+
+
+def _own_graph(spec: Mapping[str, Any]) -> str:
+    """Equal for runs on one graph of a user's own, whatever it is called; "" of any other graph,
+    and where a record does not say what the graph holds."""
+    dataset, content = spec["dataset"], spec.get("dataset_hash")
+    if NAMED_BY_USER not in dataset or not content:
+        return ""
+    return digest([content, {key: value for key, value in dataset.items() if key != "name"}])
+
+
+def _names_of_own(records: Iterable[Record]) -> dict[str, list[str]]:
+    """The names of each of a user's own graphs, alphabetically."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        if graph := _own_graph(record.spec):
+            found.setdefault(graph, set()).add(record.name("dataset"))
+    return {graph: sorted(names) for graph, names in found.items()}
 
 
 def differences(groups: Sequence[Group]) -> list[str]:

@@ -21,7 +21,6 @@ from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
 from gclbench.paper.config_defaults import takes_no_epochs, younger_settings
-from gclbench.paper.graph_labels import unnamed
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -41,6 +40,7 @@ FILTERED = Column(FILTER_ALONE, (is_("method.name", FEATURES), GNNBP), tuned="dm
 SCALING = "task.normalize"
 OF_EPOCHS = ("method.epoch_is", "method.epoch_by")
 """What an epoch is, and which of them is taken; without any, that says nothing."""
+DATASET_NAME = "dataset.name"
 OF_A_RUN = ("dataset.", "filter.", "method.", "negatives.", "task.")
 VERSION = "versions.method"
 OF_THE_DATA = ("dataset_hash", "versions.protocol")
@@ -176,7 +176,6 @@ def _controls(
     flat: Mapping[str, Any], groups: Sequence[Group]
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
     """The controls of flattened settings: name, recorded runs, and what runs them."""
-    flat = unnamed(flat)
     groups = [
         group
         for group in groups
@@ -214,7 +213,7 @@ def _control(
     name: str, wanted: Mapping[str, Any], groups: Iterable[Group]
 ) -> tuple[str, Group | None, tuple[str, ...]]:
     """A control: the recorded runs that agree with what is wanted wherever both say something, of
-    several settings those with the most.
+    several settings those with the most. All are of one dataset, which has any of its names.
 
     A setting that is younger than a record, or that it leaves out at its default, says that
     default.
@@ -231,5 +230,5 @@ def _agrees(wanted: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
     return all(
         there[key] == value
         for key, value in wanted.items()
-        if key in there and key.startswith(OF_A_RUN) and key not in OF_EPOCHS
+        if key in there and key.startswith(OF_A_RUN) and key not in (DATASET_NAME, *OF_EPOCHS)
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gclbench.paper.aggregate import Group, differences
-from gclbench.records import NAMED_BY_USER, digest
+from gclbench.records import digest
 
 OF_A_GRAPH = ("dataset", "versions.protocol")
 """Beginnings of the settings of a graph, its content's hash among them, and the version of how its
@@ -14,29 +14,15 @@ items are divided."""
 
 
 def graph_key(flat: Mapping[str, Any]) -> str:
-    """Equal for runs of one graph under one version of the task's protocol, whatever a user calls
-    the graph."""
-    return digest({k: value for k, value in unnamed(flat).items() if k.startswith(OF_A_GRAPH)})
-
-
-def content_of_own(flat: Mapping[str, Any]) -> str:
-    """The hash of the content of a user's own graph, whose name tells no runs apart; "" of any
-    other graph, and where the record has none."""
-    return str(flat.get("dataset_hash") or "") if f"dataset.{NAMED_BY_USER}" in flat else ""
-
-
-def unnamed(flat: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Flattened settings without the name of a user's own graph, which is no part of a run."""
-    if not content_of_own(flat):
-        return flat
-    return {key: value for key, value in flat.items() if key != "dataset.name"}
+    """Equal for groups of one graph under one version of the task's protocol."""
+    return digest({key: value for key, value in flat.items() if key.startswith(OF_A_GRAPH)})
 
 
 def graph_labels(groups: Iterable[Group]) -> dict[str, str]:
     """Key of each graph to its label: the dataset's name, and what tells it from others of that
-    name, as `sbm [nodes=100]`. A graph of several names has the alphabetically first."""
+    name, as `sbm [nodes=100]`."""
     by_key: dict[str, Group] = {}
-    for group in sorted(groups, key=lambda group: group.name("dataset")):
+    for group in groups:
         by_key.setdefault(graph_key(group.flat), group)
     by_name: dict[str, dict[str, Group]] = {}
     for key, group in by_key.items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from gclbench.paper.component_versions import newest
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
-from gclbench.paper.graph_labels import content_of_own, graph_key, graph_labels, unnamed
+from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
@@ -116,11 +116,10 @@ def head_to_head(
             f" '{sides[0]}' and '{other}'"
         )
     wanted = {*names} - same
-    own = {content_of_own(group.flat) for group in collection.groups if _named(group, wanted)}
     there = [
         group
         for group in collection.groups
-        if (_named(group, wanted) or content_of_own(group.flat) in own - {""})
+        if group.is_on(wanted)
         and (not tasks or _is_task(group, tasks))
         and not dataset_departures(group.flat)
     ]
@@ -161,7 +160,7 @@ def head_to_head(
         [shown.lower_is_better for _, shown, _ in pairs],
     )
     called = _graphs(found[0], both)
-    remarks += _called_otherwise(sides, found, both)
+    remarks += _called_otherwise(found, both)
     remarks += _computed(sides, found, list(dict.fromkeys(place for place, *_ in pairs)), called)
     lines = tuple(
         Line(
@@ -208,10 +207,6 @@ def _common_metrics(found: Sequence[Meeting], both: Sequence[str]) -> list[str]:
     return [*dict.fromkeys(names)]
 
 
-def _named(group: Group, names: Container[str]) -> bool:
-    return group.name("dataset") in names
-
-
 def _neither(
     words: Sequence[tuple[str, ...]],
     sides: Sequence[str],
@@ -219,8 +214,10 @@ def _neither(
     datasets: Sequence[str],
 ) -> list[str]:
     """On which of the datasets that are asked for neither side has runs, and what runs them."""
-    there = {group.name("dataset") for side in found for group in side.values()}
-    absent = [name for name in dict.fromkeys(datasets) if name not in there]
+    there = [group for side in found for group in side.values()]
+    absent = [
+        name for name in dict.fromkeys(datasets) if not any(group.is_on([name]) for group in there)
+    ]
     if not absent:
         return []
     sweep = ["-m"] * (len(absent) > 1)
@@ -278,10 +275,9 @@ def _computed(
 
 
 def _place(flat: Mapping[str, Any]) -> str:
-    """Equal for runs of one graph and one task, whatever a user calls the graph."""
+    """Equal for groups of one graph and one task."""
     keys = ("dataset.", "task.", "dataset_hash", "versions.protocol")
-    named = sorted(unnamed(flat).items())
-    where = {key: value for key, value in named if key.startswith(keys)}
+    where = {key: value for key, value in sorted(flat.items()) if key.startswith(keys)}
     return " ".join(f"{key}={typed(value)}" for key, value in where.items())
 
 
@@ -297,16 +293,11 @@ def _graphs(meeting: Meeting, places: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _called_otherwise(
-    sides: Sequence[str], found: Sequence[Meeting], places: Iterable[str]
-) -> list[str]:
-    """Which graphs have another name in the runs of the second side."""
-    names = (tuple(side[place].name("dataset") for side in found) for place in places)
-    return [
-        f"Graph '{name}' is the one that runs of '{sides[1]}' call '{other}'."
-        for name, other in dict.fromkeys(names)
-        if name != other
-    ]
+def _called_otherwise(found: Sequence[Meeting], places: Iterable[str]) -> list[str]:
+    """Which other names a user's own graphs have."""
+    groups = (found[0][place] for place in places)
+    names = [(group.name("dataset"), other) for group in groups for other in group.called]
+    return [f"Graph '{name}' is also called '{other}'." for name, other in dict.fromkeys(names)]
 
 
 def _is_task(group: Group, tasks: Sequence[str]) -> bool:

@@ -58,13 +58,13 @@ class OwnTable(Definition):
 
     Attributes:
         places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
-        called: another name of a user's own graph to the dataset's label. of_task: the task's
+        called: another name of a user's own graph to the labels of datasets. of_task: the task's
             words, as typed.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    called: Mapping[str, str] = field(default_factory=dict)
+    called: Mapping[str, Sequence[str]] = field(default_factory=dict)
     of_task: tuple[str, ...] = ()
 
     @property
@@ -172,7 +172,7 @@ def restricted(
     them. A dataset's name stands for all graphs of that name."""
     definition = comparison.definition
     called = definition.called if isinstance(definition, OwnTable) else {}
-    wanted = {*datasets, *(called[name] for name in datasets if name in called)}
+    wanted = {*datasets, *(label for name in datasets for label in called.get(name, ()))}
     chosen = (
         [name for name in definition.datasets if {name, name.partition(" [")[0]} & wanted],
         [name for name in definition.metrics if name in metrics],
@@ -226,8 +226,14 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     for group in groups:
         rows.setdefault(_label(group.flat), []).append(group)
     protocol = groups[0].flat.get("task.protocol")
-    labels = {group.name("dataset"): places[graph_key(group.flat)] for group in groups}
-    called = {name: label for name, label in labels.items() if label.partition(" [")[0] != name}
+    labels: dict[str, list[Group]] = {}
+    called: dict[str, list[str]] = {}
+    for group in groups:
+        label = places[graph_key(group.flat)]
+        labels.setdefault(label, []).append(group)
+        for name in group.called:
+            if label not in called.setdefault(name, []):
+                called[name].append(label)
     unlike = [text for text in settings if not text.startswith("protocol=")]
     said = ", ".join([*([str(protocol)] if protocol else []), *unlike])
     return OwnTable(
@@ -246,13 +252,13 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
             for label in sorted(rows, key=lambda label: (label in NAMES.values(), label))
         ),
         places=places,
-        # Of a graph of several names the words of the one that it stands under.
-        examples={
-            places[graph_key(group.flat)]: _dataset_words(group)
-            for group in sorted(groups, key=lambda group: group.name("dataset") not in called)
-        },
+        examples={label: _dataset_words(several) for label, several in labels.items()},
         called=called,
-        remarks=tuple(f"Dataset {label} is also called {name}." for name, label in called.items()),
+        remarks=tuple(
+            f"Dataset {label} is also called {name}."
+            for name, several in sorted(called.items())
+            for label in several
+        ),
         of_task=words,
     )
 
@@ -285,15 +291,12 @@ def _method_words(label: str, task: str) -> list[str]:
     return [f"method={method}", *(word.replace("task.", f"task.{task}.", 1) for word in rest)]
 
 
-def _dataset_words(group: Group) -> list[str]:
-    """The dataset as typed: `dataset=sbm`, `dataset.nodes=60`; as in the command of a run where one
-    is recorded: a file's path is no setting of a run."""
-    for record in group.records:
-        typed_words = shlex.split(record.command) if record.command else []
-        words = [word for word in typed_words if word.lstrip("+").startswith("dataset")]
-        if words:
-            return words
-    flat, name = group.flat, group.name("dataset")
+def _dataset_words(groups: Sequence[Group]) -> list[str]:
+    """The dataset of some groups as typed: `dataset=sbm`, `dataset.nodes=60`; as in the command of
+    a run where one is recorded: a file's path is no setting of a run."""
+    if words := run_words.recorded_dataset(groups):
+        return words
+    flat, name = groups[0].flat, groups[0].name("dataset")
     usual: dict[str, Any] = {}
     if name in DATASETS.entries:
         plain = declared(DATASETS, name).defaults

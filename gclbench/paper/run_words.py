@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import METHODS, TASKS
 from gclbench.config.composition import all_names
 from gclbench.config.seeds import spelled
+from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings
 
@@ -59,6 +61,19 @@ def of_dataset(flat: Mapping[str, Any]) -> list[str]:
         for key, value in shipped_settings(flat).items()
         if key.startswith("dataset.") and key in flat and flat[key] != value
     ]
+
+
+def recorded_dataset(groups: Sequence[Group]) -> list[str]:
+    """The dataset of some groups as it was typed for the newest of their runs that has a command;
+    of a graph of several names, for one under the name that it stands under. Empty without one."""
+    typed_for = (
+        (record.name("dataset") == group.name("dataset"), record.created, record.command)
+        for group in groups
+        for record in group.records
+        if "dataset" in record.command
+    )
+    *_, command = max(typed_for, default=("",))
+    return [word for word in shlex.split(command) if word.lstrip("+").startswith("dataset")]
 
 
 def of_seeds(seeds: Iterable[int]) -> str:

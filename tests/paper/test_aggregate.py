@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,3 +96,24 @@ def test_a_young_setting_at_its_default_is_named_beside_another_value(record) ->
         "method.statistics=running",
         "method.statistics=training",
     ]
+
+
+def test_names_of_a_user_s_graph_tell_no_settings_apart(record) -> None:
+    def on(name: str, content: str, seed: int = 0, **dataset):
+        run = record(dataset={"name": name, "from": "custom", **dataset}, seed=seed)
+        return replace(run, spec={**run.spec, "dataset_hash": content})
+
+    same = [on("two", "a" * 64), on("one", "a" * 64, seed=1)]
+    (group,) = group_records(same)
+    assert (group.name("dataset"), group.called) == ("one", ("two",))
+    assert [one.seed for one in group.records] == [0, 1]
+    assert group.is_on(["two"]) and group.is_on(["one"]) and not group.is_on(["three"])
+    # Another content, another setting, an unknown content, or a dataset that nobody named.
+    for other in (
+        on("three", "b" * 64),
+        on("three", "a" * 64, features="none"),
+        on("three", ""),
+        record(dataset="three"),
+    ):
+        found = {each.name("dataset"): each.called for each in group_records([*same, other])}
+        assert found == {"one": ("two",), "three": ()}

@@ -254,9 +254,9 @@ def test_a_user_s_graph_is_one_under_two_names(record) -> None:
     first, second = of("mine", OURS, method="grace"), of("graph", OURS[::-1], method="dgi")
     for datasets in ([], ["mine"], ["graph"]):
         found = head_to_head(("grace", "dgi"), Collection((*first, *second)), datasets)
-        assert [line.dataset for line in found.lines] == ["mine"]
+        assert [line.dataset for line in found.lines] == ["graph"]
         assert found.lines[0].settled.n == 5
-        assert found.remarks == ("Graph 'mine' is the one that runs of 'dgi' call 'graph'.",)
+        assert found.remarks == ("Graph 'graph' is also called 'mine'.",)
     other = of("graph", OURS, "b", method="dgi")
     with pytest.raises(NothingToCompare, match="no dataset and task of which both have runs"):
         head_to_head(("grace", "dgi"), Collection((*first, *other)))

@@ -14,6 +14,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill
 from gclbench.paper.gains import commands
+from gclbench.paper.head_to_head import head_to_head
 from gclbench.paper.own_tables import missing_runs, own_tables
 from gclbench.paper.render import csv_of, latex_of, markdown
 from gclbench.paper.report import page
@@ -184,6 +185,45 @@ def test_a_user_s_graph_of_two_names_is_one_dataset(record) -> None:
     assert "- Dataset one is also called two." in markdown(own)
     (asked,) = fill("own", both, datasets=["two"])
     assert [block.dataset for block in asked.blocks] == ["one"]
+
+
+def test_the_runs_of_a_method_under_two_names_of_a_graph_are_one_setting(record) -> None:
+    def run(name: str, seed: int, method: str):
+        each = record(
+            method=method,
+            dataset={"name": name, "from": "custom"},
+            seed=seed,
+            metrics={"acc": 0.5 + 0.1 * seed},
+        )
+        typed = f"dataset=custom dataset.path={name}.npz dataset.name={name}"
+        return replace(each, command=typed, floor={"acc": 0.2 + 0.01 * seed})
+
+    there = Collection(
+        (
+            *(run("g1", seed, "kmeans") for seed in (0, 1)),
+            *(run("g2", seed, "kmeans") for seed in (2, 3)),
+            *(run("g1", seed, "dgi") for seed in (2, 3)),
+        )
+    )
+    assert [(group.name("dataset"), len(group.records)) for group in there.groups] == [
+        ("g1", 2),
+        ("g1", 4),
+    ]
+    (own,) = fill("own", there)
+    assert {each.column: each.ours.n for each in own.entries} == {
+        "dgi": 2,
+        "kmeans": 4,
+        "chance": 4,
+    }
+    (gain,) = [gain for each in own.entries for gain in each.gains if gain.settled.n]
+    assert (gain.control, gain.settled.n, gain.lacking) == ("raw features", 2, ())
+    assert missing_runs(own, 4) == [
+        "gclbench method=dgi dataset=custom dataset.path=g1.npz dataset.name=g1 task=clustering"
+        " seeds=2"
+    ]
+    compared = head_to_head(("kmeans", "dgi"), there, ["g2"])
+    assert [(line.dataset, line.settled.n) for line in compared.lines] == [("g1", 2)]
+    assert "Graph 'g1' is also called 'g2'." in compared.remarks
 
 
 def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:

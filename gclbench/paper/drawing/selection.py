@@ -28,14 +28,12 @@ def groups_of(
         for group in collection.groups
         if group.name("task") == task and not dataset_departures(group.flat)
     ]
-    return holding(
-        [group for group in named if not datasets or group.name("dataset") in datasets], *conditions
-    )
+    return holding([group for group in named if not datasets or group.is_on(datasets)], *conditions)
 
 
 def on(groups: Iterable[Group], dataset: str) -> list[Group]:
     """Those on a dataset."""
-    return [group for group in groups if group.name("dataset") == dataset]
+    return [group for group in groups if group.is_on([dataset])]
 
 
 def holding(groups: Iterable[Group], *conditions: Condition) -> list[Group]:
