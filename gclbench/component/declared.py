@@ -109,6 +109,17 @@ def declared(registry: Registry, name: str) -> Declared:
     return of_class(registry.load(name))
 
 
+def declared_or_none(registry: Registry, name: str) -> Declared | None:
+    """The same; None where there is no such component, or its module cannot be imported: a record
+    may come from elsewhere, and `gclbench doctor` tells what another package raises."""
+    if name not in registry.entries:
+        return None
+    try:
+        return declared(registry, name)
+    except Exception:  # whatever another package raises while it is imported
+        return None
+
+
 def among(registry: Registry, name: str, known: Collection[str]) -> str:
     """The name under which a method stands among these: `gcn_graphs` of gcn where only that is
     there; as it was given where neither is."""

@@ -93,6 +93,7 @@ class Registry:
         self.package = package
         self.group = group
         self._classes: dict[str, type] = {}
+        self._failures: dict[Entry, Exception] = {}
 
     def register(self, name: str) -> Callable[[C], C]:
         """Class decorator: makes a frozen dataclass the component called `name`."""
@@ -165,13 +166,26 @@ class Registry:
         )
 
     def load(self, name: str) -> type:
-        """The class of the component called `name`; imports its module."""
+        """The class of the component called `name`; imports its module.
+
+        Raises:
+            UnknownName: there is none.
+            Exception: whatever its module raises while it is imported; the same each time, for the
+                module is imported once.
+        """
         entry = self.check(name)
         if name not in self._classes:
+            if entry in self._failures:
+                # Else each time would add to the traceback.
+                raise self._failures[entry].with_traceback(None)
             module, _, attribute = entry.target.partition(":")
-            cls = getattr(importlib.import_module(module), attribute)
-            if name not in self._classes:
-                self.register(name)(cls)
+            try:
+                cls = getattr(importlib.import_module(module), attribute)
+                if name not in self._classes:
+                    self.register(name)(cls)
+            except Exception as error:
+                self._failures[entry] = error
+                raise
         return self._classes[name]
 
     def name_of(self, cls: type) -> str:

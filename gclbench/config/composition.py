@@ -30,7 +30,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from gclbench.component.declared import STATEMENTS, declared
+from gclbench.component.declared import STATEMENTS, declared, declared_or_none
 from gclbench.component.registry import GROUPS, TASKS
 
 CONFIG_MODULE = "gclbench.configs"
@@ -71,14 +71,16 @@ def all_names(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stated_names(method: str) -> dict[str, str]:
-    """The filter and the strategy for negatives that a method states: `{"negatives": "nml"}`.
+    """The filter and the strategy for negatives that a method states: `{"negatives": "nml"}`; of
+    one whose module cannot be imported, none.
 
     Raises:
         UnknownName: there is no such method.
     """
-    said = declared(GROUPS["method"], method)
+    GROUPS["method"].check(method)
+    said = declared_or_none(GROUPS["method"], method)
     yaml = yaml_of("method", method)
-    either = {kind: yaml.get(kind, getattr(said, kind)) for kind in ("filter", "negatives")}
+    either = {kind: yaml.get(kind, getattr(said, kind, None)) for kind in ("filter", "negatives")}
     return {kind: str(name) for kind, name in either.items() if name is not None}
 
 
@@ -113,22 +115,20 @@ def items_of_tasks(tasks: Iterable[str]) -> str:
 
 
 def _items_of_task(task: str) -> tuple[str, ...]:
-    if task not in TASKS.entries:
-        return ()
-    try:
-        return declared(TASKS, task).items
-    except Exception:  # whatever another package raises while it is imported; doctor tells it
-        return ()
+    said = declared_or_none(TASKS, task)
+    return said.items if said else ()
 
 
 def stated_tasks(dataset: str) -> dict[str, list[str]]:
-    """The tasks that a dataset states: `{"task": ["graph_classification"]}`; else empty.
+    """The tasks that a dataset states: `{"task": ["graph_classification"]}`; else empty, as of one
+    whose module cannot be imported.
 
     Raises:
         UnknownName: there is no such dataset.
     """
-    tasks = declared(GROUPS["dataset"], dataset).task
-    return {"task": list(tasks)} if tasks else {}
+    GROUPS["dataset"].check(dataset)
+    said = declared_or_none(GROUPS["dataset"], dataset)
+    return {"task": list(said.task)} if said and said.task else {}
 
 
 def nodes(names: Mapping[str, Any]) -> dict[str, Any]:

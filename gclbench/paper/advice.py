@@ -6,14 +6,14 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared_or_none
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import A_COLLECTION, A_GRAPH, no_runs, origin, stands_for
 from gclbench.paper.columns import typed
-from gclbench.paper.config_defaults import shipped_settings, takes_no_epochs
+from gclbench.paper.config_defaults import can_be_untrained, shipped_settings
 from gclbench.paper.table_definition import SEEDS
 
 
@@ -24,7 +24,7 @@ def another(words: tuple[str, ...], registered: str) -> str:
         registered: under which name the dataset is registered.
     """
     there = stands_for(words, registered)
-    if there.get("method.epochs") and takes_no_epochs(str(there["method.name"])):
+    if there.get("method.epochs") and can_be_untrained(str(there["method.name"])):
         kept = [word for word in words if not word.startswith("method.epochs=")]
         return f"{shlex.join(kept)} method.epochs=0"
     controls = {"graphs": ("histogram", "graph_statistics"), "nodes": ("kmeans", "dgi")}
@@ -51,9 +51,10 @@ def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | Non
         method = words[0].removeprefix("method=")
         return f"{dataset} has {items}, and {method} has other settings there"
     name = str(wanted["method.name"])
-    if name not in METHODS.entries:
+    said = declared_or_none(METHODS, name)
+    if said is None:
         return None
-    embedded = declared(METHODS, name).items or ("nodes",)
+    embedded = said.items or ("nodes",)
     if items in embedded:
         return None
     return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
@@ -65,9 +66,10 @@ def choosing(flat: Mapping[str, Any]) -> tuple[str, ...]:
     name, source = str(flat["dataset.name"]), origin(flat)
     if source != name:
         return (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
-    if name not in DATASETS.entries:
+    said = declared_or_none(DATASETS, name)
+    if said is None:
         return (f"dataset={name}",)
-    usual, shipped = declared(DATASETS, name).defaults, shipped_settings(flat)
+    usual, shipped = said.defaults, shipped_settings(flat)
     settings = (
         f"{key}={typed(value)}"
         for key, value in flat.items()

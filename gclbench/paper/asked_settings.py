@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from gclbench.component.declared import declared, marked
+from gclbench.component.declared import declared_or_none, marked
 from gclbench.component.registry import DATASETS, KINDS, METHODS
 from gclbench.component.settings import Machine, bind
 from gclbench.config.overrides import ConfigErrors, parse
@@ -80,7 +80,7 @@ def settings_of(words: tuple[str, ...], dataset: str) -> dict[str, Any]:
     Args:
         dataset: the name under which it is registered.
     """
-    known = [f"dataset={dataset}"] if dataset in DATASETS.entries else []
+    known = [f"dataset={dataset}"] if declared_or_none(DATASETS, dataset) else []
     values = resolved([*words, *known])
     found = flatten({kind: values[kind] for kind in CHOSEN})
     # How a run is computed, or what is kept of it, does not tell runs apart.
@@ -156,8 +156,8 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
     usual = {
         f"{kind}.{key}": value
         for kind in CHOSEN
-        if (name := str(flat.get(f"{kind}.name"))) in KINDS[kind].entries
-        for key, value in declared(KINDS[kind], name).defaults.items()
+        if (said := declared_or_none(KINDS[kind], str(flat.get(f"{kind}.name"))))
+        for key, value in said.defaults.items()
     }
     found = {
         key: (typed(theirs.get(key, usual.get(key))), typed(wanted.get(key, usual.get(key))))
@@ -199,9 +199,11 @@ def label_of(flat: Mapping[str, Any]) -> str:
     """Recorded settings as a text that stands for them: `grace method.tau=0.4`; what the method
     states and what is shipped are left out."""
     method = str(flat["method.name"])
-    if method not in METHODS.entries:
+    if declared_or_none(METHODS, method) is None:
         return method
     names = [word for word in run_words.of_method(flat)[1:] if "." not in word.partition("=")[0]]
     words = (f"method={method}", *names)
-    settings = [f"{key}={ours}" for key, (ours, _) in departing(words, flat).items()]
+    # That the words mean nothing here, as where a filter cannot be imported, is no setting.
+    departs = {key: ours for key, (ours, _) in departing(words, flat).items()}
+    settings = [f"{key}={ours}" for key, ours in departs.items() if key != "method.name"]
     return shlex.join([method, *names, *settings])

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gclbench.component.declared import admits, declared, marked
+from gclbench.component.declared import admits, declared, declared_or_none, marked
 from gclbench.component.registry import KINDS, METHODS
 from gclbench.component.settings import Machine, SameIdAtDefault
 from gclbench.config.composition import nodes, stated_names
@@ -54,7 +54,7 @@ def own_negatives(method: str) -> str:
     return stated_names(method).get("negatives", "uniform") if there else "uniform"
 
 
-def takes_no_epochs(method: str) -> bool:
+def can_be_untrained(method: str) -> bool:
     """Whether a method can be run with `method.epochs=0`, its encoder untrained; not where it has
     no such setting, or takes no less than one."""
     return _component("method", method).there and admits(METHODS, method, "epochs", 0)
@@ -77,10 +77,8 @@ def _component(kind: str, name: str) -> _Component:
     entry = KINDS[kind].entries.get(name)
     if entry is None or entry.builtin:
         return _Component(kind, name, entry is not None)
-    try:
-        return _Component(kind, name, True, KINDS[kind].load(name))
-    except Exception:  # whatever another package raises while it is imported; doctor tells it
-        return _Component(kind, name, False)
+    there = declared_or_none(KINDS[kind], name) is not None
+    return _Component(kind, name, there, KINDS[kind].load(name) if there else None)
 
 
 def _chosen(flat: Mapping[str, Any]) -> tuple[_Component, ...]:

@@ -20,7 +20,7 @@ from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
-from gclbench.paper.config_defaults import takes_no_epochs, younger_settings
+from gclbench.paper.config_defaults import can_be_untrained, younger_settings
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -181,7 +181,7 @@ def _controls(
         for group in groups
         if all(group.flat.get(key) == flat.get(key) for key in OF_THE_DATA)
     ]
-    if flat.get("method.epochs") and takes_no_epochs(str(flat["method.name"])):
+    if flat.get("method.epochs") and can_be_untrained(str(flat["method.name"])):
         begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
         same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
         yield _control(UNTRAINED, {**begun, "method.epochs": 0}, same)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared_or_none
 from gclbench.component.registry import DATASETS, METHODS, did_you_mean
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
@@ -90,7 +90,7 @@ class OwnTable(Definition):
 
     def command(self, dataset: str, column: Column) -> str:
         """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds."""
-        if column.method_name not in METHODS.entries:
+        if declared_or_none(METHODS, column.method_name) is None:
             return ""
         words = [*_method_words(column.label, self.task), *self.examples[dataset]]
         return "gclbench " + shlex.join([*words, *self.of_task])
@@ -298,9 +298,8 @@ def _dataset_words(groups: Sequence[Group]) -> list[str]:
         return words
     flat, name = groups[0].flat, groups[0].name("dataset")
     usual: dict[str, Any] = {}
-    if name in DATASETS.entries:
-        plain = declared(DATASETS, name).defaults
-        usual = {f"dataset.{key}": value for key, value in plain.items()}
+    if said := declared_or_none(DATASETS, name):
+        usual = {f"dataset.{key}": value for key, value in said.defaults.items()}
     usual |= shipped_settings(flat)
     return [f"dataset={name}"] + [
         f"{key}={'null' if value is None else typed(value)}"

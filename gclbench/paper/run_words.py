@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared_or_none
 from gclbench.component.registry import METHODS, TASKS
 from gclbench.config.composition import all_names
 from gclbench.config.seeds import spelled
@@ -45,7 +45,8 @@ def of_task(flat: Mapping[str, Any]) -> list[str]:
 def unusual(flat: Mapping[str, Any]) -> list[str]:
     """The task's settings that are not at their default: `protocol=public`."""
     name = str(flat["task.name"])
-    usual = declared(TASKS, name).defaults if name in TASKS.entries else {}
+    said = declared_or_none(TASKS, name)
+    usual = said.defaults if said else {}
     return [
         f"{key.removeprefix('task.')}={'null' if value is None else typed(value)}"
         for key, value in flat.items()

@@ -84,6 +84,22 @@ def test_load_imports_and_keeps_the_class(folder, points):
     assert SHAPES.load("circle") is cls
 
 
+def test_a_module_that_cannot_be_imported_is_imported_once(folder, points):
+    (folder / "round.py").write_text(
+        "with open(__file__ + '.count', 'a') as file:\n    file.write('x')\nraise OSError\n"
+        + source("circle", "Circle")
+    )
+    known = shapes()
+    told = []
+    for _ in range(3):
+        with pytest.raises(OSError) as refused:
+            known.load("circle")
+        told.append((refused.value, len(refused.traceback)))
+    assert len({id(error) for error, _ in told}) == 1
+    assert told[1] == told[2], "its traceback does not grow"
+    assert (folder / "round.py.count").read_text() == "x"
+
+
 @pytest.mark.parametrize("asked", ["circel", "Circle", "CIRCLE"])
 def test_an_unknown_name_names_the_nearest_and_all(folder, points, asked):
     (folder / "round.py").write_text(source("circle", "Circle") + source("big_square", "Square"))

@@ -11,23 +11,24 @@ import pytest
 
 from gclbench.cli import table
 from gclbench.component.declared import admits, declared, marked
-from gclbench.component.registry import DATASETS, METHODS, Entry
+from gclbench.component.registry import DATASETS, KINDS, METHODS, Entry
 from gclbench.component.settings import Count, Machine, Positive, Range, SameIdAtDefault
 from gclbench.paper import run_words
 from gclbench.paper.advice import another
 from gclbench.paper.columns import Column, is_
 from gclbench.paper.comparison import compare
-from gclbench.paper.config_defaults import shipped_settings, takes_no_epochs, unnamed_settings
+from gclbench.paper.config_defaults import can_be_untrained, shipped_settings, unnamed_settings
 from gclbench.paper.deciding import undecided
 from gclbench.paper.filled_table import Block
 from gclbench.paper.filling import fill
 from gclbench.paper.gains import CONTROLS, commands, never_untrained
+from gclbench.paper.head_to_head import NothingToCompare, head_to_head
 from gclbench.paper.own_tables import missing_runs
 from gclbench.paper.reference import PrintedValue
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.verdict import NOT_COMPARABLE, judged
-from gclbench.records import Store
+from gclbench.records import Record, Store, id_of
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def test_what_a_class_says_is_shipped_and_marks_and_bounds_are_read_from_it() ->
     assert marked(METHODS, "loose", Machine) == {"cores"}
     assert admits(METHODS, "loose", "width", 1) and not admits(METHODS, "loose", "width", 0)
     assert not admits(METHODS, "loose", "depth", 1)
-    assert takes_no_epochs("loose") and not takes_no_epochs("strict")
+    assert can_be_untrained("loose") and not can_be_untrained("strict")
 
 
 def test_which_of_our_methods_can_be_left_untrained_is_read_without_importing_them() -> None:
@@ -108,14 +109,50 @@ def test_which_of_our_methods_can_be_left_untrained_is_read_without_importing_th
         if admits(METHODS, name, "epochs", 1) and not admits(METHODS, name, "epochs", 0)
     ]
     assert refusing == ["deepwalk", "graph2vec"]
-    assert not takes_no_epochs("kmeans") and not takes_no_epochs("nobody's")
+    assert not can_be_untrained("kmeans") and not can_be_untrained("nobody's")
 
 
 def test_a_method_that_cannot_be_imported_has_no_shipped_settings(monkeypatch) -> None:
     entry = Entry("gone", "from mine 1.0", "no_such_module:Gone", "mine 1.0", False)
     monkeypatch.setitem(METHODS.entries, "gone", entry)
     assert shipped_settings({"method.name": "gone", "dataset.name": "cora"}) == {}
-    assert not takes_no_epochs("gone")
+    assert not can_be_untrained("gone")
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_records_of_what_cannot_be_imported_are_shown(
+    kind: str, record, monkeypatch, tmp_path
+) -> None:
+    (tmp_path / "broken_package.py").write_text(
+        "from pathlib import Path\n\n"
+        'with Path(__file__).with_name("imports.txt").open("a") as file:\n'
+        '    file.write("x")\n'
+        'raise RuntimeError("no such library")\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = Entry("gone", "from mine 1.0", "broken_package:Gone", "mine 1.0", False)
+    monkeypatch.setitem(KINDS[kind].entries, "gone", entry)
+    named = {"method": "grace", "dataset": DIGITS, kind: "gone"}
+    gone = [record(seed=seed, metrics={"acc": 0.5}, **named) for seed in range(3)]
+    # Of another setting, which only the class would tell from the usual one.
+    gone += [replace_setting(each, "method", "tau", 0.1) for each in gone]
+    there = Collection((*gone, *runs(record, "loose")))
+    filled = fill("own", there)
+    shown = [each for own in filled for each in own.entries if each.records]
+    assert sum(each.ours.n for each in shown) == 9
+    for own in filled:
+        missing_runs(own, 5)
+        commands(own.entries, own.definition.typed_dataset)
+        assert not any("method.name=" in each.column for each in own.entries)
+    with pytest.raises(NothingToCompare):
+        head_to_head(("grace", "dgi"), there)
+    assert (tmp_path / "imports.txt").read_text() == "x", "imported once"
+
+
+def replace_setting(run: Record, kind: str, setting: str, value: Any) -> Record:
+    """The record with another setting."""
+    spec = {**run.spec, kind: {**run.spec[kind], setting: value}}
+    return replace(run, id=id_of(spec), spec=spec)
 
 
 def test_runs_at_other_settings_than_the_sweep_s_are_not_the_paper_s(record) -> None:
