@@ -34,7 +34,7 @@ class Filed:
 
 
 def filed(values: Path | Rows) -> tuple[Filed, ...]:
-    """The rows of a file or of mappings, in order; empty lines are left out.
+    """The rows of a file or of mappings, in order; lines without text are left out.
 
     Raises:
         UnreadableFile: there is no such file, it is no UTF-8 or no CSV, it lacks a column, or the
@@ -80,7 +80,7 @@ def _of_file(path: Path) -> Iterator[Filed]:
         if absent:
             raise UnreadableFile(_of_header(path, header, absent))
         for cells in lines:
-            if cells:
+            if any(cell.strip() for cell in cells):
                 yield _of_line(header, cells, f"{path}, line {lines.line_num}")
     except csv.Error as error:
         raise UnreadableFile(

@@ -23,8 +23,7 @@ from gclbench.paper.row_faults import fault as row_fault
 
 log = logging.getLogger(__name__)
 
-NAMED = 3
-"""So many odd rows of a paper are named by commands that are about something else."""
+ONE, MANY = ("is", "it"), ("are", "them")
 
 CSV = Path(__file__).with_name("reference.csv")
 
@@ -142,13 +141,11 @@ def row_faults() -> Mapping[str, Sequence[str]]:
 
 @functools.cache
 def _warn() -> None:
-    """Once in a process."""
+    """Once in a process; most commands are about something else, so it names no row."""
     for name, found in row_faults().items():
-        for text in found[:NAMED]:
-            log.warning("%s; the row is left out", text)
-        if len(found) > NAMED:
-            more = counted(len(found) - NAMED, "more row")
-            log.warning("%s of paper '%s' left out; `gclbench doctor` names all", more, name)
+        rows, (are, them) = counted(len(found), "row"), MANY if len(found) > 1 else ONE
+        told = f"{rows} of paper '{name}' {are} left out; `gclbench doctor` names {them}"
+        log.warning("%s", told)
 
 
 @functools.cache

@@ -33,9 +33,9 @@ def fault(value: PrintedValue, row: Mapping[str, str], paper: Paper) -> str:
 
 
 def _number_fault(value: PrintedValue, row: Mapping[str, str], paper: Paper) -> str:
-    settings = {paper.settings_table} | {
-        table.number for table in paper.tables if table.source != "runs"
-    }
+    settings = {table.number for table in paper.tables if table.source != "runs"}
+    if paper.settings_table:
+        settings.add(paper.settings_table)
     numbers = {"mean": value.mean, "std": value.std}
     for name, number in numbers.items():
         text = row.get(name, "").strip()
@@ -55,7 +55,7 @@ def _number_fault(value: PrintedValue, row: Mapping[str, str], paper: Paper) -> 
 
 
 def _place_fault(value: PrintedValue, row: Mapping[str, str], paper: Paper) -> str:
-    if row["table"] == paper.settings_table:
+    if paper.settings_table and row["table"] == paper.settings_table:
         known = [*paper.settings]
         return "" if value.metric in known else _no_setting(value.metric, known)
     if not paper.tables or f"{paper.name}/{row['table']}" in paper.not_built:
