@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from gclbench.component.declared import declared_or_none
 from gclbench.component.registry import DATASETS, METHODS
@@ -60,12 +59,13 @@ def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | Non
     return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
 
 
-def choosing(flat: Mapping[str, Any]) -> tuple[str, ...]:
+def choosing(group: Group) -> tuple[str, ...]:
     """What chooses a group's dataset: its name; besides, the settings of a generated graph or of
-    any TU collection, or the file of a user's own graph."""
-    name, source = str(flat["dataset.name"]), origin(flat)
+    any TU collection, or the file of a user's own graph as it was typed for its newest run."""
+    flat, name, source = group.flat, group.name("dataset"), origin(group.flat)
     if source != name:
-        return (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
+        unknown = (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
+        return tuple(run_words.recorded_dataset([group])) or unknown
     said = declared_or_none(DATASETS, name)
     if said is None:
         return (f"dataset={name}",)
@@ -79,16 +79,16 @@ def choosing(flat: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"dataset={name}", *settings)
 
 
-def not_by_name(flat: Mapping[str, Any]) -> tuple[str, ...]:
+def not_by_name(group: Group) -> tuple[str, ...]:
     """`choosing`, where a name alone does not choose the dataset; else nothing."""
-    words = choosing(flat)
+    words = choosing(group)
     return words if len(words) > 1 else ()
 
 
 def command_of(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
     """What runs a side on the datasets of some groups, of one task and equal in `not_by_name`."""
     names = ",".join(sorted({group.name("dataset") for group in groups}))
-    where = not_by_name(groups[0].flat) or (f"dataset={names}",)
+    where = not_by_name(groups[0]) or (f"dataset={names}",)
     sweep, task = ["-m"] if "," in names else [], run_words.of_task(groups[0].flat)
     typed_words = [*sweep, *words, *where, *task, run_words.of_seeds(seeds)]
     return f"`gclbench {shlex.join(typed_words)}`"
@@ -114,7 +114,7 @@ def without_runs(
         return f"'{text}' cannot run {there}: {told}"
     where = f" on {', '.join(datasets)}" if datasets else ""
     where += f" ({', '.join(tasks)})" if tasks else ""
-    special = {name: not_by_name(recorded[name].flat) for name in suited if name in recorded}
+    special = {name: not_by_name(recorded[name]) for name in suited if name in recorded}
     plain = [name for name in suited if not special.get(name)]
     # Without names, one of the datasets that there are.
     named = plain if datasets else ["cora"] if "cora" in plain else plain[:1]

@@ -348,7 +348,7 @@ def _only_one(
             if refused(group.records):  # a pair would have no value there
                 continue
             if place not in found[mine] and not unsuited(words[mine], *where):
-                alone.setdefault((_task(group.flat), *not_by_name(group.flat)), []).append(group)
+                alone.setdefault((_task(group.flat), *not_by_name(group)), []).append(group)
         for (task, *_), groups in alone.items():
             names = ", ".join(sorted({group.name("dataset") for group in groups}))
             seeds = {record.seed for group in groups for record in group.records}

@@ -21,7 +21,7 @@ from gclbench.paper.asked_settings import label_of
 from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
 from gclbench.paper.comparison import shown_records
 from gclbench.paper.config_defaults import shipped_settings
-from gclbench.paper.filled_table import Comparison, NotInTable
+from gclbench.paper.filled_table import Comparison, Entry, NotInTable
 from gclbench.paper.floors import NAMES
 from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.metrics import OF_TASK
@@ -201,18 +201,29 @@ def _methods(table: OwnTable) -> list[str]:
 
 def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
     """Commands whose runs would give every cell its seeds, but for those whose runs are all
-    refused; a run that is recorded counts, whatever its end."""
-    wanted: dict[tuple[str, str], list[str]] = {}
+    refused; a run that is recorded counts, whatever its end.
+
+    Of cells that one command stands for, as of a file that was changed, only that of the newest run
+    can still be run.
+    """
+    newest: dict[str, Entry] = {}
     for entry in comparison.entries:
-        first = entry.metric == comparison.metrics[0]
-        if not (first and entry.command) or refused(entry.records):
-            continue
+        if entry.metric == comparison.metrics[0] and entry.command:
+            other = newest.setdefault(entry.command, entry)
+            if _newest(entry) > _newest(other):
+                newest[entry.command] = entry
+    lines = []
+    for command, entry in newest.items():
         found = {record.seed for record in entry.records if record.status != REDONE}
         lacking = [seed for seed in range(seeds) if seed not in found][: seeds - len(found)]
-        if lacking:
-            key = (entry.command, run_words.of_seeds(lacking))
-            wanted.setdefault(key, []).append(entry.dataset)
-    return [f"{command} {shlex.quote(lacking)}" for command, lacking in wanted]
+        if lacking and not refused(entry.records):
+            lines.append(f"{command} {shlex.quote(run_words.of_seeds(lacking))}")
+    return lines
+
+
+def _newest(entry: Entry) -> str:
+    """When the newest of a cell's runs was made."""
+    return max((record.created for record in entry.records), default="")
 
 
 def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:

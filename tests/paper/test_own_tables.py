@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill
 from gclbench.paper.gains import commands
-from gclbench.paper.head_to_head import head_to_head
+from gclbench.paper.head_to_head import NothingToCompare, head_to_head
 from gclbench.paper.own_tables import missing_runs, own_tables
 from gclbench.paper.render import csv_of, latex_of, markdown
 from gclbench.paper.report import page
@@ -224,6 +225,23 @@ def test_the_runs_of_a_method_under_two_names_of_a_graph_are_one_setting(record)
     compared = head_to_head(("kmeans", "dgi"), there, ["g2"])
     assert [(line.dataset, line.settled.n) for line in compared.lines] == [("g1", 2)]
     assert "Graph 'g1' is also called 'g2'." in compared.remarks
+
+
+def test_of_a_file_that_changed_the_newest_graph_is_asked_for(record) -> None:
+    def of(content: str, day: int, seeds: int, method: str = "grace") -> list:
+        made = runs(record, VALUES[:seeds], hash=content, method=method, dataset=named)
+        return [replace(each, command=typed, created=f"2026-01-0{day}") for each in made]
+
+    named = {"name": "g", "from": "custom"}
+    typed = "gclbench method=grace dataset=custom dataset.path=g.npz dataset.name=g"
+    for days in ((1, 2), (2, 1)):
+        there = Collection((*of("a", days[0], 1), *of("b", days[1], 2)))
+        (own,) = fill("own", there)
+        assert len(own.definition.datasets) == 2
+        (line,) = missing_runs(own, 3)
+        assert line.endswith(" 'seeds=[2]'" if days == (1, 2) else " 'seeds=[1,2]'")
+    with pytest.raises(NothingToCompare, match=re.escape(f"{typed[24:]} ")):
+        head_to_head(("grace", "dgi"), Collection((*of("a", 1, 1), *of("b", 2, 2, "dgi"))))
 
 
 def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:
