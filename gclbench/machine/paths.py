@@ -20,8 +20,6 @@ def no_file(path: Path) -> str:
 
 def no_folder(path: Path | str) -> str:
     """`there is no folder 'g'`, or `'g' is a file, not a folder`."""
-    return (
-        f"'{path}' is a file, not a folder"
-        if Path(path).is_file()
-        else (f"there is no folder '{path}'")
-    )
+    if Path(path).is_file():
+        return f"'{path}' is a file, not a folder"
+    return f"there is no folder '{path}'"

@@ -22,7 +22,6 @@ NEGLIGIBLE = 1e-6
 DENSE_UP_TO = 128
 """Smaller side of a matrix up to which all its singular vectors are computed."""
 
-
 CANCELLED = 1e-4
 """Below this share of the mean square, a spread has lost most digits of float32."""
 

@@ -21,12 +21,9 @@ def graph_key(flat: Mapping[str, Any]) -> str:
 def graph_labels(groups: Iterable[Group]) -> dict[str, str]:
     """Key of each graph to its label: the dataset's name, and what tells it from others of that
     name, as `sbm [nodes=100]`."""
-    by_key: dict[str, Group] = {}
-    for group in groups:
-        by_key.setdefault(graph_key(group.flat), group)
     by_name: dict[str, dict[str, Group]] = {}
-    for key, group in by_key.items():
-        by_name.setdefault(group.name("dataset"), {})[key] = group
+    for group in groups:
+        by_name.setdefault(group.name("dataset"), {}).setdefault(graph_key(group.flat), group)
     found: dict[str, str] = {}
     for name, graphs in by_name.items():
         alone = [_graph_alone(group) for group in graphs.values()]
