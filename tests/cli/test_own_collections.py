@@ -80,8 +80,8 @@ def test_compare_advises_the_file(capsys: Output) -> None:
     capsys.readouterr()
     assert main(["compare", "histogram", "graph_statistics", "--dataset", "shapes"]) == 2
     assert (
-        "`gclbench method=graph_statistics dataset=custom_graphs dataset.path=FILE.npz"
-        " dataset.name=shapes seeds=10` makes them"
+        "`gclbench method=graph_statistics dataset=custom_graphs dataset.path=shapes.npz seeds=10`"
+        " makes them"
     ) in capsys.readouterr().err
     assert main(["compare", "histogram", "kmeans", "--dataset", "shapes"]) == 2
     assert "kmeans embeds nodes, and shapes has graphs to embed" in capsys.readouterr().err
