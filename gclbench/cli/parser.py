@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gclbench.component.registry import nearest
+from gclbench.config.suggestion import setting_of
 from gclbench.machine.paths import expanded
 
 KEYS = (
@@ -163,6 +164,10 @@ class Parser(argparse.ArgumentParser):
             return f"there is no option '{word}'; did you mean {own[guess]}?"
         if name == "seed":
             return f"there is no option '{word}'; settings are KEY=VALUE: seeds=[{value or 0}]"
+        if name in ("cpu", "gpu", "cuda"):
+            guess, value = "device", name.replace("gpu", "cuda")
+        elif name not in KEYS:
+            guess = setting_of(name) or guess
         if guess is None:
             return (
                 f"there is no option '{word}';"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gclbench.component.declared import declared
-from gclbench.component.registry import GROUPS, LAUNCHERS, TASKS, nearest
+from gclbench.component.registry import GROUPS, LAUNCHERS, METHODS, TASKS, nearest
 
 CLOSER_THAN_THE_SAME_NAME = 0.85
 """From this likeness on, a key of the command is meant and not a component's setting of exactly the
@@ -82,6 +82,20 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     # In a sweep over methods, the one that lacks the setting.
     whose = f" of {head}={known[f'{head}.name']}" if family and f"{head}.name" in known else ""
     return f"'{key}' does not exist.{hint} Known{whose}: {', '.join(sorted(family) or tops)}"
+
+
+def setting_of(word: str) -> str | None:
+    """The key of the setting that a bare word such as `epochs` or `workers` stands for:
+    `method.epochs`, `launcher.workers`; of `model` it is `method`. None where no method and no
+    launcher has such a one."""
+    setting = SYNONYMS.get(word, word)
+    if setting in GROUPS:
+        return setting
+    for kind, registry in (("method", METHODS), ("launcher", LAUNCHERS)):
+        having = (name for name in registry.names() if registry.entries[name].builtin)
+        if any(setting in declared(registry, name).defaults for name in having):
+            return f"{kind}.{setting}"
+    return None
 
 
 def _others_with(kind: str, setting: str) -> str:

@@ -117,12 +117,13 @@ def _run(
     names = {unit.tasks[place]: spec for place, spec in specs.items()}
     wrong: list[str] = []
     device = find_device(unit.device, wrong)
+    ending = Ending("failed", "; ".join(wrong)) if wrong else None
     try:
         loaded = _loaded(unit, experiment)
     except (DataUnavailable, GraphError) as error:
-        wrong.append(str(error))
-    if wrong:
-        ending = Ending("failed", "; ".join(wrong))
+        found = Ending.of_loading(error)
+        ending = replace(found, reason="; ".join([*wrong, found.reason]))
+    if ending is not None:
         return [_ended(unit, spec, ending, store) for spec in specs.values()]
     left = replace(unit.only(specs), device=device)
     threads = threads_of(loaded.graph, unit.threads)

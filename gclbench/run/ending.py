@@ -52,6 +52,14 @@ class Ending:
             return cls("oom", text)
         return cls("failed", text, traceback.format_exc())
 
+    @classmethod
+    def of_loading(cls, error: BaseException) -> Ending:
+        """The ending of a run whose dataset cannot be had: `oom` where its code ran out of
+        memory, else `failed`."""
+        cause = error.__cause__
+        short = cause is not None and _is_out_of_memory(cause)
+        return cls("oom" if short else "failed", str(error))
+
 
 OK = Ending("ok")
 INTERRUPTED = Ending("interrupted", "the run was interrupted; the same command repeats it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,13 @@ import torch
 from launch.small_units import QUICK, record_of, units, written
 
 from gclbench.config.validation import experiment_of
+from gclbench.data.sbm import SBM
+from gclbench.graph import Graph
 from gclbench.launch.attempt import give_up, missing, perform
 from gclbench.launch.running import announced, running
 from gclbench.launch.specification import specification
 from gclbench.records import Store
+from gclbench.run import datasets
 from gclbench.run.ending import Ending
 from gclbench.run.unit import Unit
 
@@ -118,6 +122,26 @@ def test_other_data_on_the_node_is_a_failed_run_that_says_so() -> None:
         reason.startswith("dataset 'sbm' has content ")
         and "and had abababababababab when the sweep was handed over" in reason
     )
+
+
+@pytest.mark.parametrize(
+    ("raised", "status"), [(MemoryError("no room"), "oom"), (KeyError("labels"), "failed")]
+)
+def test_a_load_that_runs_out_of_memory_says_so(
+    raised: Exception, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_: SBM) -> Graph:
+        raise raised
+
+    (unit,) = units("task=clustering")
+    datasets.load.cache_clear()
+    monkeypatch.setattr(SBM, "load", load)
+    perform(unit, "runs")
+    record = record_of(unit)
+    assert record.status == status
+    told = rf"SBM.load\(\) raised {type(raised).__name__}: .* \(test_unit.py, line \d+\)"
+    assert re.fullmatch(told, record.reason)
+    monkeypatch.undo()
 
 
 def test_changed_code_or_configs_are_told_and_nothing_is_recorded(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gclbench.machine.messages import counted
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
@@ -94,7 +95,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     if comparison.pairs:
         yield (
             "Between our columns: two-sided paired t-tests over equal seeds, Holm-corrected over"
-            f" the {_counted(comparison.pairs, 'tested pair')} of the whole table. Bold: rank 1;"
+            f" the {counted(comparison.pairs, 'tested pair')} of the whole table. Bold: rank 1;"
             " underlined: rank 2 (docs/tables.md, Tests)."
         )
     yield from _rivals(comparison)
@@ -125,7 +126,7 @@ def _test(comparison: Comparison) -> str:
         kind += "; against the mean alone where no spread over runs is printed"
     return (
         f"Test against the paper: t-tests {kind}; level {LEVEL:g}. A difference is"
-        f" Holm-corrected over the {_counted(comparison.tests, 'tested cell')} of the whole table;"
+        f" Holm-corrected over the {counted(comparison.tests, 'tested cell')} of the whole table;"
         f" equivalence is not (the CSV has both).{' ' * bool(spread)}{spread}"
         + "".join(f" {sentence}" for sentence in _of_printed(comparison))
     )
@@ -159,11 +160,6 @@ def _of_printed(comparison: Comparison) -> Iterator[str]:
         yield f"Not tested, since the printed number {why}: {told}."
 
 
-def _counted(count: int, noun: str) -> str:
-    """`1 gain`, `1200 gains`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
 def _gains(comparison: Comparison) -> Iterator[str]:
     """What the gains are, and what runs the controls that are not there."""
     if not any(entry.gains for entry in comparison.entries):
@@ -174,7 +170,7 @@ def _gains(comparison: Comparison) -> Iterator[str]:
             " and the features after GnnBP (filter alone), both also with rows of length 1 (unit"
             " rows), over the seeds that both have (their number)."
             f" {MARKS[ABOVE]} gains, {MARKS[BELOW]} loses (paired t-tests, Holm-corrected over the"
-            f" {_counted(comparison.gain_tests, 'gain')} of the whole table), {MARKS[EQUIVALENT]}"
+            f" {counted(comparison.gain_tests, 'gain')} of the whole table), {MARKS[EQUIVALENT]}"
             f" equivalent within one point, {MARKS[UNDETERMINED]} undetermined, with the number of"
             " seeds that would decide it."
         )
@@ -197,7 +193,7 @@ def _rivals(comparison: Comparison) -> Iterator[str]:
         f"{names} minus the other columns: over the runs that both have of a seed (their number),"
         " on the same graph, split and version of the protocol."
         f" {MARKS[ABOVE]} significantly better, {MARKS[BELOW]} significantly worse (paired t-tests,"
-        f" Holm-corrected over the {_counted(comparison.rival_tests, 'difference')} of the whole"
+        f" Holm-corrected over the {counted(comparison.rival_tests, 'difference')} of the whole"
         f" table), {MARKS[EQUIVALENT]} equivalent within one point, {MARKS[UNDETERMINED]}"
         " undetermined, with the number of seeds that would decide it. The CSV has every metric."
     )
