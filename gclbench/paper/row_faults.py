@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MISSING = ("", "-", "–", "—")
 """What stands where a paper prints no number."""
 
+NEVER_TINY = ("acc", "accuracy", "auc", "ap", "f1", "macro_f1", "micro_f1")
+"""Metrics whose value by chance is above one percent, so that less is a fraction."""
+
 UNITS = (
     "fractions are written in percent; 'printed as a fraction' or 'not a percentage' in the column"
     " note says otherwise"
@@ -51,6 +54,8 @@ def _number_fault(value: PrintedValue, row: Mapping[str, str], paper: Paper) -> 
         if value.scale in ("percent", "fraction") and abs(number) > 1:
             whole = "100 %" if value.scale == "percent" else "1"
             return f"{name} {text} of {value.metric} is more than {whole}; correct it: {UNITS}"
+    if value.scale == "percent" and value.metric in NEVER_TINY and 0 < (value.mean or 0) < 0.01:
+        return f"mean {row['mean'].strip()} of {value.metric} is less than 1 %; correct it: {UNITS}"
     return ""
 
 

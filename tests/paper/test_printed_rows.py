@@ -168,9 +168,9 @@ def test_a_file_of_a_spreadsheet_is_read(read) -> None:
             " 'printed as a fraction' or 'not a percentage' in the column note says otherwise",
         ),
         (
-            LINE.replace("40.0", "forty"),
-            "mean 'forty' is no number; write one, such as 40.0, or leave it empty and say why in"
-            " the column note",
+            LINE.replace("40.0", "0.4").replace("1.5", "0.015"),
+            "mean 0.4 of acc is less than 1 %; correct it: fractions are written in percent;"
+            " 'printed as a fraction' or 'not a percentage' in the column note says otherwise",
         ),
         (
             LINE.replace("40.0", "nan"),
