@@ -103,7 +103,7 @@ class SummaryModel(MvgrlModel):
 
     def embed(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)
-        return Embedding(u + v)
+        return Embedding(self.settings.evaluated_of(u, v))
 
 
 class NodesModel(MvgrlModel):
@@ -143,7 +143,8 @@ class NodesModel(MvgrlModel):
 
     def evaluated(self, step: Step) -> Embedding:
         u, v = self.views.nodes(self.first, self.second)
-        return Embedding(self.strategy.embed(u, self.edge_index, v), geometry="cosine")
+        branches = self.strategy.branches(u, self.edge_index, v)
+        return Embedding(self.settings.evaluated_of(*branches), geometry="cosine")
 
     def embed(self, step: Step) -> Embedding:
         z = self.evaluated(step).z

@@ -70,8 +70,8 @@ class MvgrlCollection(CollectionModel):
 class SummaryCollection(MvgrlCollection):
     """The paper's objective: nodes of each view against the graph vectors of the other.
 
-    Nodes and graph vectors go through a head each, which the views share. Evaluated is the sum of
-    both views' graph vectors behind it.
+    Nodes and graph vectors go through a head each, which the views share. Evaluated are the graph
+    vectors behind it.
     """
 
     def __init__(self, settings: MvgrlSettings, graph: Data, rng: Streams):
@@ -99,7 +99,7 @@ class SummaryCollection(MvgrlCollection):
 
     def rows(self, batch: GraphBatch) -> Tensor:
         here, there = self.views(batch)
-        return self.whole(here, batch) + self.whole(there, batch)
+        return self.settings.evaluated_of(self.whole(here, batch), self.whole(there, batch))
 
 
 class NodesCollection(MvgrlCollection):
@@ -108,8 +108,8 @@ class NodesCollection(MvgrlCollection):
 
     A graph vector is the sum of its nodes' directions, which is what the loss compares. M-Mix mixes
     the first view's nodes, and their mixtures are summed. Any other strategy weights graphs as
-    negatives of each other, and the nodes' contrast stays plain. Evaluated is the sum of both
-    views' graph vectors.
+    negatives of each other, and the nodes' contrast stays plain. Evaluated are the graph
+    vectors.
     """
 
     def __init__(self, settings: MvgrlSettings, graph: Data, rng: Streams, negatives: Strategy):
@@ -192,7 +192,7 @@ class NodesCollection(MvgrlCollection):
 
     def rows(self, batch: GraphBatch) -> Tensor:
         here, there, _ = self.mixed_views(batch)
-        return pooled(here, batch) + pooled(there, batch)
+        return self.settings.evaluated_of(pooled(here, batch), pooled(there, batch))
 
     def embed(self, step: Step) -> Embedding:
         pair = self.pair_of_all(step)

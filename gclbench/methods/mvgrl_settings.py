@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, ClassVar
 
+from torch import Tensor
+
 from gclbench.component.settings import (
     Count,
     NonNegative,
@@ -46,6 +48,9 @@ class MvgrlSettings(Trained):
             of `subgraphs` random sets of `subgraph_nodes`), the vectors of `graphs`, or `both`.
             Without `train_encoder` only the heads behind the random GCNs are trained, as in the
             official code.
+        branch: what is evaluated: the sum of `both` views' embeddings, or one of them. `a` is the
+            graph's, which M-Mix mixes, and `b` that of its diffusion (M-Mix KDD 2022, Table 6). The
+            training is the same.
         epoch_by: the embedding is that of the `last` step (with `patience`, of the lowest loss), or
             of the one that the task's `validation` part scores best (docs/choices.md).
         course: epochs between two embeddings that the task evaluates besides, for a figure.
@@ -80,6 +85,7 @@ class MvgrlSettings(Trained):
     batch_size: Annotated[BatchOfGraphs, SameIdAtDefault()] = 128
     levels: Annotated[str, OneOf("nodes", "graphs", "both"), SameIdAtDefault()] = "both"
     train_encoder: Annotated[bool, SameIdAtDefault()] = True
+    branch: Annotated[str, OneOf("both", "a", "b"), SameIdAtDefault()] = "both"
     course: CourseEvery = 0
 
     def __post_init__(self) -> None:
@@ -100,6 +106,10 @@ class MvgrlSettings(Trained):
         names = ("layers", "batch_size", "levels", "train_encoder")
         odd = (name for name in names if getattr(self, name) != usual[name])
         return next((f"method.{name}={getattr(self, name)}" for name in odd), "")
+
+    def evaluated_of(self, a: Tensor, b: Tensor) -> Tensor:
+        """What is evaluated of the two views' embeddings."""
+        return {"both": a + b, "a": a, "b": b}[self.branch]
 
     @property
     def takes_negatives(self) -> bool:

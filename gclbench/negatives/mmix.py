@@ -154,13 +154,15 @@ class MmixNegatives(Negatives):
         mixed = unit_rows(self.head(mixture))
         return mixed, diversity_loss(q, k) if learns else None
 
-    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
-        """The sum of the mixed and the plain branch's directions, which the loss compares.
-
-        Table 6, `Average`.
-        """
+    def branches(self, z: Tensor, edge_index: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        """The directions of the mixed and of the plain branch, which the loss compares."""
         mixed, _ = self.mixed(z, edge_index)
-        return mixed + unit_rows(z if other is None else other)
+        return mixed, unit_rows(other)
+
+    def embed(self, z: Tensor, edge_index: Tensor) -> Tensor:
+        """The sum of both branches, of one encoder. Table 6, `Average`."""
+        mixed, plain = self.branches(z, edge_index, z)
+        return mixed + plain
 
     def report(self, pair: Pair) -> Report:
         """The shares, and under scope `op` the finding `mmix_mixed`.

@@ -230,15 +230,22 @@ class Negatives(nn.Module):
         """
         return unit_rows(u), None
 
-    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
-        """What is evaluated, N×d.
+    def branches(self, z: Tensor, edge_index: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+        """The two embeddings, N×d, that are evaluated of a base method with an encoder for each
+        view (MVGRL): their sum, or one of them.
 
         Args:
-            z: the encoder's embedding of the whole graph; of the anchor view, where the base method
-                has an encoder for each view.
-            other: the second encoder's embedding, where there is one (MVGRL). The two are added.
+            z, other: of the whole graph by the encoder of the anchor view, and by the other one.
         """
-        return z if other is None else z + other
+        return z, other
+
+    def embed(self, z: Tensor, edge_index: Tensor) -> Tensor:
+        """What is evaluated, N×d, of a base method with one encoder.
+
+        Args:
+            z: the encoder's embedding of the whole graph.
+        """
+        return z
 
     def forward(self, pair: Pair) -> Loss:
         """The loss, averaged over the anchor view with each of the other views."""

@@ -55,7 +55,10 @@ def test_two_settings_in_one_word_are_told_from_text_with_blanks(
             "there is no option '--runs-dir=there'; settings are KEY=VALUE: runs_dir=there",
         ),
         (["--seed", "3"], "there is no option '--seed'; settings are KEY=VALUE: seeds=[3]"),
-        (["--epochs", "3"], "there is no option '--epochs'; settings are KEY=VALUE: method.epochs=3"),
+        (
+            ["--epochs", "3"],
+            "there is no option '--epochs'; settings are KEY=VALUE: method.epochs=3",
+        ),
         (
             ["--temperature=0.5"],
             "there is no option '--temperature=0.5'; settings are KEY=VALUE: method.tau=0.5",
@@ -64,7 +67,10 @@ def test_two_settings_in_one_word_are_told_from_text_with_blanks(
             ["--workers", "2"],
             "there is no option '--workers'; settings are KEY=VALUE: launcher.workers=2",
         ),
-        (["--model", "grace"], "there is no option '--model'; settings are KEY=VALUE: method=grace"),
+        (
+            ["--model", "grace"],
+            "there is no option '--model'; settings are KEY=VALUE: method=grace",
+        ),
         (["--gpu"], "there is no option '--gpu'; settings are KEY=VALUE: device=cuda"),
         (["--dryrun"], "there is no option '--dryrun'; did you mean --dry-run?"),
         (

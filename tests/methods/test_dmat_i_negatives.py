@@ -64,7 +64,7 @@ class Spy(UniformNegatives):
         loss = super().loss(pair)
         return replace(loss, value=loss.value + (self.weight - 1).square().sum())
 
-    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+    def embed(self, z: Tensor, edge_index: Tensor) -> Tensor:
         self.modes.append(("embedding", self.training))
         return torch.cat([z, z], dim=1)
 

@@ -16,6 +16,7 @@ from gclbench.contrast.unit_rows import unit_rows
 from gclbench.methods.mvgrl import Mvgrl
 from gclbench.negatives.augcl import Augcl
 from gclbench.negatives.imix import Imix
+from gclbench.negatives.mmix import Mmix
 from gclbench.negatives.progcl import ProgclWeight
 from gclbench.negatives.strategy import Negatives, Pair
 from gclbench.negatives.uniform import Uniform, UniformNegatives
@@ -296,3 +297,18 @@ def test_randomised_slopes_are_drawn_in_training_only(graph, objective):
     assert torch.equal(fit("rrelu", 3), fit("rrelu", 3))
     assert torch.equal(fit("rrelu", 0), fit("rrelu_mean", 0))
     assert not torch.allclose(fit("rrelu", 3), fit("rrelu_mean", 3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("objective, negatives", [("summary", None), ("nodes", Mmix())])
+def test_a_branch_is_one_of_the_two_that_are_added(graph, way, objective, negatives) -> None:
+    """One training, and what is evaluated of it (M-Mix KDD 2022, Table 6)."""
+    found = {}
+    for branch in ("both", "a", "b"):
+        method = Mvgrl(objective=objective, epochs=2, hidden=WIDTH, branch=branch)
+        found[branch] = method.fit(
+            graph, torch.full((NODES,), -1), Streams(1), Watch(), negatives or Uniform()
+        ).z
+    assert torch.equal(found["a"] + found["b"], found["both"])
+    assert not torch.equal(found["a"], found["b"])
+    if negatives is not None:
+        assert torch.allclose(found["b"].norm(dim=1), torch.ones(NODES))

@@ -274,3 +274,13 @@ def test_any_collection_has_the_settings_of_collections(
 
     found = settings(*dataset)
     assert found == settings("dataset=mutag") and found["epochs"] == 20
+
+
+@pytest.mark.parametrize("objective, negatives", [("summary", None), ("nodes", Mmix())])
+def test_a_branch_is_one_of_the_two_that_are_added(objective, negatives) -> None:
+    found = {
+        branch: built(negatives, objective=objective, branch=branch).eval().all_rows()
+        for branch in ("both", "a", "b")
+    }
+    assert torch.equal(found["a"] + found["b"], found["both"])
+    assert not torch.equal(found["a"], found["b"])

@@ -63,7 +63,7 @@ class Spy(UniformNegatives):
         self.seen.append(pair)
         return self.objective(pair)
 
-    def embed(self, z: Tensor, edge_index: Tensor, other: Tensor | None = None) -> Tensor:
+    def embed(self, z: Tensor, edge_index: Tensor) -> Tensor:
         assert not self.training
         return torch.cat([z, z + 1], dim=1)
 

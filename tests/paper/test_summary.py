@@ -78,8 +78,9 @@ def test_each_number_counts_once(record) -> None:
     assert of([], "mmix/2", "mmix/6").total.cells == 57 + 9
     assert of([run], "mmix/2", "mmix/6").total.cells == 57 + 8
     six = of([run], "mmix/6")
-    assert six.methods["mmix_mp"].cells == 3
-    assert six.total.out_of_reach == 6, "single branches are not built"
+    assert six.methods["mmix_mp"].cells == 9
+    assert six.total.out_of_reach == 0
+    assert of([], "mmix/8").total.out_of_reach == 1, "GRACE with a GAT is not built"
     times = of([record(method="agc", filter="none")], "dmat/4")
     assert times.total.cells == 57, "seconds, not their ratios too"
 

@@ -123,7 +123,11 @@ def test_commands_name_the_column_only_where_the_method_has_several() -> None:
         cell(comparison, "cora", "accuracy", "mo-mix-op").command
         == "gclbench sweep table=mmix/7 dataset=cora method=mmix_mo column=mo-mix-op"
     )
-    assert cell(of([], "mmix/6"), "cora", "accuracy", "branch_a_only").command == ""
+    assert (
+        cell(of([], "mmix/6"), "cora", "accuracy", "branch a").command
+        == "gclbench sweep table=mmix/6 dataset=cora method=mmix_mp 'column=branch a'"
+    )
+    assert cell(of([], "mmix/8"), "dblp_citation", "accuracy", "grace_gat").command == ""
     assert (
         cell(of([], "dmat/7"), "cora", "nodes", "as loaded").command == "gclbench show dataset=cora"
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gclbench.paper.columns import LINEAR, RAW, RBF, TEN_FOLDS, Column, Condition, is_
-from gclbench.paper.contrastive_columns import MVGRL, NODES, not_ours, runs_of
+from gclbench.paper.contrastive_columns import MVGRL, NODES, runs_of
 from gclbench.paper.measure import Measure
 from gclbench.paper.papers.mmix.tables import (
     COLLECTIONS,
     FIXED_MIX,
     MMIX_MO,
     MMIX_MP,
-    NO_BRANCHES,
+    OF_BRANCHES,
     RANDOM_MIX,
     RELEASED,
     WITHOUT_DIVERSITY,
+    branches,
     plain,
 )
 from gclbench.paper.table_definition import Definition
@@ -196,13 +197,11 @@ TABLES = (
         metrics=("accuracy",),
         columns=(
             *CONTROLS,
-            not_ours("branch_a_only"),
-            not_ours("branch_b_only"),
-            replace(MP, method="average_of_branches"),
+            *branches(MP),
             *MIXING_CONTROLS,
         ),
         where=CROSS_VALIDATION,
-        remarks=(FOLDS, NO_BRANCHES, CONTROLS_OF_OURS),
+        remarks=(FOLDS, OF_BRANCHES, CONTROLS_OF_OURS),
     ),
     Definition(
         paper="mmix",
