@@ -21,7 +21,7 @@ from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
 from gclbench.paper.significance import MOST_SEEDS
 from gclbench.paper.sources import Collection
-from gclbench.paper.summary import counted
+from gclbench.paper.summary import counted, out_of_reach
 from gclbench.paper.verdict import NOT_RUN, UNDETERMINED
 from gclbench.records import Record, flatten
 from gclbench.run.estimate import Durations, name_key, spoken
@@ -79,14 +79,16 @@ class FirstEpochs:
 
 @dataclass
 class Lacking:
-    """The cells of a method on a dataset that are not run or not decided.
+    """The cells of a method on a dataset that are not run, as printed or at all, or not decided.
 
     Attributes:
-        not_run, undetermined: cells. trainings: of a seed of those that are not run: heading, and
-            the task where it hides a part of the graph. tasks: of all of them.
+        not_run, otherwise, undetermined: cells; `otherwise` are run at other settings than the
+            paper's alone. trainings: of a seed of the first two: heading, and the task where it
+            hides a part of the graph. tasks: of all of them.
     """
 
     not_run: int = 0
+    otherwise: int = 0
     undetermined: int = 0
     trainings: set[tuple[str, str]] = field(default_factory=set)
     tasks: set[str] = field(default_factory=set)
@@ -99,7 +101,9 @@ def lacking(comparisons: Iterable[Comparison]) -> dict[MethodOnDataset, Lacking]
     for definition, entry in counted(comparisons):
         if papers()[definition.paper].repeats or entry.method not in METHODS.entries:
             continue
-        if definition.source == "runs" and entry.verdict in (NOT_RUN, UNDETERMINED):
+        if definition.source == "runs" and (
+            entry.verdict in (NOT_RUN, UNDETERMINED) or not (entry.faithful or out_of_reach(entry))
+        ):
             there = found.setdefault((entry.method, entry.dataset), Lacking())
             _count(there, entry, entry.task or definition.task)
     return dict(sorted(found.items()))
@@ -107,8 +111,9 @@ def lacking(comparisons: Iterable[Comparison]) -> dict[MethodOnDataset, Lacking]
 
 def _count(there: Lacking, entry: Entry, task: str) -> None:
     there.undetermined += entry.verdict == UNDETERMINED
-    if entry.verdict == NOT_RUN:
-        there.not_run += 1
+    there.not_run += entry.verdict == NOT_RUN
+    there.otherwise += not entry.faithful
+    if entry.verdict != UNDETERMINED:
         there.trainings.add((entry.heading, task if task == LINKS else ""))
     there.tasks.add(task)
 
@@ -235,7 +240,7 @@ def page(
     for pair, (_, source) in costs.items():
         if source == UNKNOWN and pair[1] not in trained_on:
             costs[pair] = None, NO_RECORD
-    unfilled = {pair: there for pair, there in found.items() if there.not_run}
+    unfilled = {pair: there for pair, there in found.items() if there.trainings}
     exact, bounds = (
         {
             pair: there
@@ -245,32 +250,34 @@ def page(
         for bound in (False, True)
     )
     cells, of_exact, of_bounds = (
-        sum(there.not_run for there in part.values()) for part in (unfilled, exact, bounds)
+        sum(there.not_run + there.otherwise for there in part.values())
+        for part in (unfilled, exact, bounds)
     )
     open_cells = all_undecided(comparisons)
     lines = [
         "# What the missing runs would take",
         "",
         (
-            "Cells that have a printed mean and are not run, or undetermined, by method and"
-            " dataset, and the time of one training with the shipped number of epochs: wall-clock"
-            " seconds of a processor that other runs shared, mostly on one thread; evaluations are"
-            " not counted, nor are runs on a GPU. Rows of methods that are not built are left out."
-            " records: the mean of recorded trainings of as many epochs and the newest recorded"
-            " version, with the method's own strategy for negatives, at its shipped settings"
-            f" where such are recorded, else at others. {SCALED}: by the seconds of"
-            " an epoch. Else from trainings of one epoch and of three (`scripts/bench_costs.py`)."
-            f" ≤: {SCALED}, or {ONE_EPOCH},"
-            " which took over two minutes, or whose three did not end: what is done once counts"
-            " for each epoch. Early stops count in recorded runs only. Where a column has settings"
-            f" of its own, its training may take another time. {NO_RECORD}: no training on"
-            " it has come to its end, as where its files were not at hand."
+            "Cells that have a printed mean and are not run, run at other settings than the paper's"
+            " alone (†), or undetermined, by method and dataset, and the time of one training with"
+            " the shipped number of epochs: wall-clock seconds of a processor that other runs"
+            " shared, mostly on one thread; evaluations are not counted, nor are runs on a GPU."
+            " Rows of methods that are not built are left out. records: the mean of recorded"
+            " trainings of as many epochs and the newest recorded version, with the method's own"
+            " strategy for negatives, at its shipped settings where such are recorded, else at"
+            f" others. {SCALED}: by the seconds of an epoch. Else from trainings of one epoch and"
+            f" of three (`scripts/bench_costs.py`). ≤: {SCALED}, or {ONE_EPOCH}, which took over"
+            " two minutes, or whose three did not end: what is done once counts for each epoch."
+            " Early stops count in recorded runs only. Where a column has settings of its own, its"
+            f" training may take another time. {NO_RECORD}: no training on it has come to its end,"
+            " as where its files were not at hand."
         ),
         "",
         (
-            f"{SEEDS} seeds of what is not run: {spoken(_all_seeds(exact, costs))} for {of_exact}"
-            f" of {cells} cells, and at most {spoken(_all_seeds(bounds, costs))} for {of_bounds}"
-            " more; of the others nothing is known."
+            f"{SEEDS} seeds of what is not run, or not at the paper's settings:"
+            f" {spoken(_all_seeds(exact, costs))} for {of_exact} of {cells} cells, and at"
+            f" most {spoken(_all_seeds(bounds, costs))} for {of_bounds} more; of the others nothing"
+            " is known."
         ),
         "",
         (
@@ -280,8 +287,8 @@ def page(
             f" {spoken(open_cells.seconds)}, one after the other (`gclbench table --undecided`)."
         ),
         "",
-        "| method | dataset | not run | undetermined | one training | peak GiB | from |",
-        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+        "| method | dataset | not run | † | undetermined | one training | peak GiB | from |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for pair, there in found.items():
         seconds, source = costs[pair]
@@ -290,7 +297,8 @@ def page(
         begun = first.get(pair)
         memory = f"{begun.memory / 2**30:.1f}" if begun and begun.memory else ""
         lines.append(
-            f"| {pair[0]} | {pair[1]} | {there.not_run or ''} | {there.undetermined or ''}"
+            f"| {pair[0]} | {pair[1]} | {there.not_run or ''} | {there.otherwise or ''}"
+            f" | {there.undetermined or ''}"
             f" | {bound}{told} | {memory} | {in_a_row(source)} |"
         )
     return "\n".join(lines) + "\n"

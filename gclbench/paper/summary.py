@@ -136,7 +136,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
             ),
             fitted=int(entry.verdict in DECIDED and bool(entry.fitted)),
             at_half_level=int(entry.verdict in DECIDED and _at_half(entry)),
-            out_of_reach=int(_out_of_reach(entry)),
+            out_of_reach=int(out_of_reach(entry)),
         )
         by_paper[definition.paper] = by_paper.get(definition.paper, Tally()) + one
         if not papers()[definition.paper].repeats:
@@ -145,7 +145,7 @@ def summary(comparisons: Iterable[Comparison]) -> Summary:
     return Summary(total, by_paper, dict(sorted(methods.items())), (same, different))
 
 
-def _out_of_reach(entry: Entry) -> bool:
+def out_of_reach(entry: Entry) -> bool:
     """Whether no run here could decide a cell."""
     built = entry.method in METHODS.entries
     if entry.verdict == NOT_RUN and (entry.dataset in NOT_AT_HAND or not built):

@@ -53,8 +53,8 @@ def test_every_cell_without_a_run_is_counted_once() -> None:
     rows = lines_of([], probes, "nml/1", "nml/2")
     by_pair = {(row[0], row[1]): row[2:] for row in rows}
     # Accuracy, FMI and ARI: three cells, in two columns of one name: one training a seed.
-    assert by_pair[PAIR] == ["3", "", "3 min", "2.0", "one and three epochs"]
-    assert by_pair["grape", "citeseer"] == ["3", "", "", "", "no record of the dataset"]
+    assert by_pair[PAIR] == ["3", "", "", "3 min", "2.0", "one and three epochs"]
+    assert by_pair["grape", "citeseer"] == ["3", "", "", "", "", "no record of the dataset"]
     twice = lines_of([], probes, "nml/1", "nml/2", "nml/2")
     assert twice == rows
 
@@ -74,7 +74,7 @@ def test_the_total_is_of_what_is_known() -> None:
         {PAIR: FirstEpochs("ok", "", 12.0, None, None)},
     )
     assert ": 0 s for 0 of " in page and "at most 60 min for 2 more" in page
-    assert "| grape | cora | 2 |  | ≤ 20 min |  | one epoch |" in page
+    assert "| grape | cora | 2 |  |  | ≤ 20 min |  | one epoch |" in page
 
 
 def test_what_undetermined_cells_would_take_is_said(record) -> None:
@@ -166,5 +166,11 @@ def test_undetermined_cells_are_counted_and_reasons_break_no_row(record) -> None
     run = replace(record(method="kmeans", metrics={"acc": 0.5}), seconds={"fit": 1.0})
     failed = {("age", "pubmed"): FirstEpochs("failed", "a | b\nc", None, None, None)}
     rows = lines_of([run], failed, "dmat/1")
-    assert ["kmeans", "cora", "", "1"] in [row[:4] for row in rows], "five values are missing"
+    assert ["kmeans", "cora", "", "", "1"] in [row[:5] for row in rows], "five values are missing"
     assert [row for row in rows if row[:2] == ["age", "pubmed"]][0][-1].endswith("b c")
+
+
+def test_cells_at_other_settings_alone_are_counted_apart(record) -> None:
+    run = record(method="dmat_i", metrics={"acc": 0.5}, lr=0.5)
+    (row,) = [row for row in lines_of([run], {}, "dmat/1") if row[:2] == ["dmat_i", "cora"]]
+    assert row[2:5] == ["", "6", ""]
