@@ -43,6 +43,8 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
                     f"'{word}' may mean {' or '.join(f'{kind}={owner}' for kind in kinds)}, and a"
                     f" run of the sweep has both; write {kinds[0]}.{word.partition('.')[2]}"
                 )
+            elif kinds and (text := _without_setting(word, kinds[0])):
+                errors.append(text)
             if owner:
                 unused.setdefault(word, "" if kinds else owner)
                 unused[word] = "" if kinds else unused[word]
@@ -127,6 +129,21 @@ def _misspelt(commands: list[list[str]]) -> list[str]:
         for word, name in found.items()
         if name in chosen
     ]
+
+
+def _without_setting(word: str, kind: str) -> str:
+    """What to say where a component of gclbench's own has no such setting; else empty."""
+    owner, _, setting = key_of(word).partition(".")
+    registry = KINDS[kind]
+    if not registry.entries[owner].builtin:
+        return ""
+    known = [*declared(registry, owner).defaults]
+    if setting in known:
+        return ""
+    guess = nearest(setting, known)
+    hint = f" Did you mean '{owner}.{guess}'?" if guess else ""
+    settings = ", ".join(sorted(known))
+    return f"'{owner}.{setting}' does not exist.{hint} Settings of {owner}: {settings or 'none'}"
 
 
 def _as_typed(word: str, commands: list[list[str]]) -> str:

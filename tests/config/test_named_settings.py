@@ -55,6 +55,14 @@ def test_other_words_stay() -> None:
             "'grace.tau=0.4' is a setting of grace, which no run of the sweep has",
         ),
         (
+            ("method=grace,dgi", "dgi.tau=0.2"),
+            "^'dgi.tau' does not exist. Settings of dgi: activation, alpha, ",
+        ),
+        (
+            ("method=grace,dgi", "grace.tua=0.2"),
+            "^'grace.tua' does not exist. Did you mean 'grace.tau'\\? Settings of grace: ",
+        ),
+        (
             ("method=ssgc", "filter=ssgc,none", "ssgc.alpha=0.1"),
             "'ssgc.alpha=0.1' may mean filter=ssgc or method=ssgc",
         ),
