@@ -33,8 +33,8 @@ def test_several_values_are_swept_for_it_alone() -> None:
 
 
 def test_what_a_method_states_counts_too() -> None:
-    assert swept("method=nml_gcl,grace", "nml.pretrain_epochs=3") == [
-        "method=nml_gcl negatives.pretrain_epochs=3",
+    assert swept("method=nml_gcl,grace", "nml.inner_steps=3") == [
+        "method=nml_gcl negatives.inner_steps=3",
         "method=grace",
     ]
 
