@@ -310,5 +310,17 @@ def test_a_branch_is_one_of_the_two_that_are_added(graph, way, objective, negati
         ).z
     assert torch.equal(found["a"] + found["b"], found["both"])
     assert not torch.equal(found["a"], found["b"])
-    if negatives is not None:
-        assert torch.allclose(found["b"].norm(dim=1), torch.ones(NODES))
+
+
+@pytest.mark.parametrize("objective, negatives", [("summary", None), ("nodes", Mmix())])
+def test_branch_a_is_the_graph_s_and_b_its_diffusion_s(graph, way, objective, negatives) -> None:
+    """Which encoder, by what changes with its weights."""
+    for branch, reads in (("a", "first"), ("b", "second")):
+        method = Mvgrl(objective=objective, epochs=1, hidden=WIDTH, branch=branch)
+        model = method.model(graph, torch.empty(0), Streams(1), negatives).eval()
+        for encoder in ("first", "second"):
+            with torch.no_grad():
+                before = model.evaluated(Step(1, 1)).z
+                next(getattr(model, encoder).parameters()).mul_(-1)
+                after = model.evaluated(Step(1, 1)).z
+            assert torch.equal(before, after) == (encoder != reads)

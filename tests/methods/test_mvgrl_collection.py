@@ -284,3 +284,15 @@ def test_a_branch_is_one_of_the_two_that_are_added(objective, negatives) -> None
     }
     assert torch.equal(found["a"] + found["b"], found["both"])
     assert not torch.equal(found["a"], found["b"])
+
+
+@pytest.mark.parametrize("objective, negatives", [("summary", None), ("nodes", Mmix())])
+def test_branch_a_is_the_graphs_and_b_their_diffusions(objective, negatives) -> None:
+    for branch, reads in (("a", "first"), ("b", "second")):
+        model = built(negatives, objective=objective, branch=branch).eval()
+        for encoder in ("first", "second"):
+            with torch.no_grad():
+                before = model.all_rows()
+                next(getattr(model, encoder).parameters()).mul_(-1)
+                after = model.all_rows()
+            assert torch.equal(before, after) == (encoder != reads)
