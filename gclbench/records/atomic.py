@@ -11,6 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 """What file systems without hard links answer."""
 
@@ -85,6 +90,29 @@ def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> b
                     with contextlib.suppress(OSError):
                         aside.unlink()
     return False
+
+
+@contextlib.contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """Waits until no other process has its turn in a folder, for those that read a file, change it
+    and write it again.
+
+    The turn of a process that is killed ends with it. Where the system or the file system has no
+    locks of folders (Windows, some network file systems), nobody waits.
+
+    Args:
+        folder: an existing one.
+    """
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

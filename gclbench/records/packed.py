@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from gclbench.records.atomic import write_atomically
+from gclbench.records.atomic import turn, write_atomically
 from gclbench.records.files import content
 from gclbench.records.record import Record
 from gclbench.records.store import encoded
@@ -17,7 +17,8 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
 
     Records of the same files that are already there are kept unless replaced by one of the same
     id. One that is ok is replaced only by another one that is (as `Store.write` does), and that
-    holds all parts of its data, such as a course that a command had asked for.
+    holds all parts of its data, such as a course that a command had asked for. Several processes
+    may pack into one folder at once (`atomic.turn`).
 
     Returns:
         The files, and the ids of records there that were better and stay.
@@ -34,23 +35,34 @@ def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]
         if _replaces(record, group.get(record.id)):
             group[record.id] = record
     for path, group in groups.items():
-        kept: dict[str, Record] = {}
-        if path.exists():
-            for number, line in enumerate(content(path).split(b"\n"), start=1):
-                if line.strip():
-                    try:
-                        old = Record.from_json(line.decode())
-                    except ValueError as error:
-                        raise ValueError(f"{error}, in {path} line {number}") from error
-                    kept[old.id] = old
-        better = {key: new for key, new in group.items() if _replaces(new, kept.get(key))}
-        stayed += [key for key in group if key not in better]
-        merged = {**kept, **better}
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(
-            path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged)))
-        )
+        with turn(path.parent):
+            stayed += _merge(group, path)
     return sorted(groups), sorted(stayed)
+
+
+def _merge(group: dict[str, Record], path: Path) -> list[str]:
+    """Writes records into one packed file, with those that it has.
+
+    Args:
+        group: the records, by id.
+
+    Returns:
+        The ids of those that do not replace what is there.
+    """
+    kept: dict[str, Record] = {}
+    if path.exists():
+        for number, line in enumerate(content(path).split(b"\n"), start=1):
+            if line.strip():
+                try:
+                    old = Record.from_json(line.decode())
+                except ValueError as error:
+                    raise ValueError(f"{error}, in {path} line {number}") from error
+                kept[old.id] = old
+    better = {key: new for key, new in group.items() if _replaces(new, kept.get(key))}
+    merged = {**kept, **better}
+    write_atomically(path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged))))
+    return [key for key in group if key not in better]
 
 
 def _replaces(new: Record, old: Record | None) -> bool:

@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from example_records import SPEC, record
 
-from gclbench.records import Record, Store, StoreError
+from gclbench.records import Record, Store, StoreError, atomic, pack, packed
 from gclbench.records.atomic import ABANDONED_AFTER
 
 STRANGER = 65534
@@ -277,3 +278,51 @@ def test_sixteen_processes_write_a_thousand_records_each(
     assert len(list(tmp_path.glob("*/record.json"))) == len(found) and not list(
         tmp_path.rglob("*.tmp")
     )
+
+
+# --- packed files
+
+
+def test_two_that_pack_into_one_folder_lose_no_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second reads the file only when the first has written it."""
+    first, second = (record(replace(SPEC, seed=seed)) for seed in (1, 2))
+    begun, may_end = threading.Event(), threading.Event()
+    order: list[str] = []
+    write = packed.write_atomically
+
+    def slowly(path: Path, content: bytes) -> None:
+        order.append("first" if not begun.is_set() else "second")
+        if not begun.is_set():
+            begun.set()
+            assert may_end.wait(10)
+        write(path, content)
+
+    monkeypatch.setattr(packed, "write_atomically", slowly)
+    threads = [threading.Thread(target=pack, args=([item], tmp_path)) for item in (first, second)]
+    threads[0].start()
+    assert begun.wait(10)
+    threads[1].start()
+    threads[1].join(0.3)
+    assert order == ["first"], "the second waits"
+    may_end.set()
+    for thread in threads:
+        thread.join(10)
+    assert order == ["first", "second"]
+    assert {item.id for item in Store(tmp_path).scan()} == {first.id, second.id}
+    assert files(tmp_path) == ["dmat_i/cora.jsonl"], "no file of a lock is left"
+
+
+def test_packing_goes_on_where_folders_have_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.EBADF, "no locks here")
+
+    monkeypatch.setattr(atomic.fcntl, "flock", unsupported)
+    pack([record()], tmp_path)
+    monkeypatch.setattr(atomic, "fcntl", None)
+    other = record(replace(SPEC, seed=1))
+    pack([other], tmp_path)
+    assert {item.id for item in Store(tmp_path).scan()} == {SPEC.id, other.id}
