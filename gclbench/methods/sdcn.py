@@ -193,7 +193,9 @@ class SdcnModel(Model):
         q = soft_assignment(code, self.network.centres)
         p = target_distribution(q.detach())
         terms = {
-            "reconstruction": self.network.autoencoder.reconstruction_error(code, self.x),
+            "reconstruction": self.network.autoencoder.reconstruction_error(
+                code, self.x, self.features
+            ),
             "self_supervision": kl_div(q.log(), p, reduction="batchmean"),
             "gcn": kl_div(logits.log_softmax(dim=1), p, reduction="batchmean"),
         }

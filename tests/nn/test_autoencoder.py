@@ -6,6 +6,7 @@ from torch import nn
 
 from gclbench.nn import autoencoder
 from gclbench.nn.autoencoder import Autoencoder
+from gclbench.nn.sparse import Features
 
 
 def made() -> tuple[Autoencoder, torch.Tensor]:
@@ -40,3 +41,36 @@ def test_blocks_change_neither_the_error_nor_its_gradient(monkeypatch: pytest.Mo
     torch.testing.assert_close(*errors)
     for whole, blocks in zip(*gradients, strict=True):
         torch.testing.assert_close(whole, blocks)
+
+
+def test_the_error_of_sparse_features_without_the_reconstruction(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, x = made()
+    x = x * (x > 0.85)
+    features = Features(x)
+    assert features.sparse is not None
+    errors, gradients = [], []
+    for least in (1 << 26, x.numel()):
+        monkeypatch.setattr(autoencoder, "GRAM_FROM", least)
+        if least == x.numel():
+            monkeypatch.delattr(Autoencoder, "_squares")
+        model.zero_grad()
+        code = model.hidden(features.product(model.weight))[-1]
+        error = model.reconstruction_error(code, x, features)
+        error.backward()
+        errors.append(error.detach())
+        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
+    torch.testing.assert_close(*errors)
+    for formed, products in zip(*gradients, strict=True):
+        torch.testing.assert_close(formed, products)
+
+
+def test_dense_features_keep_the_reconstruction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(autoencoder, "GRAM_FROM", 1)
+    monkeypatch.delattr(Autoencoder, "_squares_by_products")
+    model, x = made()
+    code = model.hidden(x @ model.weight)[-1]
+    torch.testing.assert_close(
+        model.reconstruction_error(code, x, Features(x)), model.reconstruction_error(code, x)
+    )
