@@ -110,7 +110,9 @@ def test_a_task_without_its_usual_metrics_shows_what_it_has(capsys: Output) -> N
 
 def test_names_that_stand_for_another_method_on_collections(capsys: Output) -> None:
     """`gcn` is `gcn_graphs` there, also on a collection of one's own."""
-    settings = ("method.epochs=1", "task=graph_classification")
-    assert main(["-m", "method=gcn,gin", *RUN, *settings]) == 0
-    assert main(["compare", "gcn method.epochs=1", "gin method.epochs=1", "--runs", "runs"]) == 0
+    settings = ("method.epochs=1", "method.steps_per_epoch=1")
+    task = ("task=graph_classification", "task.graph_classification.folds=2")
+    assert main(["-m", "method=gcn,gin", *RUN, *settings, *task]) == 0
+    sides = (" ".join([name, *settings]) for name in ("gcn", "gin"))
+    assert main(["compare", *sides, "--runs", "runs"]) == 0
     assert "shapes" in capsys.readouterr().out
