@@ -14,6 +14,7 @@ from gclbench.component.settings import identity_of
 from gclbench.graph import Unsupported, make_graph
 from gclbench.methods import sdcn
 from gclbench.methods.sdcn import Sdcn, row_normalised, soft_assignment, target_distribution
+from gclbench.nn import autoencoder
 from gclbench.nn.autoencoder import Autoencoder
 from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.streams import Streams
@@ -116,6 +117,26 @@ def test_the_main_training_by_hand(graph):
     torch.testing.assert_close(found.z, code.detach(), rtol=1e-3, atol=1e-4)
     assert torch.equal(found.clusters, prediction.argmax(dim=1))
     assert found.history.tolist() == torch.stack(clusters).tolist()
+
+
+def test_large_sparse_features_are_not_rebuilt_in_the_main_training(graph, monkeypatch):
+    x = graph.x * (torch.arange(F) == torch.arange(NODES)[:, None] % F)
+    sparse = make_graph(x, graph.edge_index, graph.y, "sparse", undirected=True)
+    plain, products = Watch(), Watch()
+    SMALL.fit(sparse, NONE, Streams(2), plain)
+    found, real = [], Autoencoder._squares_by_products
+
+    def told(self, h, x):
+        found.append(len(h))
+        return real(self, h, x)
+
+    monkeypatch.setattr(Autoencoder, "_squares_by_products", told)
+    monkeypatch.setattr(autoencoder, "GRAM_FROM", x.numel())
+    SMALL.fit(sparse, NONE, Streams(2), products)
+    assert found == [NODES] * SMALL.epochs
+    assert [loss for _, loss in products.curve] == pytest.approx(
+        [loss for _, loss in plain.curve], rel=1e-4
+    )
 
 
 def test_pre_training_lowers_the_reconstruction_error(graph):

@@ -28,19 +28,22 @@ def test_layers_are_those_of_a_sequence() -> None:
     torch.testing.assert_close(model.reconstruction_error(code, x), nn.functional.mse_loss(back, x))
 
 
+def with_gradients(
+    model: Autoencoder, x: torch.Tensor, features: Features | None = None
+) -> list[torch.Tensor]:
+    """The error, and its gradient in every parameter."""
+    model.zero_grad()
+    product = x @ model.weight if features is None else features.product(model.weight)
+    error = model.reconstruction_error(model.hidden(product)[-1], x, features)
+    error.backward()
+    return [error.detach(), *(parameter.grad.clone() for parameter in model.parameters())]
+
+
 def test_blocks_change_neither_the_error_nor_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = made()
-    errors, gradients = [], []
-    for entries in (1 << 23, 7 * 4):
-        monkeypatch.setattr(autoencoder, "BLOCK_ENTRIES", entries)
-        model.zero_grad()
-        error = model.reconstruction_error(model.hidden(x @ model.weight)[-1], x)
-        error.backward()
-        errors.append(error.detach())
-        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
-    torch.testing.assert_close(*errors)
-    for whole, blocks in zip(*gradients, strict=True):
-        torch.testing.assert_close(whole, blocks)
+    whole = with_gradients(model, x)
+    monkeypatch.setattr(autoencoder, "BLOCK_ENTRIES", 7 * 4)
+    torch.testing.assert_close(with_gradients(model, x), whole)
 
 
 def test_the_error_of_sparse_features_without_the_reconstruction(
@@ -50,20 +53,10 @@ def test_the_error_of_sparse_features_without_the_reconstruction(
     x = x * (x > 0.85)
     features = Features(x)
     assert features.sparse is not None
-    errors, gradients = [], []
-    for least in (1 << 26, x.numel()):
-        monkeypatch.setattr(autoencoder, "GRAM_FROM", least)
-        if least == x.numel():
-            monkeypatch.delattr(Autoencoder, "_squares")
-        model.zero_grad()
-        code = model.hidden(features.product(model.weight))[-1]
-        error = model.reconstruction_error(code, x, features)
-        error.backward()
-        errors.append(error.detach())
-        gradients.append([parameter.grad.clone() for parameter in model.parameters()])
-    torch.testing.assert_close(*errors)
-    for formed, products in zip(*gradients, strict=True):
-        torch.testing.assert_close(formed, products)
+    formed = with_gradients(model, x, features)
+    monkeypatch.setattr(autoencoder, "GRAM_FROM", x.numel())
+    monkeypatch.delattr(Autoencoder, "_squares")
+    torch.testing.assert_close(with_gradients(model, x, features), formed)
 
 
 def test_dense_features_keep_the_reconstruction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,12 @@ earlier one."""
 from __future__ import annotations
 
 import errno
+import fcntl
 import logging
 import multiprocessing
 import os
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from pathlib import Path
 import pytest
 from example_records import SPEC, record
 
-from gclbench.records import Record, Store, StoreError, atomic, pack, packed
+from gclbench.records import Record, Store, StoreError, pack, packed
 from gclbench.records.atomic import ABANDONED_AFTER
 
 STRANGER = 65534
@@ -320,9 +322,9 @@ def test_packing_goes_on_where_folders_have_no_locks(
     def unsupported(*_: object) -> None:
         raise OSError(errno.EBADF, "no locks here")
 
-    monkeypatch.setattr(atomic.fcntl, "flock", unsupported)
+    monkeypatch.setattr(fcntl, "flock", unsupported)
     pack([record()], tmp_path)
-    monkeypatch.setattr(atomic, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "fcntl", None)  # as on Windows
     other = record(replace(SPEC, seed=1))
     pack([other], tmp_path)
     assert {item.id for item in Store(tmp_path).scan()} == {SPEC.id, other.id}
