@@ -2,11 +2,11 @@
 
 Runs, in this order and until the time is used up: the kernel's correctness tests, the kernel alone
 against `torch.sparse.mm` and the copy bandwidth, the filter benchmark (bench_filter.py), the
-training benchmark in both precisions, losses and steps with and without CUDA graphs (gpu_steps.py),
-several trainings at once (gpu_workers.py), the filter on 10⁷ nodes × 1,000 features, and DMAT-i at
-the paper's settings on every dataset whose raw files are here (GCLBENCH_MIRROR). Writes
-gpu_check.json and gpu_check.md; what was not run is listed there. --parts runs some of them alone,
---merge makes one page of several calls.
+training benchmark in both precisions, losses and steps with and without CUDA graphs, losses by the
+size of their tiles (gpu_steps.py), several trainings at once (gpu_workers.py), the filter on 10⁷
+nodes × 1,000 features, and DMAT-i at the paper's settings on every dataset whose raw files are here
+(GCLBENCH_MIRROR). Writes gpu_check.json and gpu_check.md; what was not run is listed there. --parts
+runs some of them alone, --merge makes one page of several calls.
 
     GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=… python scripts/gpu_check.py --output "$OUT"
     python scripts/gpu_check.py --device cpu --quick --output /tmp/check     # what can be tried
@@ -263,6 +263,7 @@ def run(check: Check) -> dict[str, Any]:
     )
     check.part("training", 30, lambda: training(device, quick))
     check.part("steps", 30, lambda: gpu_steps.report(device, quick))
+    check.part("tiles", 30, lambda: gpu_steps.tiles(device, quick))
     check.part("workers", 100, lambda: gpu_workers.report(device, quick))
     check.part("largest", 0 if quick else 100, lambda: largest(device, quick))
     if quick:

@@ -77,6 +77,8 @@ def markdown(facts: dict[str, Any]) -> str:
             )
         elif name == "steps":
             says = gpu_steps.summary(result)
+        elif name == "tiles":
+            says = ", ".join(f"{case} {1e3 * seconds:.1f} ms" for case, seconds in result.items())
         elif name == "workers":
             says = gpu_workers.summary(result)
         elif name == "largest":

@@ -18,11 +18,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
 
 from gclbench.component.registry import NEGATIVES
+from gclbench.contrast import panel
 from gclbench.contrast.unit_rows import unit_rows
 from gclbench.contrast.views import dropped_columns
 from gclbench.machine import precision
@@ -158,6 +160,27 @@ def recorded(section: Section) -> torch.cuda.CUDAGraph:
     with torch.cuda.graph(graph):
         section.work()
     return graph
+
+
+def tiles(device: str, quick: bool) -> dict[str, Any]:
+    """Seconds of two losses, on two numbers of nodes, by the entries of a tile and the bytes up to
+    which a panel's tiles are kept for the backward pass."""
+    found = {}
+    for nodes, times in ((300, 1),) if quick else ((7_650, 10), (19_717, 4)):
+        for name in ("uniform", "progcl_weight"):
+            section = loss_section(name, nodes, 16 if quick else 256, device)
+            for entries in (1 << power for power in range(22, 27)):
+                for kept in (1 << 28, 1 << 34):
+                    with (
+                        mock.patch.object(panel, "GPU_ENTRIES", entries),
+                        mock.patch.object(panel, "KEPT_BYTES", kept),
+                    ):
+                        section.work()
+                        section.work()
+                        taken = seconds_of(section.work, device, times)
+                    case = f"{name}, {nodes}, tiles of {entries >> 18} MiB, kept to {kept >> 20}"
+                    found[case] = taken
+    return found
 
 
 def captured(section: Section, twin: Section, device: str, times: int) -> dict[str, Any]:

@@ -12,7 +12,13 @@ machine with the GPU, which has no network, no .git and no Hydra:
 
 `run` makes the sweeps one after the other and ends the one that is under way when the time is over.
 What was recorded until then is in records.tar.gz; gpu_sweep.json says how long each sweep
-took, and which were not begun. Back here:
+took, and which were not begun. Lists that run beside each other share the GPU better by MPS; before
+them, where there is such a daemon:
+
+    export CUDA_MPS_PIPE_DIRECTORY=/tmp/mps CUDA_MPS_LOG_DIRECTORY=/tmp/mps
+    mkdir -p /tmp/mps && nvidia-cuda-mps-control -d
+
+Back here:
 
     tar -xzf records.tar.gz -C /tmp
     gclbench export --runs /tmp/records --to results/records
@@ -54,29 +60,40 @@ PLANS = {
     "products": (
         "table=nml/1,nml/2 dataset=amazon_computers column=homogcl,phases,grape",
         "table=nml/1,nml/2 dataset=pubmed column=homogcl",
-        "table=dmat/1,dmat/3 dataset=amazon_photo method=progcl",
         "table=dmat/1,dmat/3 dataset=amazon_photo method=gca",
+        "table=dmat/1 dataset=amazon_photo method=progcl seeds=2-4",
         "table=nml/1,nml/2 dataset=amazon_computers 'column=nml_gcl,nml_gcl w/o M,nml_gcl cosine'",
-        "table=nml/1,nml/2 dataset=pubmed column=phases,grace",
+        "table=nml/1,nml/2 dataset=pubmed column=phases,grape",
         "table=nml/1,nml/2 dataset=amazon_photo column=grace_plus",
+        "table=nml/1,nml/2 dataset=amazon_photo column=phases seeds=3-8",
+        "table=dmat/3 dataset=amazon_photo method=progcl",
         "table=nml/1,nml/2 dataset=amazon_computers column=mvgrl,progcl,grace_plus",
+        "table=nml/1,nml/2 dataset=pubmed column=nml_gcl,grace",
         "table=dmat/1,dmat/3 dataset=coauthor_cs method=gca",
-        "table=nml/1,nml/2 dataset=pubmed column=nml_gcl,grace_plus,progcl",
+        "table=nml/1,nml/2 dataset=pubmed column=grace_plus,progcl",
         "table=dmat/1,dmat/3 dataset=pubmed method=gca",
     ),
     "launches": (
-        "table=dmat/1 dataset=coauthor_cs method=sdcn",
-        "table=dmat/1,dmat/3 dataset=pubmed method=age",
+        "table=mmix/2,nml/1,nml/2,mmix/5 dataset=pubmed column=mvgrl seeds=3-5",
+        "table=dmat/1 dataset=coauthor_phy method=sdcn",
+        "table=dmat/1 dataset=coauthor_cs method=sdcn seeds=2-4",
         "table=nml/1,nml/2 dataset=pubmed column=bgrl",
-        "table=mmix/2 dataset=pubmed column=grace",
+        "table=mmix/2 dataset=pubmed method=graphcl_nodes seeds=3-8",
+        "table=mmix/2 dataset=pubmed 'column=i-mix,mmix_mp w/o div' seeds=3-8",
+        "table=mmix/2 dataset=pubmed column=mmix_mp seeds=3-9",
+        "table=dmat/1,dmat/3 dataset=pubmed method=age",
+        "table=mmix/5 dataset=pubmed column=mmix_mp seeds=2-8",
+        "table=mmix/7 dataset=pubmed column=binary-mix seeds=3-9",
         "table=nml/1,nml/2 dataset=amazon_photo column=bgrl",
         "table=nml/1,nml/2 dataset=amazon_computers column=bgrl",
+        "table=mmix/7 dataset=pubmed 'column=no mixing' seeds=3-13",
+        "table=mmix/9 dataset=pubmed 'column=random mixing' seeds=3-14",
+        "table=mmix/2 dataset=pubmed column=grace",
     ),
 }
 """Sweeps in order, a list for trainings that multiply all nodes with all, and one for those of many
-small kernels, which leave the GPU idle between them. Of each column three seeds. The two lists are
-meant to run beside each other. What is
-filled is no longer here."""
+small kernels, which leave the GPU idle between them. Of each column three seeds where a sweep names no
+others. The two lists are meant to run beside each other. What is filled is no longer here."""
 
 CHECKED = ("cora", "citeseer")
 """Datasets that gpu_check.py asks for besides."""
@@ -90,6 +107,9 @@ WORKERS = 3
 THREADS = 2
 """Of each process: two lists of sweeps at a time are more than 16 cores would bear otherwise."""
 
+PIPE = "CUDA_MPS_PIPE_DIRECTORY"
+"""Set where processes share the GPU by NVIDIA's MPS."""
+
 LEAST = 20.0
 """Seconds under which no sweep is begun."""
 
@@ -98,6 +118,12 @@ def datasets_of(plan: Iterable[str]) -> list[str]:
     """The datasets that sweeps are of, each once."""
     words = (word.partition("=") for sweep in plan for word in shlex.split(sweep))
     return list(dict.fromkeys(value for key, _, value in words if key == "dataset"))
+
+
+def asked(words: str) -> list[str]:
+    """The arguments of gclbench for a sweep of a list."""
+    verb = ["sweep"] if "table=" in words else ["-m"]
+    return [*verb, *shlex.split(words), *([] if "seeds=" in words else ["seeds=3"])]
 
 
 def packed_data(names: Iterable[str]) -> int:
@@ -197,8 +223,7 @@ def run(
         if left < LEAST:
             not_begun.append(words)
             continue
-        verb = ["sweep", "seeds=3"] if "table=" in words else ["-m"]
-        command = [sys.executable, "-m", "gclbench", *verb, *shlex.split(words)]
+        command = [sys.executable, "-m", "gclbench", *asked(words)]
         command += [f"device={device}", f"launcher.workers={workers}", f"threads={THREADS}"]
         command.append(f"runs_dir={runs}")
         started = time.monotonic()
@@ -228,6 +253,7 @@ def run(
     facts: dict[str, object] = {
         "device": device_name(device),
         "workers": workers,
+        "mps": PIPE in os.environ,
         "sweeps": done,
         "not_begun": not_begun,
         "versions": versions(),

@@ -31,11 +31,15 @@ BLOCK_ENTRIES = 1 << 22
 """Entries per tile when rows are cut into blocks: 16 MiB in float32."""
 
 
-def block_rows(rows: int, columns: int, per_entry: int = 1) -> int:
-    """Rows per block for a rows×columns tile of which `per_entry` copies live at once."""
+def block_rows(rows: int, columns: int, per_entry: int = 1, entries: int | None = None) -> int:
+    """Rows per block for a rows×columns tile of which `per_entry` copies live at once.
+
+    Args:
+        entries: of a tile at most; `BLOCK_ENTRIES` when not given.
+    """
     if rows * columns * per_entry <= KEPT_ENTRIES:
         return max(1, rows)
-    return max(1, BLOCK_ENTRIES // max(1, columns * per_entry))
+    return max(1, (entries or BLOCK_ENTRIES) // max(1, columns * per_entry))
 
 
 def by_blocks(function: Callable[[int, int], Tensor], rows: int, block: int) -> Tensor:

@@ -40,6 +40,10 @@ TILE_ROWS = 256
 products to run at full rate, few enough for the tile to stay in the cache while it is multiplied,
 exponentiated and summed."""
 
+GPU_ENTRIES = 1 << 22
+"""Entries per tile on a GPU: fewer tiles are fewer kernels to launch, and smaller ones stay in its
+cache. `gpu_check.py --parts tiles` times others."""
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -146,8 +150,9 @@ def _cut(
     if block is not None:
         return {"block": block, "keep": block >= rows}
     keep = rows * columns * dtype.itemsize <= KEPT_BYTES
-    block = blocks.block_rows(rows, columns)
-    return {"block": min(block, TILE_ROWS) if anchors.is_cpu else block, "keep": keep}
+    if anchors.is_cpu:
+        return {"block": min(blocks.block_rows(rows, columns), TILE_ROWS), "keep": keep}
+    return {"block": blocks.block_rows(rows, columns, entries=GPU_ENTRIES), "keep": keep}
 
 
 class _PanelReduction(torch.autograd.Function):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import tarfile
 from itertools import chain
 from pathlib import Path
@@ -25,7 +24,7 @@ def test_a_sweep_of_the_plan_is_one_of_the_tables(
         return 0
 
     monkeypatch.setattr("gclbench.cli.run.launch", launch)
-    assert main(["sweep", *shlex.split(words), "seeds=3", "device=cpu"]) == 0
+    assert main([*gpu_sweep.asked(words), "device=cpu"]) == 0
     assert "left out" not in capsys.readouterr().err, "every column is one of the tables"
     (dataset,) = gpu_sweep.datasets_of([words])
     assert launched and all(f"dataset={dataset}" in command for command in launched)
