@@ -92,8 +92,9 @@ PLANS = {
     ),
 }
 """Sweeps in order, a list for trainings that multiply all nodes with all, and one for those of many
-small kernels, which leave the GPU idle between them. Of each column three seeds where a sweep names no
-others. The two lists are meant to run beside each other. What is filled is no longer here."""
+small kernels, which leave the GPU idle between them. Of each column three seeds, where a sweep
+names no others. The two lists are meant to run beside each other. What is filled is no longer
+here."""
 
 CHECKED = ("cora", "citeseer")
 """Datasets that gpu_check.py asks for besides."""
@@ -168,10 +169,12 @@ def pack() -> None:
 
     Raises:
         SystemExit: for a tree with changes, whose runs would name a commit that they are not of,
-            and for more bytes than travel.
+            and for more bytes than travel. Files under results may be missing meanwhile.
     """
     changed = subprocess.run(
-        ["git", "-C", str(ROOT), "status", "--porcelain"], check=True, capture_output=True
+        ["git", "-C", str(ROOT), "status", "--porcelain", "--", ".", ":!results"],
+        check=True,
+        capture_output=True,
     )
     if changed.stdout.strip():
         raise SystemExit("the tree has changes; commit them first, so that runs name their code")
@@ -185,7 +188,10 @@ def pack() -> None:
     said = ", ".join(f"{name} {size / 2**20:.1f}" for name, size in parts.items())
     print(f"MiB: {said}; {sum(parts.values()) / 2**20:.1f} of {LIMIT / 2**20:.0f} that travel")
     if sum(parts.values()) > LIMIT:
-        raise SystemExit("too much travels; leave the sweeps of a dataset out of PLANS")
+        raise SystemExit(
+            "too much travels; move results/report.html away meanwhile, or leave the sweeps of a"
+            " dataset out of PLANS"
+        )
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"],
         check=True,
