@@ -5,20 +5,15 @@ what they decide first. Here, in a clean clone, with the raw files in GCLBENCH_M
 
     python scripts/gpu_sweep.py pack            # fills .carry and .whl, which git ignores
 
-It says what the tree, the files and the wheels weigh together, and the command to type for the
-machine with the GPU, which has no network, no .git and no Hydra:
+It says what the tree, the files and the wheels weigh together, and what to type for the machine
+with the GPU, which has no network, no .git and no Hydra. `gpu_call.sh`, which is named there,
+measures first and then runs both lists. One alone:
 
     python scripts/gpu_sweep.py run --plan products --minutes 8 --output "$OUT/products"
 
 `run` makes the sweeps one after the other and ends the one that is under way when the time is over.
 What was recorded until then is in records.tar.gz; gpu_sweep.json says how long each sweep
-took, and which were not begun. Lists that run beside each other share the GPU better by MPS; before
-them, where there is such a daemon:
-
-    export CUDA_MPS_PIPE_DIRECTORY=/tmp/mps CUDA_MPS_LOG_DIRECTORY=/tmp/mps
-    mkdir -p /tmp/mps && nvidia-cuda-mps-control -d
-
-Back here:
+took, and which were not begun. Back here:
 
     tar -xzf records.tar.gz -C /tmp
     gclbench export --runs /tmp/records --to results/records
@@ -198,12 +193,11 @@ def pack() -> None:
         capture_output=True,
         text=True,
     ).stdout.strip()
+    (CARRIED / "commit").write_text(f"{commit}\n")
     print(
-        "carry .carry and .whl, and type:\n"
-        "python3 -m pip install -q --no-index --no-deps --target /tmp/site .whl/*.whl &&"
-        " export PYTHONPATH=/tmp/site GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=$PWD/.carry"
-        f" GCLBENCH_COMMIT={commit} && python3 scripts/gpu_sweep.py run --plan products"
-        ' --minutes 8 --output "$OUT/products"'
+        "carry .carry and .whl, and call, the second at once after the first:\n"
+        "bash scripts/gpu_call.sh first 560 10\n"
+        "bash scripts/gpu_call.sh rest 200"
     )
 
 

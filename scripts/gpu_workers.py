@@ -173,6 +173,16 @@ def report(device: str, quick: bool) -> dict[str, Any]:
     return found
 
 
+def better_by_mps(facts: Mapping[str, Any]) -> bool:
+    """Whether several processes took less time by MPS, of every method."""
+    most = str(AT_ONCE[-1])
+    pairs = [(cases.get(most), cases.get(f"{most}, MPS")) for cases in facts["seconds"].values()]
+    return bool(pairs) and all(
+        isinstance(plain, float) and isinstance(shared, float) and shared < plain
+        for plain, shared in pairs
+    )
+
+
 def summary(facts: Mapping[str, Any]) -> str:
     """One line: of each method the seconds by number of processes."""
     told = (
@@ -196,7 +206,17 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", type=Path, help="a JSON file")
+    parser.add_argument(
+        "--better-by-mps",
+        type=Path,
+        metavar="FILE",
+        help="exit 0 where gpu_check.json says that several processes are faster by MPS",
+    )
     options = parser.parse_args()
+    if options.better_by_mps:
+        parts = json.loads(options.better_by_mps.read_text())["parts"]
+        found = parts.get("workers", {}).get("result", {})
+        return 0 if "seconds" in found and better_by_mps(found) else 1
     if options.train:
         method, dataset, epochs, device, *seeds = options.train
         work(method, dataset, int(epochs), device, [int(seed) for seed in seeds])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 
 import gpu_workers
 import pytest
@@ -74,3 +76,29 @@ def test_a_daemon_that_does_not_start_is_told(monkeypatch):
     assert facts["mps"]["grace"].startswith(
         "failed: Command '['nvidia-cuda-mps-control', '-d']' returned"
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "better"),
+    [
+        ({"dmat_i": {"4": 2.0, "4, MPS": 1.0}, "grace": {"4": 2.0, "4, MPS": 1.9}}, True),
+        ({"dmat_i": {"4": 2.0, "4, MPS": 1.0}, "grace": {"4": 2.0, "4, MPS": 2.1}}, False),
+        ({"dmat_i": {"4": 2.0, "4, MPS": "a worker ended"}}, False),
+        ({"dmat_i": {"1": 2.0, "4": 2.0}}, False),
+        ({}, False),
+    ],
+)
+def test_mps_is_better_where_every_method_is_faster_by_it(seconds, better, tmp_path, monkeypatch):
+    assert gpu_workers.better_by_mps({"seconds": seconds}) is better
+    file = tmp_path / "gpu_check.json"
+    file.write_text(json.dumps({"parts": {"workers": {"result": {"seconds": seconds}}}}))
+    monkeypatch.setattr(sys, "argv", ["gpu_workers.py", "--better-by-mps", str(file)])
+    assert gpu_workers.main() == (0 if better else 1)
+
+
+def test_mps_of_a_part_that_failed_is_not_taken(tmp_path, monkeypatch):
+    file = tmp_path / "gpu_check.json"
+    for parts in ({}, {"workers": {"result": {"failed": "OutOfTime"}}}):
+        file.write_text(json.dumps({"parts": parts}))
+        monkeypatch.setattr(sys, "argv", ["gpu_workers.py", "--better-by-mps", str(file)])
+        assert gpu_workers.main() == 1
