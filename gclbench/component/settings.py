@@ -10,8 +10,10 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
+from weakref import WeakKeyDictionary
 
 from gclbench.component.registry import nearest
 
@@ -91,10 +93,21 @@ Temperature = Annotated[float, Range(least=0.005)]
 """What similarities of unit vectors are divided by; below, the exponentials leave float64."""
 
 
-def schema(cls: type) -> dict[str, Any]:
-    """Field name to annotated type of a component, in the order of declaration."""
-    hints = typing.get_type_hints(cls, include_extras=True)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+_schemas: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+def schema(cls: type) -> Mapping[str, Any]:
+    """Field name to annotated type of a component, in the order of declaration.
+
+    The annotations of a class are read once: they are texts that have to be compiled, which takes
+    most of the time of binding values to a component.
+    """
+    known = _schemas.get(cls)
+    if known is None:
+        hints = typing.get_type_hints(cls, include_extras=True)
+        fields = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+        known = _schemas[cls] = types.MappingProxyType(fields)
+    return known
 
 
 def defaults(cls: type) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from gclbench.paper.config_defaults import shipped_settings, unnamed_settings, younger_settings
@@ -44,6 +45,8 @@ class Condition:
 
     def of(self, dataset: str) -> Condition:
         """The condition as it is on a dataset."""
+        if not self.on:
+            return self
         other = dict(self.on)
         values = (other[dataset],) if dataset in other else self.values
         return replace(self, values=values, on=())
@@ -116,7 +119,7 @@ class Column:
     footnote: str = ""
     words: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def method_name(self) -> str:
         """The method that the column's conditions ask for (the first, where several do); "" for a
         column of no runs."""

@@ -158,13 +158,13 @@ def _cells(
     cells: list[tuple[str, list[Group]]] = [(column.label, shown)]
     if len(shown) > 1 and not definition.crossed:
         cells = [(f"{column.label} [{what}]", [group]) for what, group in _told_apart(shown)]
-    entries, notes = [], []
+    entries, notes, command = [], [], definition.command(dataset, column)
     for label, members in cells:
         departs = list(dict.fromkeys(text for group in members for text in departures[group.key]))
         if definition.source != "runs":
             departs = []
         entries += [
-            _entry(definition, dataset, column, label, metric, members, not departs)
+            _entry(definition, dataset, column, label, metric, members, not departs, command)
             for metric in metrics
         ]
         if departs:
@@ -280,6 +280,7 @@ def _entry(
     metric: str,
     groups: Sequence[Group],
     faithful: bool,
+    command: str,
 ) -> Entry:
     measure = definition.measure(metric)
     group = groups[0] if groups else None
@@ -303,7 +304,7 @@ def _entry(
         method=column.method_name,
         heading=column.label,
         records=tuple(record for each in groups for record in each.records),
-        command=definition.command(dataset, column),
+        command=command,
         described=measure.shown,
         faithful=faithful,
         comparable=measure.comparable,

@@ -238,3 +238,14 @@ def test_a_later_setting_is_part_of_the_identity_away_from_its_default() -> None
     assert (
         identity_of(Grown(way="new")) == {"rate": 0.5, "way": "new"} == values_of(Grown(way="new"))
     )
+
+
+def test_the_annotations_of_a_class_are_read_once_and_stay_as_they_are():
+    @dataclass(frozen=True)
+    class Some:
+        count: Count = 1
+
+    found = schema(Some)
+    assert schema(Some) is found and list(found) == ["count"]
+    with pytest.raises(TypeError):
+        found["count"] = int
