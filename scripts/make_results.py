@@ -20,7 +20,7 @@ from pathlib import Path
 from gclbench.paper import baseline_seeds, costs, figures, matrix, report, summary, training_gains
 from gclbench.paper.comparison import compare
 from gclbench.paper.metrics import find_metric
-from gclbench.paper.misses import untold
+from gclbench.paper.misses import unlisted, untold
 from gclbench.paper.place import Places
 from gclbench.paper.prose import references, rewritten
 from gclbench.paper.quotation import quoted
@@ -84,7 +84,8 @@ def made(records: Collection) -> tuple[dict[Path, bytes], Told]:
     pages, told = prose(places, {Path("README.md"): str(files[Path("README.md")])})
     notes = [text for path, text in pages.items() if any(path.match(one) for one in NOTES)]
     quotations = [reference for text in notes for reference in references(text)]
-    told += [(text, False) for text in untold(comparisons, quotations)]
+    missed = [*untold(comparisons, quotations), *unlisted(comparisons, pages)]
+    told += [(text, False) for text in missed]
     files |= pages
     return {
         path: content.encode() if isinstance(content, str) else content

@@ -314,7 +314,8 @@ def _entry(
 
 def _fitted(groups: Sequence[Group]) -> tuple[str, ...]:
     """The choices that were made after these runs' labels had been seen."""
-    return tuple(dict.fromkeys(name for group in groups for name in fitted_by(group.flat)))
+    named = (name for group in groups for name in fitted_by(group.flat, group.records))
+    return tuple(dict.fromkeys(named))
 
 
 def _setting(key: str, column: Column, dataset: str, group: Group | None) -> Fact:

@@ -175,7 +175,7 @@ def newest(records: Iterable[Record]) -> list[Record]:
 
 def as_shipped(records: Iterable[Record]) -> list[Record]:
     """By method and dataset, the runs whose method has its shipped settings, whatever its epochs;
-    all of them where there is none."""
+    all of them where there is none that was trained."""
     found: dict[MethodOnDataset, tuple[list[Record], list[Record]]] = {}
     for record in records:
         pair = (record.name("method"), record.name("dataset"))
@@ -185,6 +185,8 @@ def as_shipped(records: Iterable[Record]) -> list[Record]:
 
 def _is_shipped(record: Record) -> bool:
     settings = flatten({"method": record.spec["method"]})
+    if settings.get("method.epochs") == 0:
+        return False  # says nothing of what a training takes
     names = {f"{kind}.name": record.name(kind) for kind in ("dataset", "method", "filter")}
     shipped = shipped_settings({**names, "negatives.name": record.name("negatives")})
     return all(

@@ -8,11 +8,12 @@ that the scores did not help.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gclbench.paper.columns import Condition, is_
+from gclbench.records import Record
 
 FITTED = "‡"
 """At a number whose settings were chosen after its own labels had been seen."""
@@ -24,7 +25,8 @@ class SeenChoice:
 
     Attributes:
         name: as in docs/choices.md. seen: what had been seen. datasets: whose labels or held-out
-            edges. where: the runs that depend on the choice. decided: what decided it.
+            edges. where: the runs that depend on the choice. decided: what decided it. beyond: of
+            these runs, those alone with a metric above a value.
     """
 
     name: str
@@ -32,11 +34,16 @@ class SeenChoice:
     datasets: tuple[str, ...]
     where: tuple[Condition, ...] = ()
     decided: str = "labels"
+    beyond: tuple[str, float] | None = None
 
-    def marks(self, flat: Mapping[str, Any]) -> bool:
-        """Whether runs of these flattened settings are marked."""
-        return str(flat["dataset.name"]) in self.datasets and all(
-            condition.holds(flat) for condition in self.where
+    def marks(self, flat: Mapping[str, Any], records: Iterable[Record]) -> bool:
+        """Whether these runs, of these flattened settings, are marked."""
+        if str(flat["dataset.name"]) not in self.datasets:
+            return False
+        if not all(condition.holds(flat) for condition in self.where):
+            return False
+        return self.beyond is None or any(
+            record.metrics.get(self.beyond[0], 0.0) > self.beyond[1] for record in records
         )
 
 
@@ -96,6 +103,14 @@ SEEN: tuple[SeenChoice, ...] = (
         ("amazon_photo",),
         (is_("task.name", "classification"),),
         decided="the validation nodes",
+    ),
+    SeenChoice(
+        "Linear classifier: runs whose C is beyond 2¹⁰",
+        "rows with C up to 2¹⁰",
+        ("acm", "cora", "citeseer", "pubmed", "amazon_computers", "coauthor_phy"),
+        (is_("task.name", "classification"),),
+        decided="the validation nodes",
+        beyond=("C", 1024.0),
     ),
     SeenChoice(
         "SSGC: link prediction",
@@ -308,6 +323,7 @@ SEEN: tuple[SeenChoice, ...] = (
 )
 
 
-def fitted_by(flat: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the choices that runs of flattened settings were fitted by; empty for most."""
-    return tuple(choice.name for choice in SEEN if choice.marks(flat))
+def fitted_by(flat: Mapping[str, Any], records: Collection[Record]) -> tuple[str, ...]:
+    """The names of the choices that runs, of these flattened settings, were fitted by; empty for
+    most."""
+    return tuple(choice.name for choice in SEEN if choice.marks(flat, records))

@@ -169,7 +169,7 @@ def head_to_head(
             shown,
             cells,
             verdict,
-            tuple(dict.fromkeys(name for side in found for name in fitted_by(side[place].flat))),
+            tuple(dict.fromkeys(name for side in found for name in _fitted(side[place]))),
         )
         for (place, shown, cells), verdict in zip(pairs, verdicts, strict=True)
     )
@@ -303,6 +303,11 @@ def _called_otherwise(found: Sequence[Meeting], places: Iterable[str]) -> list[s
 def _is_task(group: Group, tasks: Sequence[str]) -> bool:
     name, protocol = group.name("task"), group.flat.get("task.protocol")
     return bool({name, f"{name}_{protocol}"} & {*tasks})
+
+
+def _fitted(group: Group) -> tuple[str, ...]:
+    """The choices that a side's runs were fitted by."""
+    return fitted_by(group.flat, group.records)
 
 
 def _task(flat: Mapping[str, Any]) -> str:

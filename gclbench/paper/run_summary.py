@@ -170,7 +170,7 @@ def closing_table(records: Iterable[Record], where: str = "") -> RunSummary:
         if departures:
             whose = "paper's" if any("(paper:" in text for text in departures) else "shipped"
             notes.append(f"{label} · {dataset}: not the {whose} settings: {', '.join(departures)}")
-        names = fitted_by(group.flat)
+        names = fitted_by(group.flat, group.records)
         if names and values:
             notes.append(
                 f"{label} · {dataset} · {task}: {FITTED} settings chosen after these labels had"

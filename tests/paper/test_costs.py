@@ -151,6 +151,10 @@ def test_runs_at_the_shipped_settings_come_first(record) -> None:
     assert cost == (5.0, "records"), "not the mean of both"
     alone = costs.a_seed(("dgi", "cora"), costs.durations([other]), {})
     assert alone == (90.0, "records"), "better than nothing"
+    # What was never trained takes no time to train, at whatever settings.
+    untrained = replace(record("dgi", "cora", epochs=0), seconds={"fit": 0.1})
+    known = costs.durations([untrained, other])
+    assert costs.a_seed(("dgi", "cora"), known, {}) == (90.0, "records")
 
 
 def test_link_prediction_is_a_training_of_its_own() -> None:

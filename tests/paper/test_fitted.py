@@ -93,16 +93,37 @@ def flat_of(choice: SeenChoice, dataset: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("choice", SEEN, ids=lambda choice: choice.name)
-def test_a_choice_marks_its_datasets_and_no_other(choice: SeenChoice) -> None:
+def test_a_choice_marks_its_datasets_and_no_other(choice: SeenChoice, record) -> None:
+    metric, bound = choice.beyond or ("acc", 0.0)
+    runs = [record(seed=seed, metrics={metric: bound + seed}) for seed in range(2)]
     for dataset in choice.datasets:
-        assert choice.name in fitted_by(flat_of(choice, dataset))
-    assert choice.name not in fitted_by(flat_of(choice, "wiki_cs"))
+        assert choice.name in fitted_by(flat_of(choice, dataset), runs)
+    assert choice.name not in fitted_by(flat_of(choice, "wiki_cs"), runs)
     for dataset in set(CATALOG) - {*choice.datasets}:
-        assert not choice.marks(flat_of(choice, dataset))
+        assert not choice.marks(flat_of(choice, dataset), runs)
     # Without one of its conditions a run does not depend on the choice.
     for condition in choice.where:
         other = flat_of(choice, choice.datasets[0]) | {condition.key: "something else"}
-        assert not choice.marks(other), condition.key
+        assert not choice.marks(other, runs), condition.key
+    # Nor does one that has not gone beyond, or has no such metric.
+    if choice.beyond:
+        assert not choice.marks(flat_of(choice, choice.datasets[0]), runs[:1])
+        assert not choice.marks(flat_of(choice, choice.datasets[0]), [record(metrics={})])
+
+
+def test_rows_whose_c_went_beyond_the_first_grid_are_marked_where_they_had_been_seen(
+    record,
+) -> None:
+    def notes(dataset: str, c: float) -> list[str]:
+        probed = {"task": "classification", "metrics": {"accuracy": 0.8, "C": c}}
+        run = record("grace", dataset, **probed)
+        return [line for line in closing_table([run]).notes if FITTED in line]
+
+    (line,) = notes("amazon_computers", 4096.0)
+    assert line.endswith("Linear classifier: runs whose C is beyond 2¹⁰")
+    assert notes("amazon_computers", 1024.0) == []
+    (line,) = notes("amazon_photo", 1024.0)
+    assert line.endswith("Linear classifier: C beyond 2¹⁰")
 
 
 def test_choices_have_different_names() -> None:

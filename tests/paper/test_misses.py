@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import Comparison
-from gclbench.paper.misses import untold
+from gclbench.paper.misses import LISTS, MissList, unlisted, untold
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
 
@@ -86,3 +88,51 @@ def test_a_number_that_is_printed_twice_is_told_once(record) -> None:
     # Tables 2 and 9 print one number; NML-GCL's paper another.
     (left,) = untold(found, ["mmix/2; cora; mvgrl; accuracy"])
     assert "nml/1; cora; mvgrl" in left
+
+
+PAGE = Path("results/notes/some.md")
+
+
+@pytest.fixture
+def lists(monkeypatch) -> None:
+    one = MissList(PAGE, "## Every miss", ("dmat/1",), ("below", "above"))
+    monkeypatch.setattr("gclbench.paper.misses.LISTS", (one,))
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("# Notes\n\n## Every miss\n\n20.1<!-- dmat/1; cora; dmat_i; ari -->\n", False),
+        # What other sections quote is not in the list, nor is what is quoted of other rows.
+        (
+            "20.1<!-- dmat/1; cora; dmat_i; ari -->\n\n## Every miss\n\nNone.\n"
+            "\n### More\n\n20.1<!-- dmat/1; cora; dmat_i; ari -->\n",
+            True,
+        ),
+        ("\n## Every miss\n\n20.1<!-- dmat/1; acm; dmat_i; ari -->\n", True),
+    ],
+)
+def test_a_list_of_every_miss_has_to_name_it(tables, lists, text, lacks) -> None:
+    told = "results/notes/some.md: 'Every miss' lacks dmat/1; cora; dmat_i, which is below print in"
+    found = unlisted(tables, {PAGE: text})
+    assert [each.startswith(told) for each in found] == [True] * lacks
+
+
+def test_a_list_that_is_gone_is_said(tables, lists) -> None:
+    (told,) = unlisted(tables, {PAGE: "# Notes\n"})
+    assert told == "results/notes/some.md has no '## Every miss', which lists the misses"
+
+
+def test_a_list_names_its_own_verdicts(record, lists) -> None:
+    runs = [record(seed=seed, metrics={"acc": 0.9 + 0.001 * seed}) for seed in range(3)]
+    filled = [compare(find_table("dmat/1"), Collection(tuple(runs)))]
+    assert untold(filled, []) == []
+    (told,) = unlisted(filled, {PAGE: "\n## Every miss\n"})
+    assert told.endswith("lacks dmat/1; cora; dmat_i, which is above print in acc")
+
+
+def test_the_lists_are_there() -> None:
+    root = Path(__file__).resolve().parents[2]
+    for one in LISTS:
+        assert f"\n{one.heading}\n" in (root / one.page).read_text(encoding="utf-8")
+        assert all(find_table(name) for name in one.tables)

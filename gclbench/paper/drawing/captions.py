@@ -61,7 +61,7 @@ def _fitted(records: Iterable[Record]) -> list[str]:
     such."""
     choices: dict[str, dict[str, None]] = {}
     for record in records:
-        names = fitted_by(flatten(record.spec))
+        names = fitted_by(flatten(record.spec), (record,))
         if names:
             choices.setdefault(record.name("dataset"), {}).update(dict.fromkeys(names))
     alike: dict[tuple[str, ...], list[str]] = {}
