@@ -90,7 +90,7 @@ def test_a_number_that_is_printed_twice_is_told_once(record) -> None:
     assert "nml/1; cora; mvgrl" in left
 
 
-PAGE = Path("results/notes/some.md")
+PAGE = Path("results/some.md")
 
 
 @pytest.fixture
@@ -113,14 +113,14 @@ def lists(monkeypatch) -> None:
     ],
 )
 def test_a_list_of_every_miss_has_to_name_it(tables, lists, text, lacks) -> None:
-    told = "results/notes/some.md: 'Every miss' lacks dmat/1; cora; dmat_i, which is below print in"
+    told = "results/some.md: 'Every miss' lacks dmat/1; cora; dmat_i, which is below print in"
     found = unlisted(tables, {PAGE: text})
     assert [each.startswith(told) for each in found] == [True] * lacks
 
 
 def test_a_list_that_is_gone_is_said(tables, lists) -> None:
     (told,) = unlisted(tables, {PAGE: "# Notes\n"})
-    assert told == "results/notes/some.md has no '## Every miss', which lists the misses"
+    assert told == "results/some.md has no '## Every miss', which lists the misses"
 
 
 def test_a_list_names_its_own_verdicts(record, lists) -> None:
