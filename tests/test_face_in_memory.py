@@ -16,7 +16,7 @@ import gclbench
 from gclbench.config.validation import ConfigErrors
 from gclbench.data.file_format import WITHOUT
 from gclbench.data.in_memory import graph_of
-from gclbench.graph import GraphError
+from gclbench.graph import MASKS, GraphError
 from gclbench.paper.sources import MissingStore
 from gclbench.run import datasets
 
@@ -82,6 +82,21 @@ def test_weights_of_edges_are_read() -> None:
     assert second.content_hash == first.content_hash
     assert second.repairs == ("edge_attr is taken for the edges' weights.",)
     assert graph_of(first, weights="ignore").edge_weight is None
+
+
+def test_arrays_of_a_data_are_read_as_tensors_are() -> None:
+    pairs = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    weight = torch.tensor([0.5, 0.5, 2.0, 2.0])
+    masks = {key: torch.eye(3, dtype=torch.bool)[place] for place, key in enumerate(MASKS)}
+    tensors = {"x": torch.eye(3), "edge_index": pairs, "edge_attr": weight, **masks}
+    given = Data(**{key: value.numpy() for key, value in tensors.items()})
+    found, usual = graph_of(given), graph_of(Data(**tensors))
+    assert found.repairs == usual.repairs == ("edge_attr is taken for the edges' weights.",)
+    for key in ("x", "edge_index", "edge_weight", *MASKS):
+        assert torch.equal(found.get(key), usual.get(key)), key
+    assert isinstance(given.x, np.ndarray), "what was given stays as it is"
+    with pytest.raises(GraphError, match="the Data has no x"):
+        graph_of(Data(x=np.array([["a"]]), edge_index=pairs))
 
 
 def test_fit_reads_a_graph_as_it_is_told() -> None:

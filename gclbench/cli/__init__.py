@@ -131,9 +131,12 @@ def _meant(word: str, rest: list[str]) -> str | None:
     if word == "version":
         return "--version"
     if word in RUNNING:
-        return " ".join([word for word in rest if "=" in word] or ["method=NAME dataset=NAME"])
-    if word in KINDS and rest:
-        return f"{word}={rest[0]}"
+        settings = any("=" in word for word in rest)
+        kept = [word for word in rest if "=" in word or word in ("-m", "--dry-run")]
+        return " ".join(kept if settings else ["method=NAME dataset=NAME"])
+    values = [word for word in rest if word != "="]
+    if word in KINDS and values:
+        return f"{word}={values[0]}"
     for name in (word, word.lower().replace("-", "_")):
         kind = kind_of(name)
         if kind is not None:

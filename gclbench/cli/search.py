@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
     from gclbench.launch.search import Study, Trial
     from gclbench.records import Store
+
+LIKE = 0.75
+"""Likeness from which on a key is a search's own, mistyped. No other key of a run comes near."""
 
 DEFAULTS = {
     "space": "common",
@@ -139,6 +143,12 @@ class _Search:
             for word in words
             if word.partition("=")[0] not in (*DEFAULTS, "method", "dataset", "seeds")
         ]
+        errors += [
+            f"'{key}' does not exist. Did you mean '{close[0]}'? A search's own are"
+            f" {', '.join(DEFAULTS)}"
+            for key in typed
+            if key not in DEFAULTS and (close := get_close_matches(key, DEFAULTS, 1, LIKE))
+        ]
         errors += [f"a search needs {kind}=NAME" for kind, names in kinds.items() if not names]
         if len(kinds["task"]) > 1 or typed.get("task", "").startswith("["):
             errors.append(f"task={typed['task']}: a search chooses by one task; name one")
@@ -183,7 +193,7 @@ class _Search:
                 would be used twice, or the task gives no validation score.
         """
         from gclbench.cli.run import load_all
-        from gclbench.cli.search_splits import one_is_public, split_per_seed
+        from gclbench.cli.search_splits import has_one_public, split_per_seed
         from gclbench.config.overrides import ConfigErrors
         from gclbench.config.space import unfit_values
 
@@ -205,7 +215,7 @@ class _Search:
         spaces = [self.spaces[method] for _, method in self._pairs()]
         drawn = split_per_seed(finals, self.own["criterion"], spaces)
         public = "task.classification.protocol=public"
-        one = bool(drawn) and all(one_is_public(each) for each in finals)
+        one = bool(drawn) and all(has_one_public(each) for each in finals)
         one_for_all = f" {public} has one split for all," if one else ""
         if drawn and (list(finals[0].seeds) != [FIRST_TRIAL_SEED] or len(trial_seeds) > 1):
             raise ConfigErrors(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 ONE_SPLIT = ("public", "pygcn")
 """Protocols whose split is the same for every seed, unless a graph comes with several."""
 
+WITH_ONE_PUBLIC = ("cora", "citeseer", "pubmed")
+"""Named datasets with one public split."""
+
 
 def split_per_seed(
     experiments: Sequence[Experiment], criterion: str, spaces: Sequence[Space]
@@ -69,3 +72,24 @@ def one_is_public(experiment: Experiment) -> bool:
     except (DataUnavailable, GraphError):
         return True  # its runs tell
     return mask is None or mask.dim() < 2 or mask.shape[1] < 2
+
+
+def has_one_public(experiment: Experiment) -> bool:
+    """Whether the dataset has a public split, and one alone. What is not here is not fetched to
+    find out."""
+    dataset = experiment.components.dataset
+    if not hasattr(dataset, "stamp"):  # of no file of one's own
+        return experiment.settings["dataset"]["name"] in WITH_ONE_PUBLIC
+    return _masks(dataset) and one_is_public(experiment)
+
+
+def _masks(dataset: Any) -> bool:
+    """Whether a file has masks; False where it cannot be read."""
+    from gclbench.data.mirror import DataUnavailable
+    from gclbench.graph import GraphError
+    from gclbench.run import datasets
+
+    try:
+        return datasets.load(dataset).graph.get("train_mask") is not None
+    except (DataUnavailable, GraphError):
+        return False

@@ -85,6 +85,11 @@ def main(argv: list[str], detached: bool = False) -> int:
         parser.error(f"{WHICH}, or name a file of runs: gclbench sweep runs.yaml")
     messages.set_up()
     if options.words[0].endswith(SUFFIXES):
+        if options.added:
+            parser.error(
+                "--with names rows of a paper's table, and a file lists its own runs: leave it out,"
+                f" or give table=PAPER/NUMBER for {options.words[0]}"
+            )
         return _of_file(options.words, argv, options.dry_run, detached)
 
     from gclbench.cli.run import launch, wrong
@@ -99,6 +104,12 @@ def main(argv: list[str], detached: bool = False) -> int:
     errors = [
         f"'{key}' is given {count} times; give it once" for key, count in typed.items() if count > 1
     ]
+    if options.added:
+        errors += [
+            f"a --with takes one row; give another one for '{word}': --with {shlex.quote(word)}"
+            for word in options.words
+            if " " in word.partition("=")[0]
+        ]
     errors += [
         f"'{key}={asked[key]}' names nothing; leave it out for all"
         for key in CHOICES
@@ -229,7 +240,7 @@ def _chosen(asked: dict[str, str], kind: str) -> list[str]:
     text = asked.get(kind, "").strip()
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
-    names = (name.strip() for name in text.split(","))
+    names = (name.strip(" '\"") for name in text.split(","))
     return list(dict.fromkeys(name for name in names if name))
 
 

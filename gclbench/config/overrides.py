@@ -94,7 +94,7 @@ def sweep(overrides: list[str]) -> list[list[str]]:
         ):
             errors.append(
                 f"'{override.input_line}' names several values,"
-                f" and a sweep has one {override.key_or_group}; give one of them"
+                f" and a sweep has one {override.key_or_group}; {_one_of(override)}"
             )
             continue
         try:
@@ -277,11 +277,17 @@ def _of_the_command(key: str) -> bool:
     return key in OF_THE_COMMAND or key.partition(".")[0] in OF_THE_COMMAND
 
 
+def _one_of(override: Override | PlainOverride) -> str:
+    """What to write instead of several values of what a command has one of."""
+    key, _, value = str(override.input_line).partition("=")
+    return f"what is kept is a list: {key}=[{value}]" if key == "save" else "give one of them"
+
+
 def _not_swept(override: Override | PlainOverride) -> str:
     """What to write instead of several values where there is no sweep."""
     text, key = str(override.input_line), override.key_or_group
     if _of_the_command(key):
-        return f"'{text}' names several values, and a command has one {key}"
+        return f"'{text}' names several values, and a command has one {key}; {_one_of(override)}"
     if key == "seeds":
         return _seeds_not_swept(override, text.partition("=")[2])
     return (

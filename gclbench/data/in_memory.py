@@ -4,11 +4,12 @@ ours."""
 from __future__ import annotations
 
 import sys
+from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from torch import Tensor
+from torch import Tensor, as_tensor
 
 from gclbench.data.file_format import WITHOUT
 from gclbench.graph import MASKS, Graph, GraphError, make_graph, without_weights
@@ -25,6 +26,10 @@ def is_collection(value: Any) -> bool:
     Data that says in `batch` which graph each node is of, or ours."""
     ours = getattr(value, "item_kind", "nodes") == "graphs"
     return ours or _is_list(value) or (isinstance(value, Data) and "batch" in value)
+
+
+ARRAYS = ("x", "edge_index", "edge_attr", *MASKS)
+"""What of a Data may be a NumPy array; labels and `edge_weight` may be so anyway."""
 
 
 def _is_list(value: Any) -> bool:
@@ -124,6 +129,7 @@ def _batch(graphs: list[Any], name: str) -> Data:
 
 
 def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
+    data = _with_tensors(data)
     for key, what in (("x", "features, nodes × features"), ("edge_index", "node pairs, 2 × edges")):
         if not (isinstance(data.get(key), Tensor) or (key == "x" and issparse(data.get(key)))):
             raise GraphError(f"graph '{name}': the Data has no {key} ({what}); set data.{key}")
@@ -150,6 +156,20 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
         edge_weight=weight,
         directed=direction,
     )
+
+
+def _with_tensors(data: Data) -> Data:
+    """The same Data with tensors where it has NumPy arrays."""
+    arrays = {key: data[key] for key in ARRAYS if isinstance(data.get(key), np.ndarray)}
+    if not arrays:
+        return data
+    found = copy(data)
+    for key, array in arrays.items():
+        try:
+            found[key] = as_tensor(array)
+        except TypeError:
+            continue  # of texts or objects, which is told of as what it is not
+    return found
 
 
 def _weight_of(data: Data) -> tuple[Any, list[str]]:

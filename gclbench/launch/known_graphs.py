@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
 
 UNREAD = "unread"
-"""In the place of a content hash that nothing tells: no run is recorded on such a graph."""
+"""Begins what stands in the place of a content hash that nothing tells: no run is recorded on such
+a graph. The file's path follows, since two files are two graphs."""
 
 
 class KnownGraphs:
@@ -48,14 +49,14 @@ class KnownGraphs:
             yield record
 
     def content_hashes(self, experiments: Iterable[Experiment]) -> dict[Any, str]:
-        """Dataset to content hash, `UNREAD` where it is not known."""
+        """Dataset to content hash, `UNREAD` and its path where it is not known."""
         found = {}
         for experiment in experiments:
             dataset = experiment.components.dataset
             record = self._latest.get(digest(experiment.settings["dataset"]))
             stamp = getattr(dataset, "stamp", None)
             if record is None or (stamp is not None and stamp[0] / 1e9 > _moment(record.created)):
-                found[dataset] = UNREAD
+                found[dataset] = f"{UNREAD} {getattr(dataset, 'path', '')}"
             else:
                 found[dataset] = str(record.spec["dataset_hash"])
         return found

@@ -216,7 +216,7 @@ class Comparison:
         for kind, wanted in asked.items():
             for name in wanted:
                 if name not in names[kind]:
-                    hint = did_you_mean(name, known=names[kind])
+                    hint = _apart(kind, name, names[kind]) or did_you_mean(name, known=names[kind])
                     raise NotInTable(
                         f"table {definition.id} has no {kind} '{name}'; it has"
                         f" {', '.join(names[kind])}{'.' * bool(hint)}{hint}"
@@ -257,3 +257,11 @@ def _with_methods(block: Block, methods: Sequence[str]) -> Block:
         if {entry.method, entry.heading} & set(methods)
     }
     return replace(block, columns=tuple(dict.fromkeys(column for _, column in kept)), entries=kept)
+
+
+def _apart(kind: str, name: str, known: Sequence[str]) -> str:
+    """What to type for several names that were given with commas; "" for anything else."""
+    names = name.split(",")
+    if len(names) < 2 or not all(each in known for each in names):
+        return ""
+    return f" Several names have blanks between them: --{kind} {' '.join(names)}"

@@ -162,7 +162,13 @@ def with_rows(
         if column.label not in placed:
             where = " that a paper's table could show beside its own rows"
             table = next(
-                (each.id for each in definitions if takes_columns(each) and _means(each, column)),
+                (
+                    each.id
+                    for each in definitions
+                    if takes_columns(each)
+                    and _means(each, column)
+                    and _already(each, column) is None
+                ),
                 "nml/1",
             )
             sweep = ["sweep", f"table={table}", "--with", column.label]

@@ -85,6 +85,9 @@ def test_an_unknown_verb_is_told_the_nearest(
         (["clustering"], "task=clustering"),
         (["plot"], "figure"),
         (["run", "method=grace", "dataset=cora"], "method=grace dataset=cora"),
+        (["run", "-m", "method=grace", "--dry-run"], "-m method=grace --dry-run"),
+        (["run", "--dry-run"], "method=NAME dataset=NAME"),
+        (["method", "=", "grace"], "method=grace"),
         (["train"], "method=NAME dataset=NAME"),
     ],
 )

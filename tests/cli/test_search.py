@@ -281,6 +281,10 @@ def test_a_dry_run_shows_the_trials_and_runs_nothing(capsys: pytest.CaptureFixtu
         ),
         (("method=grace", *GRAPH, "method.lrr=1"), "Did you mean 'method.lr'?"),
         (
+            ("method=grace", *PUBLIC, "smapler=tpe"),
+            "'smapler' does not exist. Did you mean 'sampler'? A search's own are space, budget,",
+        ),
+        (
             ("method=grace", *PUBLIC, "--output", "g.npz/table.csv"),
             "cannot write g.npz/table.csv: Not a directory; choose another --output",
         ),
@@ -310,6 +314,22 @@ def test_one_public_split_is_advised_where_there_is_one(
     told = capsys.readouterr().err
     assert "(protocol=random_10_10_80)" in told
     assert ("protocol=public has one split for all" in told) == (path == "g.npz")
+
+
+def test_no_public_split_is_advised_where_there_is_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_graph("g.npz")
+    arrays = np.load("g.npz")
+    np.savez("g.npz", **{key: arrays[key] for key in arrays if not key.endswith("_mask")})
+    words = ("method=grace", GRAPH[0], "dataset.path=g.npz", *GRAPH[2:])
+    assert main(["search", *words]) == 2
+    told = capsys.readouterr().err
+    assert "(protocol=random_10_10_80)" in told and "protocol=public" not in told
+    assert main(["search", "method=grace", "dataset=digits", "task=classification"]) == 2
+    assert "protocol=public" not in capsys.readouterr().err
+    assert main(["search", "method=grace", "dataset=cora", "task=classification"]) == 2
+    assert "task.classification.protocol=public has one split for all" in capsys.readouterr().err
 
 
 def test_own_configs_hold_for_trials_and_for_the_choice(

@@ -296,6 +296,10 @@ def test_rows_columns_seeds_and_settings_of_a_table_can_be_chosen(
             "table dmat/1 has no dataset digits. It has: acm, dblp",
         ),
         (
+            ["table=dmat/1", "column='untraind'"],
+            "table dmat/1 has no column untraind. Did you mean 'untrained encoder'? It has: ",
+        ),
+        (
             ["table=dmat/1", "dataset=coraa"],
             "table dmat/1 has no dataset coraa. Did you mean 'cora'? It has: acm, dblp",
         ),

@@ -117,7 +117,17 @@ from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
             "seeds=1,2",
             "'seeds=1,2' names several values; seeds of one command are a list: seeds=[1,2]",
         ),
-        ("runs_dir=a,b", "'runs_dir=a,b' names several values, and a command has one runs_dir"),
+        (
+            "runs_dir=a,b",
+            "'runs_dir=a,b' names several values, and a command has one runs_dir; give one of them",
+        ),
+        (
+            "save=embedding,model",
+            (
+                "'save=embedding,model' names several values, and a command has one save; what is"
+                " kept is a list: save=[embedding,model]"
+            ),
+        ),
         (
             "launcher.workers=1,2",
             "'launcher.workers=1,2' names several values, and a command has one launcher.workers",

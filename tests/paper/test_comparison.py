@@ -206,6 +206,8 @@ def test_unknown_names() -> None:
         ),
     ):
         find_table("dmat-1")
+    with pytest.raises(NotInTable, match="blanks between them: --dataset cora acm$"):
+        of([]).restrict(["cora,acm"])
     with pytest.raises(NotInTable, match="table dmat/1 has no dataset 'digits'; it has acm, dblp"):
         of([]).restrict(["digits"])
     with pytest.raises(NotInTable, match="has no metric 'auc'"):

@@ -142,7 +142,8 @@ FIGURE = Figure(
     id="mmix/course",
     title="Choosing the epoch by test folds: what it would gain (our own figure)",
     says=(
-        "Graph classification. Left: accuracy at every fifth epoch, 0 is the untrained encoder;"
+        "Graph classification. Left: accuracy at the epochs that a run looked at"
+        " (`method.course`), 0 is the untrained encoder;"
         " means over seeds, bars one standard deviation. Right: for each run its best epoch's"
         " accuracy minus its last one's; an honest rule cannot have this gain, and much of the"
         " printed literature is reported at the best epoch by the folds."
