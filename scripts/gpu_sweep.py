@@ -69,7 +69,6 @@ PLANS = {
         "table=dmat/1,dmat/3 dataset=pubmed method=gca",
     ),
     "launches": (
-        "table=mmix/2,nml/1,nml/2,mmix/5 dataset=pubmed column=mvgrl seeds=3-5",
         "table=dmat/1 dataset=coauthor_phy method=sdcn",
         "table=dmat/1 dataset=coauthor_cs method=sdcn seeds=2-4",
         "table=nml/1,nml/2 dataset=pubmed column=bgrl",
@@ -84,6 +83,7 @@ PLANS = {
         "table=mmix/7 dataset=pubmed 'column=no mixing' seeds=3-13",
         "table=mmix/9 dataset=pubmed 'column=random mixing' seeds=3-14",
         "table=mmix/2 dataset=pubmed column=grace",
+        "table=mmix/2,nml/1,nml/2,mmix/5 dataset=pubmed column=mvgrl seeds=4-6",
     ),
 }
 """Sweeps in order, a list for trainings that multiply all nodes with all, and one for those of many
