@@ -129,33 +129,6 @@ def test_a_dry_run_reads_no_graph(
     assert "mine.npz is no .npz file" in capsys.readouterr().err
 
 
-def test_unread_graphs_are_told_apart(here: Path, capsys: Printed) -> None:
-    save("a.npz")
-    save("b.npz", shift=1.0)
-    words = ["dataset=custom", "dataset.path=a.npz,b.npz", "method=kmeans", "task=clustering"]
-    assert main(["-m", *words, "seeds=2", "--dry-run"]) == 0
-    told = capsys.readouterr().out
-    assert "4 runs: 0 are recorded in runs, 4 are to be done in 4 units" in told
-    assert "kmeans · a · seed 1 · clustering" in told and "kmeans · b · seed 1" in told
-
-
-def test_rows_of_a_table_are_not_added_to_a_file_of_runs(here: Path, capsys: Printed) -> None:
-    Path("runs.yaml").write_text("- method=kmeans task=clustering\n")
-    with pytest.raises(SystemExit) as ended:
-        main(["sweep", "runs.yaml", "--with", "grace", "--dry-run"])
-    assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert "--with names rows of a paper's table, and a file lists its own runs" in told
-    assert "table=PAPER/NUMBER for runs.yaml" in told
-
-
-def test_a_second_row_behind_one_with_is_told_how(here: Path, capsys: Printed) -> None:
-    rows = ["--with", "grace method.tau=0.5", "grace method.tau=0.6"]
-    assert main(["sweep", "table=nml/1", *rows, "dataset=cora", "--dry-run"]) == 2
-    told = capsys.readouterr().err
-    assert "another one for 'grace method.tau=0.6': --with 'grace method.tau=0.6'" in told
-
-
 def test_a_dry_run_tells_which_runs_would_be_refused(here: Path, capsys: Printed) -> None:
     command = [
         "-m",

@@ -250,3 +250,16 @@ def test_random_training_nodes_are_told(capsys: Printed) -> None:
     typed = "task.classification.protocol=random_10_10_80"
     assert main(["method=linear", *words, typed, "--dry-run"]) == 0
     assert "every seed draws" not in capsys.readouterr().out
+
+
+def test_unread_graphs_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save("a.npz")
+    save("b.npz", shift=1.0)
+    words = ["dataset=custom", "dataset.path=a.npz,b.npz", "method=kmeans", "task=clustering"]
+    assert main(["-m", *words, "seeds=2", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "4 runs: 0 are recorded in runs, 4 are to be done in 4 units" in told
+    assert "kmeans · a · seed 1 · clustering" in told and "kmeans · b · seed 1" in told

@@ -191,3 +191,26 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(
     ):
         assert main(words) != 0
         assert told in capsys.readouterr().err
+
+
+def test_rows_of_a_table_are_not_added_to_a_file_of_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs.yaml").write_text("- method=kmeans task=clustering\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["sweep", "runs.yaml", "--with", "grace", "--dry-run"])
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert "--with names rows of a paper's table, and a file lists its own runs" in told
+    assert "table=PAPER/NUMBER for runs.yaml" in told
+
+
+def test_a_second_row_behind_one_with_is_told_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["--with", "grace method.tau=0.5", "grace method.tau=0.6"]
+    assert main(["sweep", "table=nml/1", *rows, "dataset=cora", "--dry-run"]) == 2
+    told = capsys.readouterr().err
+    assert "another one for 'grace method.tau=0.6': --with 'grace method.tau=0.6'" in told
