@@ -10,6 +10,10 @@
 # back what there is at their end. DEVICE=cpu with SWEEP, EQUIVALENCE and CHECK, more options of the
 # three scripts, tries it without a GPU.
 set -u
+if [ ! -f .carry/commit ]; then
+    echo "there is no .carry/commit here; python scripts/gpu_sweep.py pack makes it" >&2
+    exit 2
+fi
 export ROOT=$PWD PYTHONUNBUFFERED=1 GCLBENCH_OFFLINE=1 GCLBENCH_MIRROR=$PWD/.carry
 export PYTHONPATH=/tmp/site GCLBENCH_DATA=/tmp/cache GCLBENCH_COMMIT="$(cat .carry/commit)"
 DEVICE=${DEVICE:-cuda} WORK=${WORK:-/tmp/lent}

@@ -95,8 +95,12 @@ def test_arrays_of_a_data_are_read_as_tensors_are() -> None:
     for key in ("x", "edge_index", "edge_weight", *MASKS):
         assert torch.equal(found.get(key), usual.get(key)), key
     assert isinstance(given.x, np.ndarray), "what was given stays as it is"
-    with pytest.raises(GraphError, match="the Data has no x"):
+    backwards = Data(x=np.eye(3, dtype=np.float32)[::-1], edge_index=pairs)
+    assert torch.equal(graph_of(backwards).x, torch.eye(3).flip(0))
+    with pytest.raises(GraphError, match="x is an array of <U1, which torch has no numbers for"):
         graph_of(Data(x=np.array([["a"]]), edge_index=pairs))
+    collection = [Data(x=np.eye(3, dtype=np.float32), edge_index=pairs.numpy(), y=0)] * 2
+    assert torch.equal(graph_of(collection).x, torch.eye(3).repeat(2, 1))
 
 
 def test_fit_reads_a_graph_as_it_is_told() -> None:

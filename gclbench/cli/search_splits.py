@@ -58,38 +58,35 @@ def _tried(method: Any, space: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def one_is_public(experiment: Experiment) -> bool:
-    """Whether the dataset's public split is one: of wiki_cs there are twenty, and a graph of one's
-    own may bring as many as it likes, so that it is looked at."""
-    from gclbench.data.mirror import DataUnavailable
-    from gclbench.graph import GraphError
-    from gclbench.run import datasets
-
-    dataset = experiment.components.dataset
-    if not hasattr(dataset, "stamp"):  # of no file of one's own
+    """Whether no seed has a public split of its own: of wiki_cs there are twenty, and a graph of
+    one's own may bring as many as it likes, so that it is looked at."""
+    if not _of_a_file(experiment):
         return experiment.settings["dataset"]["name"] != "wiki_cs"
-    try:
-        mask = datasets.load(dataset).graph.get("train_mask")
-    except (DataUnavailable, GraphError):
-        return True  # its runs tell
-    return mask is None or mask.dim() < 2 or mask.shape[1] < 2
+    return _splits(experiment) <= 1  # what has none, or cannot be read, its runs tell
 
 
 def has_one_public(experiment: Experiment) -> bool:
     """Whether the dataset has a public split, and one alone. What is not here is not fetched to
     find out."""
-    dataset = experiment.components.dataset
-    if not hasattr(dataset, "stamp"):  # of no file of one's own
+    if not _of_a_file(experiment):
         return experiment.settings["dataset"]["name"] in WITH_ONE_PUBLIC
-    return _masks(dataset) and one_is_public(experiment)
+    return _splits(experiment) == 1
 
 
-def _masks(dataset: Any) -> bool:
-    """Whether a file has masks; False where it cannot be read."""
+def _of_a_file(experiment: Experiment) -> bool:
+    return hasattr(experiment.components.dataset, "stamp")
+
+
+def _splits(experiment: Experiment) -> int:
+    """How many public splits a file of one's own has; 0 where it cannot be read."""
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError
     from gclbench.run import datasets
 
     try:
-        return datasets.load(dataset).graph.get("train_mask") is not None
+        mask = datasets.load(experiment.components.dataset).graph.get("train_mask")
     except (DataUnavailable, GraphError):
-        return False
+        return 0
+    if mask is None:
+        return 0
+    return 1 if mask.dim() < 2 else int(mask.shape[1])

@@ -100,6 +100,8 @@ def _batch(graphs: list[Any], name: str) -> Data:
                 f"graph '{name}': item {place} of the list is of type {type(graph).__name__}; a"
                 " collection is a list of torch_geometric's Data, each with x and edge_index"
             )
+    graphs = [_with_tensors(graph, name) for graph in graphs]
+    for place, graph in enumerate(graphs):
         x = graph.get("x")
         if not isinstance(x, Tensor) or x.dim() != 2 or not len(x):
             raise GraphError(
@@ -129,7 +131,7 @@ def _batch(graphs: list[Any], name: str) -> Data:
 
 
 def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
-    data = _with_tensors(data)
+    data = _with_tensors(data, name)
     for key, what in (("x", "features, nodes × features"), ("edge_index", "node pairs, 2 × edges")):
         if not (isinstance(data.get(key), Tensor) or (key == "x" and issparse(data.get(key)))):
             raise GraphError(f"graph '{name}': the Data has no {key} ({what}); set data.{key}")
@@ -158,17 +160,25 @@ def _of_data(data: Data, name: str, ignored: bool, direction: str) -> Graph:
     )
 
 
-def _with_tensors(data: Data) -> Data:
-    """The same Data with tensors where it has NumPy arrays."""
+def _with_tensors(data: Data, name: str) -> Data:
+    """The same Data with tensors where it has NumPy arrays.
+
+    Raises:
+        GraphError: for an array that torch has no numbers for.
+    """
     arrays = {key: data[key] for key in ARRAYS if isinstance(data.get(key), np.ndarray)}
     if not arrays:
         return data
     found = copy(data)
     for key, array in arrays.items():
         try:
-            found[key] = as_tensor(array)
-        except TypeError:
-            continue  # of texts or objects, which is told of as what it is not
+            # Of a copy: torch shares no memory that may not be written, or that runs backwards.
+            found[key] = as_tensor(array.copy())
+        except (TypeError, ValueError) as error:
+            raise GraphError(
+                f"graph '{name}': {key} is an array of {array.dtype}, which torch has no numbers"
+                f" for; set data.{key} to an array of float32 or int64"
+            ) from error
     return found
 
 

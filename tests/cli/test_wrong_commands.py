@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,19 @@ def test_a_second_row_behind_one_with_is_told_how(
     assert main(["sweep", "table=nml/1", *rows, "dataset=cora", "--dry-run"]) == 2
     told = capsys.readouterr().err
     assert "another one for 'grace method.tau=0.6': --with 'grace method.tau=0.6'" in told
+
+
+def test_a_row_without_runs_is_told_a_table_that_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """dmat/1 has the row already, and its sweep would refuse it."""
+    monkeypatch.chdir(tmp_path)
+    small = ["dataset=sbm", "dataset.nodes=200", "task=clustering", "device=cpu"]
+    assert main(["method=kmeans", *small]) == 0
+    capsys.readouterr()
+    row = "kmeans filter=gnnbp"
+    assert main(["report", "--runs", "runs", "--with", row]) == 2
+    told = capsys.readouterr().err
+    (table,) = re.findall(r"`gclbench sweep table=(\S+) --with 'kmeans filter=gnnbp'` makes", told)
+    assert main(["sweep", f"table={table}", "--with", row, "--dry-run"]) == 0
+    assert main(["sweep", "table=dmat/1", "--with", row, "--dry-run"]) == 2

@@ -42,6 +42,15 @@ def test_block_size_follows_the_number_of_candidates(monkeypatch):
     assert asked == [(0, 4), (4, 8), (8, 10)] * 2, "once forward, once recomputed backward"
 
 
+def test_tiles_elsewhere_have_a_size_of_their_own(monkeypatch):
+    monkeypatch.setattr(blocks, "KEPT_ENTRIES", 24)
+    monkeypatch.setattr(blocks, "BLOCK_ENTRIES", 24)
+    monkeypatch.setattr(panel_module, "GPU_ENTRIES", 12)
+    for device, rows in (("cpu", 4), ("meta", 2)):
+        anchors = torch.empty(10, 3, device=device)
+        assert panel_module._cut(10, 6, None, torch.float32, anchors)["block"] == rows, device
+
+
 def saved_sizes(most: int, monkeypatch, dtype: torch.dtype) -> list[int]:
     """Entries of the tensors that a panel of 40 vectors saves for its backward pass."""
     monkeypatch.setattr(panel_module, "KEPT_BYTES", most)

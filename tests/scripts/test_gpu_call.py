@@ -19,8 +19,18 @@ case "$*" in
 *gpu_sweep.py*)
     last="${!#}"
     mkdir -p "$last"
-    echo '{}' > "$last/gpu_sweep.json"
-    echo packed > "$last/records.tar.gz"
+    # One list is over, the other still has its runs.
+    if [[ $* == *"--plan launches"* && ! -d $last/runs && ! -f $last/gpu_sweep.json ]]; then
+        mkdir "$last/runs"
+    else
+        echo '{}' > "$last/gpu_sweep.json"
+        echo packed > "$last/records.tar.gz"
+    fi
+    ;;
+*export*)
+    last="${!#}"
+    mkdir -p "$last"
+    echo exported > "$last/some.jsonl"
     ;;
 *equivalence.py*) echo "of $*" ;;
 esac
@@ -66,15 +76,24 @@ def test_the_first_call_starts_all_and_both_bring_it_back(lent: Path) -> None:
         "launches.tar.gz",
         "reports.tar.gz",
     }
+    with tarfile.open(brought / "launches.tar.gz") as archive:
+        assert "records/some.jsonl" in archive.getnames(), "of a list that is under way"
     for file in brought.iterdir():
         file.unlink()
-    rest = called(lent, "rest", "30")
+    rest = called(lent, "rest", "3")
     assert rest.returncode == 0, rest.stderr
     assert (brought / "products.tar.gz").read_text() == "packed\n"
     with tarfile.open(brought / "reports.tar.gz") as archive:
         names = archive.getnames()
     assert "./products/gpu_sweep.json" in names and "./lane1.log" in names
     assert not any("records" in name for name in names)
+
+
+def test_what_was_not_packed_is_said(lent: Path) -> None:
+    (lent / ".carry" / "commit").unlink()
+    found = called(lent, "first", "2", "1")
+    assert found.returncode == 2 and not (lent / "noted").exists()
+    assert found.stderr.strip().endswith("python scripts/gpu_sweep.py pack makes it")
 
 
 @pytest.mark.parametrize("words", [(), ("second",)])

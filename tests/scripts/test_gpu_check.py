@@ -52,7 +52,6 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
         "filter benchmark",
         "training",
         "steps",
-        "tiles",
         "workers",
         "largest",
         "dmat_i on digits",

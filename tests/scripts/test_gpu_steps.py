@@ -9,6 +9,7 @@ import pytest
 import torch
 from other_device import DEVICE, DeviceFault, quiet, rehearsal
 
+from gclbench.contrast import panel
 from gclbench.methods.dmat_i import DmatI
 
 SMALL = DmatI(architecture=(8, 6), batch_size=12)
@@ -125,3 +126,11 @@ def test_a_replay_is_told():
         " (OTHER bits); 4 seeds, of the time one after the other: at once 0.50,"
         " replayed one after the other 0.30, replayed at once 0.25"
     )
+
+
+def test_losses_are_timed_by_the_size_of_their_tiles_and_the_sizes_stay():
+    before = panel.GPU_ENTRIES, panel.KEPT_BYTES
+    found = gpu_steps.tiles("cpu", quick=True)
+    assert len(found) == 20 and all(seconds > 0 for seconds in found.values())
+    assert "uniform, 300, tiles of 16 MiB, kept to 256" in found
+    assert before == (panel.GPU_ENTRIES, panel.KEPT_BYTES)
