@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gclbench.contrast.short_factors import Centred
+from gclbench.contrast.short_factors import Centred, torch_shortens
 
 Weights = Callable[[int, int], Tensor]
 """Non-negative pair weights of the anchors start…stop: (start, stop) -> (stop−start)×N, constant in
@@ -18,6 +18,11 @@ again."""
 SAFE_BOUND = 40.0
 """Largest |s_ij| whose exponential, times or over N of them, float32 holds; beyond it tiles are
 computed in float64."""
+
+PRODUCT_COLUMNS = 512
+"""Candidates per product of a tile on a CPU without AMX. torch's library makes a product of a
+tile's shape, few rows and many columns, more slowly on an AMD processor than the same in parts
+(results/bench/product_columns.json). With AMX large products are the fast ones."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ class Tiles:
             tile.copy_(product).add_(self.short.of_anchors[start:stop, None])
             tile.add_(self.short.of_candidates[first:])
         else:
-            torch.mm(self.left[start:stop], self.right[first:].T, out=tile)
+            _product(self.left[start:stop], self.right[first:], tile)
         tile.exp_()
         if self.plan.skip_self:
             tile.diagonal(offset=start - first).zero_()
@@ -152,3 +157,11 @@ class Tiles:
 def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
     """What holds the exponentials, and sums over them, of similarities up to `bound` in size."""
     return torch.float64 if bound > SAFE_BOUND else given
+
+
+def _product(left: Tensor, right: Tensor, tile: Tensor) -> None:
+    """Fills a tile with left·rightᵀ."""
+    whole = not left.is_cpu or torch_shortens()
+    parts = 1 if whole else max(len(right) // PRODUCT_COLUMNS, 1)
+    for some, place in zip(right.tensor_split(parts), tile.tensor_split(parts, dim=1), strict=True):
+        torch.mm(left, some.T, out=place)

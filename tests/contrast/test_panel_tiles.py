@@ -7,7 +7,7 @@ import torch
 from panel_loops import unit
 from torch import Tensor
 
-from gclbench.contrast import blocks
+from gclbench.contrast import blocks, tiles
 from gclbench.contrast import panel as panel_module
 from gclbench.contrast.panel import panel
 
@@ -86,3 +86,32 @@ def test_nothing_of_the_whole_size_is_kept_between_the_passes():
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         panel(z, z, 1.0, columns=True, block=8)
     assert max(saved) <= 160
+
+
+@pytest.mark.parametrize(("amx", "parts"), [(False, [8, 7, 7]), (True, [22])])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_products_are_made_in_parts_where_there_is_no_amx(monkeypatch, amx, parts, dtype):
+    u, v = unit(5, dtype=dtype), unit(22, seed=1, dtype=dtype)
+    expected = panel(u, v, 2.0, columns=True)
+    widths, product = [], torch.mm
+
+    def counted(left: Tensor, right: Tensor, out: Tensor) -> Tensor:
+        widths.append(right.shape[1])
+        return product(left, right, out=out)
+
+    monkeypatch.setattr(tiles, "torch_shortens", lambda: amx)
+    monkeypatch.setattr(tiles, "PRODUCT_COLUMNS", 7)
+    monkeypatch.setattr(torch, "mm", counted)
+    found = panel(u, v, 2.0, columns=True)
+    assert widths == parts
+    torch.testing.assert_close(found.rows[0], expected.rows[0])
+    torch.testing.assert_close(found.columns[0], expected.columns[0])
+
+
+def test_products_elsewhere_are_whole(monkeypatch):
+    widths: list[int] = []
+    monkeypatch.setattr(tiles, "torch_shortens", lambda: False)
+    monkeypatch.setattr(tiles, "PRODUCT_COLUMNS", 7)
+    monkeypatch.setattr(torch, "mm", lambda _left, right, out: widths.append(right.shape[1]))
+    tiles._product(*(torch.empty(*shape, device="meta") for shape in ((5, 3), (22, 3), (5, 22))))
+    assert widths == [22]
