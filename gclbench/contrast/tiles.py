@@ -21,7 +21,7 @@ computed in float64."""
 
 PRODUCT_COLUMNS = 512
 """Candidates per product of a tile on a CPU without AMX. torch's library makes a product of a
-tile's shape, few rows and many columns, more slowly on an AMD processor than the same in parts
+tile's shape, few rows and many columns, more slowly on an AMD processor than in parts
 (results/bench/product_columns.json). With AMX large products are the fast ones."""
 
 
