@@ -301,7 +301,12 @@ def table(
     from gclbench.paper.render import csv_of
 
     filled = filling.fill(
-        id, _collected(runs), _several(rows), _several(dataset), _several(metric), _several(method)
+        id,
+        lambda: _collected(runs),
+        _several(rows),
+        _several(dataset),
+        _several(metric),
+        _several(method),
     )
     return pd.read_csv(io.StringIO(csv_of(filled)), keep_default_na=False, na_values=[""])
 

@@ -109,7 +109,8 @@ def _found(prefix: str, folders: list[str]) -> tuple[Path, Record]:
             return root, record
     raise _Refused(
         f"no run whose id starts with '{prefix}' has a folder in {', '.join(folders)};"
-        " `gclbench status` lists stores, and --runs DIR names another",
+        f" `gclbench export --runs {shlex.join(folders)} --format csv` lists what is there, ids"
+        " first, and --runs DIR names another store",
         2,
     )
 

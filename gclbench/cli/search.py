@@ -302,7 +302,7 @@ class _Search:
     def run(self, typed: list[str], output: Path | None) -> int:
         """Searches, tests what was chosen, prints the tables; returns the exit code."""
         from gclbench.cli.run import load_all
-        from gclbench.cli.search_table import row, show, write
+        from gclbench.cli.search_table import reasons, row, show, write
         from gclbench.launch.search import save
 
         studies = self._studies()
@@ -320,6 +320,7 @@ class _Search:
         path = save(self._declaration(), studies, store)
         rows = [row(study, self.own["criterion"]) for study in studies]
         show(rows, self.own)
+        print("".join(f"{line}\n" for study in studies for line in reasons(study)), end="")
         print(f"wrote {path}")
         written = output is None or write(rows, output)
         code = self._tested(studies, typed)

@@ -70,6 +70,20 @@ def show(rows: Sequence[Mapping[str, Any]], own: Mapping[str, str]) -> None:
         print("a setting that enters the loss, such as tau, changes its scale (docs/search.md)")
 
 
+def reasons(study: Study) -> list[str]:
+    """A line for each trouble of a study's trials: of how many, and why the first of them."""
+    first: dict[str, str] = {}
+    for trial in study.trials:
+        if trial.reason:
+            first.setdefault(trial.trouble, trial.reason)
+    troubles = [trial.trouble for trial in study.trials]
+    return [
+        f"{study.method} on {study.dataset}: {troubles.count(trouble)} {trouble},"
+        f" the first is {reason}"
+        for trouble, reason in first.items()
+    ]
+
+
 def _shown(value: Any) -> str:
     if value is None:
         return "–"

@@ -237,7 +237,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         raise ValueError("--undecided asks for printed numbers, and a row of --with has none")
     if options.id is None:
         asked = filling.fill_all(
-            collect(options.runs), options.dataset, options.metric, options.method
+            lambda: collect(options.runs), options.dataset, options.metric, options.method
         )
         file.write("".join(f"{line}\n" for line in undecided_anywhere(asked)))
         return
@@ -249,7 +249,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         raise ValueError("own runs stand beside no paper's numbers; leave --only paper out")
     tables = filling.fill(
         options.id,
-        collect(options.runs),
+        lambda: collect(options.runs),
         options.added,
         options.dataset,
         options.metric,

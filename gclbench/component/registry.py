@@ -53,9 +53,10 @@ def nearest(word: str, words: list[str]) -> str | None:
     asked = word.lower().replace("-", "_")
     if asked in folded:
         return folded[asked]
-    close = difflib.get_close_matches(asked, list(folded), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(asked, list(folded), n=5, cutoff=0.6)
     if close:
-        return folded[close[0]]
+        # Two letters that changed places make the same word sooner than another one.
+        return folded[max(close, key=lambda name: sorted(name) == sorted(asked))]
     prefixed = [name for key, name in folded.items() if asked and key.startswith(asked)]
     ending = [name for key, name in folded.items() if asked and key.endswith(f"_{asked}")]
     likely = prefixed or ending

@@ -29,7 +29,7 @@ class Trial:
     Attributes:
         number: 0 is the method's own setting. settings: as on the command line, key to value.
         ids: of its runs. value: the criterion's mean over them; None where one of them has none.
-        trouble: why there is no value.
+        trouble: why there is no value. reason: of the run that has none, with the run's id.
     """
 
     number: int
@@ -37,6 +37,7 @@ class Trial:
     ids: list[str] = field(default_factory=list)
     value: float | None = None
     trouble: str = ""
+    reason: str = ""
 
     @property
     def words(self) -> list[str]:
@@ -53,10 +54,11 @@ class Trial:
             value = record.fit.get("criteria", {}).get(criterion)
             if not record.ok or not isinstance(value, (int, float)):
                 self.trouble = record.status if not record.ok else f"no {criterion}"
+                self.reason = f"run {record.id}: {record.reason}" if not record.ok else ""
                 return
             values.append(float(value))
         if values:
-            self.value, self.trouble = statistics.fmean(values), ""
+            self.value, self.trouble, self.reason = statistics.fmean(values), "", ""
         else:
             self.trouble = "not run"
 

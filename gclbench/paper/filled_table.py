@@ -209,18 +209,7 @@ class Comparison:
         Raises:
             NotInTable: for one that the table does not have.
         """
-        definition = self.definition
-        names = definition.names()
-        methods = [among(METHODS, name, names["method"]) for name in methods]
-        asked = {"dataset": datasets, "metric": metrics, "method": methods}
-        for kind, wanted in asked.items():
-            for name in wanted:
-                if name not in names[kind]:
-                    hint = _apart(kind, name, names[kind]) or did_you_mean(name, known=names[kind])
-                    raise NotInTable(
-                        f"table {definition.id} has no {kind} '{name}'; it has"
-                        f" {', '.join(names[kind])}{'.' * bool(hint)}{hint}"
-                    )
+        methods = names_in(self.definition, datasets, metrics, methods)
         blocks = tuple(
             _with_methods(block, methods)
             for block in self.blocks
@@ -241,6 +230,31 @@ class Comparison:
             notes=tuple(note for note in self.notes if note.partition(":")[0] in shown),
             rivals=tuple(rival for rival in self.rivals if _both_shown(rival, blocks)),
         )
+
+
+def names_in(
+    definition: Definition,
+    datasets: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> list[str]:
+    """The methods as the table has them.
+
+    Raises:
+        NotInTable: for a dataset, metric or method that the table does not have.
+    """
+    names = definition.names()
+    methods = [among(METHODS, name, names["method"]) for name in methods]
+    asked = {"dataset": datasets, "metric": metrics, "method": methods}
+    for kind, wanted in asked.items():
+        for name in wanted:
+            if name not in names[kind]:
+                hint = _apart(kind, name, names[kind]) or did_you_mean(name, known=names[kind])
+                raise NotInTable(
+                    f"table {definition.id} has no {kind} '{name}'; it has"
+                    f" {', '.join(names[kind])}{'.' * bool(hint)}{hint}"
+                )
+    return methods
 
 
 def _both_shown(rival: Rival, blocks: Sequence[Block]) -> bool:

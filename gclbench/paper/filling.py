@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gclbench.component.declared import among
 from gclbench.component.registry import METHODS, nearest
 from gclbench.paper import matrix, own_tables
 from gclbench.paper.asked_settings import check_values
 from gclbench.paper.comparison import compare
-from gclbench.paper.filled_table import Comparison, NotInTable
+from gclbench.paper.filled_table import Comparison, NotInTable, names_in
 from gclbench.paper.floors import with_floors
 from gclbench.paper.own_column import check_runs, own_columns, with_columns
 from gclbench.paper.sources import Collection
@@ -18,7 +18,7 @@ from gclbench.paper.tables import TABLES, find_table
 
 def fill(
     name: str,
-    collection: Collection,
+    records: Callable[[], Collection],
     added: Sequence[str] = (),
     datasets: Sequence[str] = (),
     metrics: Sequence[str] = (),
@@ -30,6 +30,7 @@ def fill(
 
     Args:
         name: a table's id, `own`, or `own/TASK`.
+        records: reads them; called when the names asked for are known to be the table's.
         added: methods, or methods with settings, that stand as rows in a paper's table.
         datasets, metrics, methods: these only; all by default. Added rows are always shown.
         planned: what is to be run is asked for: added rows may have no runs, and stand alone.
@@ -44,10 +45,12 @@ def fill(
     if added and (own or name == matrix.ID):
         raise ValueError(f"a row is added to a paper's table, such as nml/1; {name} is of no paper")
     if own:
-        return _own(name, collection, datasets, metrics, methods, tested)
+        return _own(name, records(), datasets, metrics, methods, tested)
     definition, columns = find_table(name), own_columns(added)
     if columns:
         definition = with_columns(definition, columns)
+    names_in(definition, datasets, metrics, methods)
+    collection = records()
     if not planned:
         check_runs(definition, collection.groups)
     else:
@@ -59,7 +62,7 @@ def fill(
 
 
 def fill_all(
-    collection: Collection,
+    records: Callable[[], Collection],
     datasets: Sequence[str] = (),
     metrics: Sequence[str] = (),
     methods: Sequence[str] = (),
@@ -67,6 +70,7 @@ def fill_all(
     """Every paper's table, cut to the names asked for that it has; those with none are left out.
 
     Args:
+        records: reads them; called when each name is known to be a table's.
         datasets, metrics, methods: these only; all by default.
 
     Raises:
@@ -87,7 +91,7 @@ def fill_all(
                     f"did you mean '{likely}'?" if likely else f"there are {', '.join(everywhere)}"
                 )
                 raise NotInTable(f"no table has the {kind} '{name}'; {hint}")
-    found = []
+    collection, found = records(), []
     for name, definition in TABLES.items():
         there = known[name]
         here = {

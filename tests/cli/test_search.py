@@ -192,7 +192,10 @@ def test_a_setting_that_fails_costs_its_trial_and_is_counted(
     (study,) = json.loads(path.read_text())["studies"]
     assert len(study["trials"]) == 2, "the space has one setting, and the method its own"
     assert study["trials"][1]["trouble"] == "diverged" and study["trials"][1]["value"] is None
-    assert study["chosen"] == 0 and "1 diverged" in printed
+    assert study["chosen"] == 0
+    (run,) = study["trials"][1]["ids"]
+    assert study["trials"][1]["reason"].startswith(f"run {run}: ")
+    assert f": 1 diverged, the first is run {run}: " in printed
 
 
 @pytest.mark.slow

@@ -231,6 +231,10 @@ def test_nearest(word, found):
     assert nearest(word, ["dmat_i", "kmeans", "grace", "dgi"]) == found
 
 
+def test_letters_that_changed_places_are_the_nearest():
+    assert nearest("graec", ["grape", "grace"]) == "grace"
+
+
 def test_nearest_of_nothing():
     assert nearest("x", []) is None
 

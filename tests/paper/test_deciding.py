@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,7 @@ from gclbench.paper.deciding import (
     undecided_anywhere,
 )
 from gclbench.paper.filled_table import NotInTable
-from gclbench.paper.filling import fill_all
+from gclbench.paper.filling import fill, fill_all
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import find_table
 from gclbench.records import Store
@@ -182,7 +183,7 @@ def no_mixing(record, *values: float):
 def test_of_all_tables_the_cells_of_the_same_runs_stand_together(record) -> None:
     """Each number once, without the other version's; cheaper ones of other tables before them."""
     found = [*no_mixing(record, 0.8), *runs(record, "dmat_i", 1.0, DMAT_I)]
-    lines = undecided_anywhere(fill_all(Collection(tuple(found))))
+    lines = undecided_anywhere(fill_all(lambda: Collection(tuple(found))))
     first, second, *rest = (line for line in lines if line.startswith("# cora, "))
     assert first.startswith("# cora, dmat_i (dmat/1): 2 undetermined cells, ")
     assert second == (
@@ -196,23 +197,31 @@ def test_of_all_tables_the_cells_of_the_same_runs_stand_together(record) -> None
 
 def test_a_few_equal_runs_are_asked_for_as_many_as_a_test_takes(record) -> None:
     found = Collection(tuple(no_mixing(record, 0.8, 0.8, 0.8)))
-    (line,) = (line for line in undecided_anywhere(fill_all(found)) if "# cora, " in line)
+    (line,) = (line for line in undecided_anywhere(fill_all(lambda: found)) if "# cora, " in line)
     assert "1 undetermined cell, 2 more runs for a first test" in line
 
 
 def test_of_all_tables_those_are_read_that_have_what_is_asked_for(record) -> None:
     found = Collection((*no_mixing(record, 0.8), *runs(record, "dmat_i", 1.0, DMAT_I)))
-    assert "dmat_i (dmat/1)" in undecided_anywhere(fill_all(found, methods=["dmat_i"]))[0]
-    assert "no mixing (mmix/7)" in undecided_anywhere(fill_all(found, methods=["mmix_mp"]))[0]
-    assert {
-        each.definition.id for each in fill_all(found, methods=["gcn"], datasets=["mutag"])
-    } == {
-        each.definition.id for each in fill_all(found, methods=["gcn_graphs"], datasets=["mutag"])
+    ask = partial(fill_all, lambda: found)
+    assert "dmat_i (dmat/1)" in undecided_anywhere(ask(methods=["dmat_i"]))[0]
+    assert "no mixing (mmix/7)" in undecided_anywhere(ask(methods=["mmix_mp"]))[0]
+    assert {each.definition.id for each in ask(methods=["gcn"], datasets=["mutag"])} == {
+        each.definition.id for each in ask(methods=["gcn_graphs"], datasets=["mutag"])
     }
     with pytest.raises(NotInTable, match="the dataset 'elsewhere'; there are acm, dblp, "):
-        fill_all(found, datasets=["elsewhere"])
+        ask(datasets=["elsewhere"])
     with pytest.raises(NotInTable, match="no table has the method 'dmati'; did you mean 'dmat_i'"):
-        fill_all(found, methods=["dmati"])
+        ask(methods=["dmati"])
+
+
+def test_a_name_that_no_table_has_is_told_before_records_are_read() -> None:
+    def read() -> Collection:
+        raise AssertionError("records are read")
+
+    for ask in (partial(fill_all, read), partial(fill, "dmat/1", read)):
+        with pytest.raises(NotInTable, match="'coraa'"):
+            ask(datasets=["coraa"])
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_records_of_what_cannot_be_imported_are_shown(
     # Of another setting, which only the class would tell from the usual one.
     gone += [replace_setting(each, "method", "tau", 0.1) for each in gone]
     there = Collection((*gone, *runs(record, "loose")))
-    filled = fill("own", there)
+    filled = fill("own", lambda: there)
     shown = [each for own in filled for each in own.entries if each.records]
     assert sum(each.ours.n for each in shown) == 9
     for own in filled:
@@ -190,7 +190,7 @@ def test_no_seeds_are_offered_for_runs_that_the_sweep_does_not_make(record) -> N
 
 def test_an_untrained_control_has_the_run_s_own_settings(record) -> None:
     there = Collection((*runs(record, "loose", width=8), *runs(record, "strict", width=8)))
-    (own,) = fill("own", there)
+    (own,) = fill("own", lambda: there)
     (first, *_) = commands(own.entries, own.definition.typed_dataset)
     assert first == (
         "gclbench method=loose method.epochs=0 method.width=8 task=clustering dataset=digits"
@@ -208,7 +208,7 @@ def test_a_control_that_no_run_can_be_is_not_asked_for(
     record, tmp_path, monkeypatch, capsys
 ) -> None:
     there = [*runs(record, "loose"), *runs(record, "strict")]
-    (own,) = fill("own", Collection(tuple(there)))
+    (own,) = fill("own", lambda: Collection(tuple(there)))
     gains = {entry.column: {gain.control for gain in entry.gains} for entry in own.entries}
     assert gains == {"loose": {*CONTROLS}, "strict": {*CONTROLS[1:]}}
     said = "# There is no untrained control of strict, which takes no method.epochs=0."

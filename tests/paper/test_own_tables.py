@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -61,13 +62,13 @@ def test_it_has_what_no_papers_table_shows(record) -> None:
 def test_two_graphs_of_a_name_are_two_datasets(record) -> None:
     small = runs(record, method="grace", dataset={"name": "sbm", "nodes": 60})
     large = runs(record, method="grace", dataset={"name": "sbm", "nodes": 90}, hash="e")
-    (own,) = fill("own", Collection((*small, *large)))
+    (own,) = fill("own", lambda: Collection((*small, *large)))
     assert {each.dataset for each in own.entries} == {
         "sbm [nodes=60, dataset_hash=ffffffff]",
         "sbm [nodes=90, dataset_hash=eeeeeeee]",
     }
     assert own.pairs == 0
-    (restricted,) = fill("own", Collection((*small, *large)), datasets=["sbm"])
+    (restricted,) = fill("own", lambda: Collection((*small, *large)), datasets=["sbm"])
     assert len(restricted.blocks) == 2
 
 
@@ -77,7 +78,7 @@ def test_methods_are_tested_against_each_other(record) -> None:
         *runs(record, method="grace", dataset="digits"),
         *runs(record, better, method="dgi", dataset="digits"),
     ]
-    (own,) = fill("own/clustering", Collection(tuple(two)))
+    (own,) = fill("own/clustering", lambda: Collection(tuple(two)))
     ranks = {each.column: each.rank for each in own.entries}
     assert own.pairs == 1 and ranks == {"dgi": 1, "grace": None}
 
@@ -89,7 +90,7 @@ def test_every_format_has_all_tasks(record) -> None:
             *runs(record, metric="auc", method="grace", dataset="digits", task="link_prediction"),
         )
     )
-    tables = fill("own", collection)
+    tables = fill("own", lambda: collection)
     rows = list(csv.DictReader(io.StringIO(csv_of(tables))))
     assert [row["table"] for row in rows] == ["own/clustering", "own/link_prediction"]
     document = latex_of(tables)
@@ -102,22 +103,22 @@ def test_every_format_has_all_tasks(record) -> None:
 
 def test_failed_runs_are_shown(record) -> None:
     failed = [record(method="grace", dataset="digits", status="oom", seed=seed) for seed in (0, 1)]
-    (own,) = fill("own", Collection(tuple(failed)))
+    (own,) = fill("own", lambda: Collection(tuple(failed)))
     assert [each.ours.show() for each in own.entries] == ["OOM ×2"]
 
 
 def test_what_does_not_exist(record) -> None:
     collection = Collection(tuple(runs(record, method="grace", dataset="digits")))
     with pytest.raises(UnknownTable, match="there is no run that no paper's table shows"):
-        fill("own", Collection(tuple(runs(record))))
+        fill("own", lambda: Collection(tuple(runs(record))))
     with pytest.raises(UnknownTable, match="Did you mean 'own/clustering'"):
-        fill("own/clusterin", collection)
+        fill("own/clusterin", lambda: collection)
     with pytest.raises(
         NotInTable, match="no own run shown here has dataset 'cora'; they have digits"
     ):
-        fill("own", collection, datasets=["cora"])
+        fill("own", lambda: collection, datasets=["cora"])
     with pytest.raises(NotInTable, match=r"\. Did you mean 'digits'\?$"):
-        fill("own", collection, datasets=["digit"])
+        fill("own", lambda: collection, datasets=["digit"])
 
 
 def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) -> None:
@@ -145,7 +146,7 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
         for dataset in ("mine", "cora")
         for each in runs(record, method=method, dataset=dataset, tau=0.3, **shared)
     ]
-    (own,) = fill("own", Collection(tuple(both)))
+    (own,) = fill("own", lambda: Collection(tuple(both)))
     assert [column.label for column in own.definition.columns][-1] == "majority class"
     found = {
         each.dataset: each.ours.show(100) for each in own.entries if each.column == "majority class"
@@ -165,7 +166,7 @@ def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(
         replace(each, spec={key: part for key, part in each.spec.items() if key != "versions"})
         for each in both
     ]
-    (own,) = fill("own", Collection(tuple(bare)))
+    (own,) = fill("own", lambda: Collection(tuple(bare)))
     assert [column.label for column in own.definition.columns][-1] == "majority class"
 
 
@@ -177,14 +178,14 @@ def test_a_user_s_graph_of_two_names_is_one_dataset(record) -> None:
         ]
 
     both = Collection((*named("two", method="dgi"), *named("one", method="kmeans")))
-    (own,) = fill("own", both)
+    (own,) = fill("own", lambda: both)
     assert own.definition.datasets == ("one",)
     assert {each.column: each.ours.n for each in own.entries} == {"dgi": 3, "kmeans": 3}
     (gain,) = [gain for each in own.entries for gain in each.gains if gain.settled.n]
     assert gain.control == "raw features"
     assert all("dataset.name=one" in line for line in missing_runs(own, 4))
     assert "- Dataset one is also called two." in markdown(own)
-    (asked,) = fill("own", both, datasets=["two"])
+    (asked,) = fill("own", lambda: both, datasets=["two"])
     assert [block.dataset for block in asked.blocks] == ["one"]
 
 
@@ -210,7 +211,7 @@ def test_the_runs_of_a_method_under_two_names_of_a_graph_are_one_setting(record)
         ("g1", 2),
         ("g1", 4),
     ]
-    (own,) = fill("own", there)
+    (own,) = fill("own", lambda: there)
     assert {each.column: each.ours.n for each in own.entries} == {
         "dgi": 2,
         "kmeans": 4,
@@ -235,8 +236,8 @@ def test_of_a_file_that_changed_the_newest_graph_is_asked_for(record) -> None:
     named = {"name": "g", "from": "custom"}
     typed = "gclbench method=grace dataset=custom dataset.path=g.npz dataset.name=g"
     for days in ((1, 2), (2, 1)):
-        there = Collection((*of("a", days[0], 1), *of("b", days[1], 2)))
-        (own,) = fill("own", there)
+        there = (*of("a", days[0], 1), *of("b", days[1], 2))
+        (own,) = fill("own", partial(Collection, there))
         assert len(own.definition.datasets) == 2
         (line,) = missing_runs(own, 3)
         assert line.endswith(" 'seeds=[2]'" if days == (1, 2) else " 'seeds=[1,2]'")
@@ -250,7 +251,7 @@ def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:
         for each in runs(record, method="grace", dataset="mine")
     ]
     features = runs(record, [0.4, 0.45, 0.43], method="kmeans", dataset="mine")
-    (own,) = fill("own", Collection((*floored, *features)))
+    (own,) = fill("own", lambda: Collection((*floored, *features)))
     gains = {each.column: len(each.gains) for each in own.entries}
     assert gains == {"grace": 5, "kmeans": 0, "chance": 0}
     assert own.gain_tests == 1, "grace over raw features"
