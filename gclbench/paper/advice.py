@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gclbench.component.declared import declared_or_none
 from gclbench.component.registry import DATASETS, METHODS
@@ -114,12 +114,35 @@ def without_runs(
         return f"'{text}' cannot run {there}: {told}"
     where = f" on {', '.join(datasets)}" if datasets else ""
     where += f" ({', '.join(tasks)})" if tasks else ""
-    special = {name: not_by_name(recorded[name]) for name in suited if name in recorded}
-    plain = [name for name in suited if not special.get(name)]
     # Without names, one of the datasets that there are.
-    named = plain if datasets else ["cora"] if "cora" in plain else plain[:1]
+    few = suited if datasets else ["cora"] if "cora" in suited else suited[:1]
+    return no_runs(words, text, where, groups, _run(words, recorded, few, tasks))
+
+
+def never_run(
+    words: tuple[str, ...], groups: Sequence[Group], datasets: Sequence[str], tasks: Sequence[str]
+) -> list[str]:
+    """What runs a side on those of the datasets that it can be run on; nothing where there are
+    none."""
+    recorded = {name: group for name in datasets for group in groups if group.is_on([name])}
+    suited = [name for name in datasets if not unsuited(words, name, registered_as(name, groups))]
+    return _run(words, recorded, suited, tasks) if suited else []
+
+
+def _run(
+    words: tuple[str, ...],
+    recorded: Mapping[str, Group],
+    suited: Sequence[str],
+    tasks: Sequence[str],
+) -> list[str]:
+    """What runs a side on datasets that its method takes.
+
+    Args:
+        recorded: runs on them, which say what chooses a dataset that a name alone does not.
+    """
+    special = {name: not_by_name(recorded[name]) for name in suited if name in recorded}
+    named = [name for name in suited if not special.get(name)]
     chosen = [f"dataset={','.join(named)}"] if named else [*special[suited[0]]]
     if tasks:
         chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
-    run = ["-m"] * (len(named) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
-    return no_runs(words, text, where, groups, run)
+    return ["-m"] * (len(named) > 1) + [*words, *chosen, f"seeds={SEEDS}"]

@@ -225,4 +225,7 @@ def typed(value: Any) -> str:
     """A setting as on the command line."""
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(typed(item) for item in value) + "]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gclbench.paper.aggregate import Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import PLAIN, Column, typed
+from gclbench.paper.component_versions import of_newest_versions, older_versions
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
@@ -176,8 +177,7 @@ def _cells(
             )
     if not definition.crossed:
         left_out = [
-            (", ".join(departures[group.key]) or "what it does not support", len(group.records))
-            for group in hidden
+            (_why_hidden(group, departures[group.key]), len(group.records)) for group in hidden
         ]
         notes += _hidden(dataset, column, left_out)
     return entries, notes
@@ -206,9 +206,20 @@ def _choose(
     """(the settings to show, the settings left out)."""
     faithful = [group for group in groups if not departures[group.key]]
     # A strategy that a method cannot use is no departure from a paper's settings, and no column.
-    ran = [group for group in faithful if any(r.status != "unsupported" for r in group.records)]
-    shown = ran or faithful or groups
+    ran = [group for group in faithful if _supported(group)]
+    shown = of_newest_versions(ran or faithful or groups)
     return shown, [group for group in groups if group not in shown]
+
+
+def _supported(group: Group) -> bool:
+    return any(record.status != "unsupported" for record in group.records)
+
+
+def _why_hidden(group: Group, departs: Sequence[str]) -> str:
+    """Why runs of a column are not shown; those at its settings that have values are older."""
+    if departs:
+        return ", ".join(departs)
+    return older_versions(group.flat) if _supported(group) else "what it does not support"
 
 
 def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:

@@ -8,10 +8,15 @@ from typing import Any
 from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
 from gclbench.paper.aggregate import Group
-from gclbench.records import Record, flatten
+from gclbench.paper.config_defaults import younger_settings
+from gclbench.records import Record, digest, flatten
 
 PARTS = ("method", "negatives", "filter")
 """Components that have a version. A task's is that of its protocol, which runs never share."""
+
+
+REDONE = "interrupted"
+"""Status of a run that is taken up again; every other run has ended, with a value or without."""
 
 
 def age(versions: Mapping[str, Any], parts: Sequence[str] = PARTS) -> tuple[tuple[int, str], ...]:
@@ -24,6 +29,24 @@ def newest(groups: Sequence[Group]) -> list[Group]:
     """Those of the newest versions."""
     ages = [age(group.settings.get("versions", {})) for group in groups]
     return [group for group, one in zip(groups, ages, strict=True) if one == max(ages)]
+
+
+def of_newest_versions(groups: Sequence[Group]) -> list[Group]:
+    """Of groups that differ in their versions alone, those of the newest; in their order."""
+    alike: dict[str, list[Group]] = {}
+    versions = {f"versions.{part}" for part in PARTS}
+    for group in groups:
+        settings = {**younger_settings(group.flat), **group.flat}
+        rest = {key: value for key, value in settings.items() if key not in versions}
+        alike.setdefault(digest(rest), []).append(group)
+    kept = {group.key for several in alike.values() for group in newest(several)}
+    return [group for group in groups if group.key in kept]
+
+
+def older_versions(flat: Mapping[str, Any]) -> str:
+    """What flattened settings are of: `older versions (method 1, filter 2)`."""
+    parts = (f"{part} {flat[key]}" for part in PARTS if (key := f"versions.{part}") in flat)
+    return f"older versions ({', '.join(parts)})"
 
 
 def others(flat: Mapping[str, Any]) -> list[str]:
@@ -43,6 +66,14 @@ def others(flat: Mapping[str, Any]) -> list[str]:
 def of_other_versions(records: Sequence[Record]) -> bool:
     """Whether a cell's runs, whose versions are all the same, are of others than the code has."""
     return bool(records) and bool(others(flatten(records[0].spec)))
+
+
+def recorded_seeds(records: Sequence[Record]) -> set[int]:
+    """The seeds of a cell that are not to be run: none where its runs are of other versions than
+    the code has."""
+    if of_other_versions(records):
+        return set()
+    return {record.seed for record in records if record.status != REDONE}
 
 
 def sentence(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> str:

@@ -7,10 +7,10 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gclbench.paper.component_versions import of_other_versions
+from gclbench.paper.component_versions import of_other_versions, recorded_seeds
 from gclbench.paper.discovery import papers
 from gclbench.paper.filled_table import Comparison, Entry
-from gclbench.paper.missing import REDONE, buildable, sweep_command
+from gclbench.paper.missing import buildable, sweep_command
 from gclbench.paper.significance import ALIKE, MOST_SEEDS
 from gclbench.paper.summary import counted
 from gclbench.paper.table_definition import Definition
@@ -223,7 +223,7 @@ def _offer(cells: Sequence[Cell]) -> Offer | None:
         return sum(each <= seeds for each in more)
 
     count = min(more, key=lambda seeds: (seeds / decided(seeds), seeds))
-    there = {record.seed for record in first.records if record.status != REDONE}
+    there = recorded_seeds(first.records)
     free = (seed for seed in itertools.count() if seed not in there)
     on_processors = [record for record in first.records if record.ok and not record.on_gpu]
     times = [sum(record.seconds.values()) for record in on_processors]

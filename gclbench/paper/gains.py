@@ -20,6 +20,7 @@ from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
+from gclbench.paper.component_versions import of_other_versions, recorded_seeds
 from gclbench.paper.config_defaults import can_be_untrained, younger_settings
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
@@ -103,9 +104,11 @@ def with_gains(
     )
     gains: dict[int, list[Gain]] = {}
     for (place, control, group, words), settlement in zip(found, settlements, strict=True):
-        seeds = {record.seed for record in group.records} if group is not None else set()
+        seeds = recorded_seeds(group.records) if group is not None else set()
         ours = entries[place].ours.values
-        lacking = [seed for seed in ours if seed not in seeds]
+        # Runs of other versions have no controls that could still be run.
+        asked = () if of_other_versions(entries[place].records) else ours
+        lacking = [seed for seed in asked if seed not in seeds]
         lacking = lacking[: max(0, SEEDS - (len(ours) - len(lacking)))]
         gains.setdefault(place, []).append(Gain(control, settlement, words, tuple(lacking)))
     return [

@@ -19,6 +19,7 @@ from gclbench.paper import run_words
 from gclbench.paper.advice import (
     another,
     command_of,
+    never_run,
     not_by_name,
     registered_as,
     unsuited,
@@ -130,7 +131,8 @@ def head_to_head(
     both = [place for place in found[0] if place in found[1]]
     remarks = [f"The two are the same settings on {', '.join(sorted(same))}."] if same else []
     remarks += _only_one(words, sides, found)
-    remarks += _neither(words, sides, found, [name for name in datasets if name in wanted])
+    asked = [name for name in datasets if name in wanted]
+    remarks += _neither(words, sides, found, asked, tasks, collection.groups)
     if not both:
         raise NothingToCompare(
             " ".join(["there is no dataset and task of which both have runs.", *remarks])
@@ -212,20 +214,26 @@ def _neither(
     sides: Sequence[str],
     found: Sequence[Meeting],
     datasets: Sequence[str],
+    tasks: Sequence[str],
+    groups: Sequence[Group],
 ) -> list[str]:
-    """On which of the datasets that are asked for neither side has runs, and what runs them."""
+    """On which of the datasets that are asked for neither side has runs, and what runs them: the
+    sides that can be run there.
+
+    Args:
+        groups: every recorded setting, of any method.
+    """
     there = [group for side in found for group in side.values()]
     absent = [
         name for name in dict.fromkeys(datasets) if not any(group.is_on([name]) for group in there)
     ]
     if not absent:
         return []
-    sweep = ["-m"] * (len(absent) > 1)
-    both = (
-        f"`gclbench {shlex.join([*sweep, *side, 'dataset=' + ','.join(absent)])}`" for side in words
-    )
+    runs = (never_run(side, groups, absent, tasks) for side in words)
+    told = ", ".join(f"`gclbench {shlex.join(run)}`" for run in runs if run)
     return [
-        f"Neither '{sides[0]}' nor '{sides[1]}' was run on {', '.join(absent)}: {', '.join(both)}."
+        f"Neither '{sides[0]}' nor '{sides[1]}' was run on {', '.join(absent)}"
+        f"{': ' * bool(told)}{told}."
     ]
 
 

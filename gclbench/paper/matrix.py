@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from gclbench.component.registry import DATASETS, NEGATIVES
 from gclbench.config.composition import items_of_dataset
+from gclbench.paper.aggregate import group_records
 from gclbench.paper.columns import GNNBP, LINEAR, RAW, TEN_FOLDS, TRAINED, Column, is_
+from gclbench.paper.component_versions import recorded_seeds
 from gclbench.paper.contrastive_columns import PHASES_READING
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.measure import Measure, fit_seconds, peak_memory
@@ -239,9 +241,10 @@ def table(datasets: Sequence[str] = DATASETS_SHOWN) -> Definition:
 
 def commands(comparison: Comparison, seeds: int, all_cells: bool) -> list[str]:
     """One line per base method, dataset and set of strategies: of every cell, or of those with
-    fewer runs than seeds, whatever their end, that no method refused to run.
+    fewer runs than seeds that no method refused to run.
 
-    Runs at other settings than the shipped ones do not count.
+    A run counts whatever its end, unless it was `interrupted`, is at other settings than the
+    shipped ones, or of another version of a component than the code has.
     """
     cells = [
         ((base.label, entry.dataset), entry)
@@ -257,7 +260,8 @@ def commands(comparison: Comparison, seeds: int, all_cells: bool) -> list[str]:
     }
     lacking: dict[tuple[str, str], set[str]] = {}
     for place, entry in cells:
-        recorded = max(cell.n + cell.statuses.total() for _, cell in entry.ours.apart())
+        settings = group_records(entry.records)
+        recorded = max((len(recorded_seeds(each.records)) for each in settings), default=0)
         wanted = (place, entry.column) not in refused and (not entry.faithful or recorded < seeds)
         if all_cells or wanted:
             lacking.setdefault(place, set()).add(entry.column)

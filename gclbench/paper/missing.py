@@ -7,14 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.component.registry import DATASETS, METHODS
 from gclbench.paper.columns import Column
-from gclbench.paper.component_versions import of_other_versions
+from gclbench.paper.component_versions import of_other_versions, recorded_seeds
 from gclbench.paper.filled_table import Comparison
 from gclbench.paper.run_words import of_seeds
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.records import Record
-
-REDONE = "interrupted"
-"""Status of a run that is taken up again; every other run has ended, with a value or without."""
 
 Cells = set[tuple[str, str]]
 
@@ -76,11 +73,7 @@ def _recorded(comparison: Comparison) -> dict[tuple[str, str], set[int]]:
         if counts and refused(entry.records):
             continue
         if buildable(comparison.definition, entry.dataset, columns[entry.heading]):
-            seeds = (
-                {record.seed for record in entry.records if record.status != REDONE}
-                if counts
-                else set()
-            )
+            seeds = recorded_seeds(entry.records) if entry.faithful else set()
             key = (entry.dataset, entry.heading)
             # Of several settings in one column, the one with the most seeds.
             found[key] = max(found.get(key, set()), seeds, key=len)

@@ -20,12 +20,13 @@ from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import label_of
 from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
 from gclbench.paper.comparison import shown_records
+from gclbench.paper.component_versions import recorded_seeds
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.filled_table import Comparison, Entry, NotInTable
 from gclbench.paper.floors import NAMES
 from gclbench.paper.graph_labels import graph_key, graph_labels
 from gclbench.paper.metrics import OF_TASK
-from gclbench.paper.missing import REDONE, refused
+from gclbench.paper.missing import refused
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
 from gclbench.paper.tables import TABLES, UnknownTable
@@ -201,7 +202,8 @@ def _methods(table: OwnTable) -> list[str]:
 
 def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
     """Commands whose runs would give every cell its seeds, but for those whose runs are all
-    refused; a run that is recorded counts, whatever its end.
+    refused; a run that is recorded counts, whatever its end, unless it was `interrupted` or is of
+    another version of a component than the code has.
 
     Of cells that one command stands for, as of a file that was changed, only that of the newest run
     can still be run.
@@ -214,8 +216,9 @@ def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
                 newest[entry.command] = entry
     lines = []
     for command, entry in newest.items():
-        found = {record.seed for record in entry.records if record.status != REDONE}
-        lacking = [seed for seed in range(seeds) if seed not in found][: seeds - len(found)]
+        found = recorded_seeds(entry.records)
+        lacking = [seed for seed in range(seeds) if seed not in found]
+        lacking = lacking[: max(0, seeds - len(found))]
         if lacking and not refused(entry.records):
             lines.append(f"{command} {shlex.quote(run_words.of_seeds(lacking))}")
     return lines

@@ -39,11 +39,15 @@ VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$"
 SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
+_UNIT = r"(?:percent|(?:percentage )?points?\b|times\b|fold\b)"
+_QUOTED = r"(?: /|–|,| and| to) {8,}"
+"""What joins a number to one that is quoted, of which blanks are left."""
 TYPED = re.compile(
     rf"\d+\.\d+|(?<![\w.,])(?<!e-){_NUMBER}"
-    r"(?=\**(?:\s?%|[\s-](?:percent|(?:percentage )?points?\b|times\b|fold\b)))"
+    rf"(?=\**(?:\s?%|[\s-]{_UNIT}|×(?!\s?\d))|{_QUOTED}\**(?:%|{_UNIT}))"
 )
-"""What looks like a result: a number with decimals, or a whole one of percent, points or times."""
+"""What looks like a result: a number with decimals, or a whole one of percent, points or times,
+also as the first one of a range whose second one is quoted."""
 
 NAME = re.compile(
     r"\b(?:Section|Theorem|arXiv|Python|PyTorch|dgl) \d+(?:\.\d+)+"

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
-from gclbench.paper.component_versions import PARTS, age, others, sentence
+from gclbench.paper import matrix
+from gclbench.paper.aggregate import group_records
+from gclbench.paper.comparison import compare
+from gclbench.paper.component_versions import (
+    PARTS,
+    REDONE,
+    age,
+    of_newest_versions,
+    others,
+    recorded_seeds,
+    sentence,
+)
+from gclbench.paper.own_tables import missing_runs, own_tables
+from gclbench.paper.sources import Collection
+from gclbench.paper.summary import printed_cells
+from gclbench.paper.tables import find_table
+from gclbench.records import Record
 
 OLD = {"method.name": "grace", "versions.method": "0", "negatives.name": "uniform"}
 
@@ -47,3 +64,62 @@ def test_only_other_versions_of_ours_are_told() -> None:
         f"Runs of other versions than the code has: grace 0 (here {here}): grace on cora,"
         " grace on acm."
     )
+
+
+def of_version(version: str, each: Record) -> Record:
+    """The record as if the code had that version of the method then."""
+    versions = {**each.spec["versions"], "method": version}
+    return replace(each, spec={**each.spec, "versions": versions}, id=f"{each.id[:15]}{version}")
+
+
+def test_of_two_versions_a_table_has_the_newer_and_says_so(record) -> None:
+    now = [record(seed=seed) for seed in range(2)]
+    before = [of_version("0", record(seed=seed, metrics={"acc": 0.1})) for seed in range(3)]
+    filled = compare(find_table("dmat/1"), Collection((*before, *now)))
+    (block,) = (each for each in filled.blocks if each.dataset == "cora")
+    assert block.entries["acc", "dmat_i"].ours.n == 2
+    assert [entry.ours.n for _, entry in printed_cells([filled]) if entry.ours.n] == [2]
+    assert filled.notes == (
+        "cora: runs of dmat_i at other settings are not shown: 3 with older versions (method 0).",
+    )
+    # Alone they are shown.
+    filled = compare(find_table("dmat/1"), Collection(tuple(before)))
+    (block,) = (each for each in filled.blocks if each.dataset == "cora")
+    assert block.entries["acc", "dmat_i"].ours.n == 3 and not filled.notes
+
+
+def test_versions_are_of_one_setting(record) -> None:
+    now, other = record(epochs=3), of_version("0", record(epochs=4))
+    groups = group_records([of_version("0", now), now, other])
+    assert [group.records for group in of_newest_versions(groups)] == [
+        group.records for group in groups if group.records != (of_version("0", now),)
+    ]
+
+
+def test_seeds_that_need_no_run(record) -> None:
+    there = [record(), record(seed=1, status="failed"), record(seed=2, status=REDONE)]
+    assert recorded_seeds(there) == {0, 1}
+    assert recorded_seeds([of_version("0", each) for each in there]) == set()
+
+
+@pytest.mark.parametrize("table", ["own", "matrix"])
+def test_a_run_of_an_older_version_is_asked_for_anew(record, table: str) -> None:
+    def asked(runs: list[Record]) -> str:
+        if table == "matrix":
+            filled = compare(matrix.table(("cora",)), Collection(tuple(runs)))
+            lines = matrix.commands(filled, 1, all_cells=False)
+            return "".join(line for line in lines if "method=grace " in line)
+        filled = [
+            compare(own, Collection(tuple(runs))) for own in own_tables(Collection(tuple(runs)))
+        ]
+        return "".join(line for own in filled for line in missing_runs(own, 1))
+
+    graph = {"own": "digits", "matrix": "cora"}[table]
+    there = [
+        record(method="grace", dataset=graph, task=task, metrics={metric: 0.8})
+        for task, metric in (("classification", "accuracy"), ("clustering", "nmi"))
+    ]
+    word = {"own": "seeds=1", "matrix": "negatives=uniform"}[table]
+    assert word not in asked(there)
+    assert word in asked([of_version("0", each) for each in there])
+    assert word in asked([replace(each, status=REDONE, metrics={}) for each in there])

@@ -267,3 +267,15 @@ def test_raw_features_are_not_unit_rows(record) -> None:
     gains = gains_of(filled([*runs(record, OURS), *unit]))
     assert gains["raw features"].settled.verdict == NOT_RUN
     assert gains["raw unit rows"].settled.verdict == ABOVE
+
+
+def test_an_interrupted_control_is_asked_for_again(record) -> None:
+    records = with_controls(record)
+    broken = [
+        replace(each, status="interrupted", metrics={})
+        if each.spec["method"].get("epochs") == 0 and each.spec["seed"]
+        else each
+        for each in records
+    ]
+    assert gains_of(filled(records))["untrained"].lacking == ()
+    assert gains_of(filled(broken))["untrained"].lacking == (1, 2, 3, 4)

@@ -241,9 +241,25 @@ def test_a_dataset_that_neither_was_run_on_is_told(record) -> None:
     (said,) = head_to_head(("dmat_i", UNTRAINED), both, datasets=["cora", "acm", "dblp"]).remarks
     assert said == (
         f"Neither 'dmat_i' nor '{UNTRAINED}' was run on acm, dblp:"
-        " `gclbench -m method=dmat_i dataset=acm,dblp`,"
-        " `gclbench -m method=dmat_i method.epochs=0 dataset=acm,dblp`."
+        " `gclbench -m method=dmat_i dataset=acm,dblp seeds=10`,"
+        " `gclbench -m method=dmat_i method.epochs=0 dataset=acm,dblp seeds=10`."
     )
+
+
+def test_what_neither_was_run_on_is_run_as_asked_and_where_it_can_be(record) -> None:
+    there = [*runs(record, OURS, method="grace"), *runs(record, OURS[::-1], method="dgi")]
+    other = record(dataset={"name": "mine", "from": "custom"}, method="kmeans")
+    other = replace(other, command="gclbench dataset=custom dataset.path=m.npz dataset.name=mine")
+    (said,) = head_to_head(
+        ("grace", "dgi"), Collection((*there, other)), ["cora", "mutag", "mine"], ["clustering"]
+    ).remarks
+    graph = "dataset=custom dataset.path=m.npz dataset.name=mine task=clustering seeds=10"
+    assert said == (
+        "Neither 'grace' nor 'dgi' was run on mutag, mine:"
+        f" `gclbench method=grace {graph}`, `gclbench method=dgi {graph}`."
+    )
+    (said,) = head_to_head(("grace", "dgi"), Collection(tuple(there)), ["cora", "mutag"]).remarks
+    assert said == "Neither 'grace' nor 'dgi' was run on mutag."
 
 
 def test_a_user_s_graph_is_one_under_two_names(record) -> None:

@@ -228,6 +228,21 @@ def test_the_runs_of_a_method_under_two_names_of_a_graph_are_one_setting(record)
     assert "Graph 'g1' is also called 'g2'." in compared.remarks
 
 
+def test_seeds_beyond_those_asked_for_count(record) -> None:
+    there = [record(method="grace", dataset="digits", seed=seed) for seed in range(5, 16)]
+    (own,) = fill("own", lambda: Collection(tuple(there)))
+    assert missing_runs(own, 10) == []
+    assert missing_runs(own, 12)[0].endswith(" seeds=1")
+
+
+def test_a_setting_of_many_digits_is_typed_in_full(record) -> None:
+    there = [record(method="grace", dataset="digits", tau=tau) for tau in (0.123456789, 1 / 3, 0.5)]
+    (own,) = fill("own", lambda: Collection(tuple(there)))
+    words = " ".join(missing_runs(own, 2))
+    for tau in ("0.123456789", "0.3333333333333333", "0.5"):
+        assert f"method.tau={tau} " in words
+
+
 def test_of_a_file_that_changed_the_newest_graph_is_asked_for(record) -> None:
     def of(content: str, day: int, seeds: int, method: str = "grace") -> list:
         made = runs(record, VALUES[:seeds], hash=content, method=method, dataset=named)

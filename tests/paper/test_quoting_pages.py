@@ -87,6 +87,15 @@ def test_whole_numbers_of_percent_points_and_times_are_results() -> None:
     first, second = page(text)[1]
     assert first.startswith("1 typed: 53, 93, 94, 1,200, 24; put <!-- TABLE;")
     assert second.startswith("2 typed: 7, 6, 3, 5, 8; put <!-- TABLE;")
+    for text in (
+        "3 to 73.5<!-- a; b --> %",
+        "3–73.5<!-- a; b -->%",
+        "3 and 73.5<!-- a; b --> points",
+    ):
+        assert page(f"Between {text}.\n")[1][0].startswith("1 typed: 3; put <!-- TABLE;")
+    assert page("12× faster\n")[1][0].startswith("1 typed: 12; ")
+    fine = "Of 3 73.5<!-- a; b --> % are, 7×7 and 7 × 7 tiles;\n"
+    assert page(fine)[1] == []
     fine = "50 runs, 2 of 10, 10/10/80 splits, 20 pointers, `5 %`, 1e-6 times; Table 2 points to,"
     assert (
         page(f"{fine} issue 7 times; 5<!-- setting --> %, 3 or 4<!-- setting --> times\n")[1] == []
