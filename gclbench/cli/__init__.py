@@ -65,6 +65,7 @@ def main(argv: list[str] | None = None) -> int:
         # What a terminal cannot show, such as bytes of a path that are not text, becomes an escape
         # and not an exception.
         sys.stdout.reconfigure(errors="backslashreplace")
+    code = 0
     try:
         code = _main(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -88,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
         if full:
             print(f"gclbench: cannot write the output: {error.strerror}", file=sys.stderr)
             return 2
-        return 0  # the reader of a pipe, such as `head`, has enough
+        return code  # the reader of a pipe, such as `head`, has enough
 
 
 def _main(arguments: list[str]) -> int:

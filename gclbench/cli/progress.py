@@ -25,8 +25,9 @@ SLOWER = 1.5
 
 
 def note(text: str) -> None:
-    """Prints a line for the user on standard error."""
-    print(text, file=sys.stderr, flush=True)
+    """Prints a line for the user on standard error. Runs go on where nobody reads it any more."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -184,7 +185,7 @@ def _lines(title: str) -> Iterator[Reporter]:
             last = now
             seconds = pace.left(now)
             left = "" if seconds is None else f", about {seconds:.0f} s left"
-            print(f"{title}: {done}/{total}, loss {loss:.4f}{left}", file=sys.stderr, flush=True)
+            note(f"{title}: {done}/{total}, loss {loss:.4f}{left}")
 
     yield report
-    print(f"{title}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+    note(f"{title}: {time.monotonic() - started:.1f} s")

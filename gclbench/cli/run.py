@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import shlex
 import sys
@@ -242,13 +243,15 @@ def _close(plan: Plan, store: Store) -> int:
             # The table needs no loss curves, and thousands of them fill the memory.
             record.fit.pop("curve", None)
             records.append(record)
-    if records:
-        print_closing_table(records, where=messages.elsewhere(str(store.root)))
-        note(_where(records, store))
     bad = sum(not record.ok for record in records)
-    if len(plan.ids) > 1 and (bad or absent):
-        without = f", {absent} without a record (see the messages above)" if absent else ""
-        print(f"{len(records) - bad} of {len(plan.ids)} runs are ok{without}")
+    # The exit code is the runs', also where a reader of the table, such as `head`, has enough.
+    with contextlib.suppress(BrokenPipeError):
+        if records:
+            print_closing_table(records, where=messages.elsewhere(str(store.root)))
+            note(_where(records, store))
+        if len(plan.ids) > 1 and (bad or absent):
+            without = f", {absent} without a record (see the messages above)" if absent else ""
+            print(f"{len(records) - bad} of {len(plan.ids)} runs are ok{without}")
     if not plan.ids and not plan.unavailable:
         print(
             "gclbench: the sweep has no runs: no chosen task makes sense for the chosen methods",

@@ -77,7 +77,8 @@ def _job(sweep: Sweep, pid: int, log: str = "") -> Job:
     """The job that a process of this machine is, with all of the sweep's units."""
     host = socket.gethostname()
     units = tuple(range(len(sweep.units)))
-    renewed = str(sweep.folder / "alive")
+    # Also found from another folder than the one where the sweep was begun.
+    renewed = str((sweep.folder / "alive").absolute())
     return Job(f"{host}:{pid}", units, log, host, pid, begun(pid), renewed)
 
 
@@ -92,7 +93,7 @@ def end(job: Job) -> bool:
     """Ends a job's process; False when it has ended already.
 
     Raises:
-        LaunchError: when it is another machine's.
+        LaunchError: when it is another machine's, or another user's.
     """
     if state(job) == ENDED:
         return False
@@ -100,10 +101,15 @@ def end(job: Job) -> bool:
         raise LaunchError(
             f"the sweep runs on {job.host}, and this is {socket.gethostname()}; cancel it there"
         )
-    with contextlib.suppress(ProcessLookupError):
+    try:
         os.kill(job.pid, signal.SIGTERM)
-        return True
-    return False
+    except ProcessLookupError:
+        return False
+    except PermissionError as error:
+        raise LaunchError(
+            f"the sweep's process {job.pid} is another user's; cancel it as that user"
+        ) from error
+    return True
 
 
 def main(argv: list[str]) -> int:

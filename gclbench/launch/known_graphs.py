@@ -63,8 +63,12 @@ class KnownGraphs:
 
 
 def _moment(created: str) -> float:
-    """Seconds since 1970 at the end of the second that a record names."""
-    return datetime.fromisoformat(created).timestamp() + 1
+    """Seconds since 1970 at the end of the second that a record names; 0 where it names none, as a
+    record of another program may."""
+    try:
+        return datetime.fromisoformat(created).timestamp() + 1
+    except ValueError:
+        return 0.0
 
 
 def refused_unread(dataset: Any) -> None:

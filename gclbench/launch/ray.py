@@ -217,13 +217,20 @@ def knock(address: str) -> None:
         ) from error
 
 
+PASSED_ON = ("GCLBENCH_", "MLFLOW_", "WANDB_", "OMP_", "MKL_", "OPENBLAS_", "ATEN_CPU_CAPABILITY")
+"""How the variables begin that workers on a cluster need: gclbench's, those of trackers
+(docs/tracking.md), and those on which threads and the last bits depend (docs/records.md)."""
+
+SECRET = ("KEY", "PASSWORD", "TOKEN", "SECRET")
+"""What is in the names of those that stay here: Ray shows a worker's variables on its dashboard."""
+
+
 def environment() -> dict[str, str]:
-    """The variables of this process that workers need: what gclbench reads, Python's path, the
-    number of threads."""
+    """The variables of this process that workers need, and Python's path."""
     chosen = {
         name: value
         for name, value in os.environ.items()
-        if name.startswith("GCLBENCH_") or name == "OMP_NUM_THREADS"
+        if name.startswith(PASSED_ON) and not any(part in name for part in SECRET)
     }
     paths = python_path.typed()
     return {**chosen, "PYTHONPATH": paths} if paths else chosen

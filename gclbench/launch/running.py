@@ -85,7 +85,9 @@ def announced(store: Store, run_id: str, title: str, report: Reporter | None) ->
         nonlocal now
         now = replace(now, iteration=iteration, total=total, loss=loss)
         if report is not None:
-            report(iteration, total, loss)
+            # A terminal or a reader that is gone is no fault of the run.
+            with contextlib.suppress(OSError):
+                report(iteration, total, loss)
 
     thread = threading.Thread(target=renew, name="gclbench-running", daemon=True)
     try:

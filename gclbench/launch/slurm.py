@@ -33,9 +33,6 @@ _FIELDS = {
     "gpus-per-node": "gpus",
 }
 
-_DEATHS = {"OUT_OF_MEMORY": "oom", "TIMEOUT": "timeout", "DEADLINE": "timeout"}
-"""Slurm's last word on a job to a run's status; anything else is `failed`."""
-
 _FIRST_LOOK, _LAST_LOOK = 1.0, 20.0
 """Seconds between two looks at the queue: at the beginning, and at most."""
 
@@ -171,7 +168,8 @@ class Slurm(Launcher):
                 f"launcher=slurm: sbatch refuses the jobs: {lines[-1] if lines else error}"
             ) from error
         except OSError as error:
-            raise StoreError(error.errno, unwritable(folder, error)) from error
+            told = unwritable(folder, error, "launcher.folder" if self.folder else "runs_dir")
+            raise StoreError(error.errno, told) from error
         return [
             Job(job.job_id, tuple(pack), str(job.paths.stdout))
             for job, pack in zip(jobs, packs, strict=True)
@@ -265,8 +263,8 @@ class Slurm(Launcher):
         reason = (
             f"its Slurm job {job.id} ended twice during this run, last as {word}; log: {job.log}"
         )
-        ending = Ending(_DEATHS.get(state.word, "failed"), reason)
-        give_up(sweep.units[first], sweep.runs_dir, ending)
+        # Also where the job's memory or time ran out: with more of it the run is to be repeated.
+        give_up(sweep.units[first], sweep.runs_dir, Ending("failed", reason))
         return left[1:]
 
     def states(self, sweep: Sweep) -> dict[str, str]:

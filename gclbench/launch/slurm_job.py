@@ -77,7 +77,7 @@ class SlurmJob:
                     except RuntimeError as error:
                         # submitit puts a job back only so many times.
                         reason = f"{error} (launcher.requeues, launcher.time)"
-                        self._given_up(unit, Ending("timeout", reason), notice)
+                        self._given_up(unit, Ending("failed", reason), notice)
                         raise
                     break
         return done

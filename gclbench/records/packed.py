@@ -8,7 +8,8 @@ from pathlib import Path
 from gclbench.records.atomic import turn, write_atomically
 from gclbench.records.files import content
 from gclbench.records.record import Record
-from gclbench.records.store import encoded
+from gclbench.records.schema import SCHEMA
+from gclbench.records.store import better_of, encoded
 
 
 def pack(records: Iterable[Record], folder: Path) -> tuple[list[Path], list[str]]:
@@ -51,6 +52,7 @@ def _merge(group: dict[str, Record], path: Path) -> list[str]:
         The ids of those that do not replace what is there.
     """
     kept: dict[str, Record] = {}
+    newer: dict[str, str] = {}
     if path.exists():
         for number, line in enumerate(content(path).split(b"\n"), start=1):
             if line.strip():
@@ -58,10 +60,17 @@ def _merge(group: dict[str, Record], path: Path) -> list[str]:
                     old = Record.from_json(line.decode())
                 except ValueError as error:
                     raise ValueError(f"{error}, in {path} line {number}") from error
-                kept[old.id] = old
+                # Of two lines of one run, as a merge of branches leaves them, that of `Store.scan`.
+                kept[old.id] = better_of(kept.get(old.id, old), old)
+                if kept[old.id] is old:
+                    newer.pop(old.id, None)
+                    if old.schema > SCHEMA:
+                        newer[old.id] = line.decode()
     better = {key: new for key, new in group.items() if _replaces(new, kept.get(key))}
-    merged = {**kept, **better}
-    write_atomically(path, encoded("".join(merged[key].to_json() + "\n" for key in sorted(merged))))
+    merged = {key: record.to_json() for key, record in {**kept, **better}.items()}
+    # A record of a newer schema stays as it is: its fields that are unknown here, too.
+    merged |= {key: line for key, line in newer.items() if key not in better}
+    write_atomically(path, encoded("".join(f"{merged[key]}\n" for key in sorted(merged))))
     return [key for key in group if key not in better]
 
 

@@ -174,7 +174,7 @@ class Store:
                     " newer one that is ok is used"
                 )
                 warnings.add(DIFFERENT, text)
-            found[record.id] = max(earlier, record, key=lambda item: (item.ok, item.created))
+            found[record.id] = better_of(earlier, record)
         warnings.sum_up(str(self.root))
         for run_id in sorted(found):
             yield found[run_id]
@@ -189,9 +189,16 @@ def differ(one: Record, other: Record) -> bool:
     )
 
 
+def better_of(one: Record, other: Record) -> Record:
+    """Of two records of a run the one that is ok, else the newer, else the first."""
+    return max(one, other, key=lambda record: (record.ok, record.created))
+
+
 def _holds_ok(path: Path) -> bool:
+    """Whether a run's own folder has a record of it that is ok; that of another run is none."""
     try:
-        return Record.from_json(content(path).decode()).ok
+        there = Record.from_json(content(path).decode())
+        return there.ok and there.id == path.parent.name
     except (OSError, ValueError):
         return False
 
@@ -208,8 +215,12 @@ def encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def unwritable(path: Path, error: OSError) -> str:
-    """The sentence for a user whose file could not be written."""
+def unwritable(path: Path, error: OSError, setting: str = "runs_dir") -> str:
+    """The sentence for a user whose file could not be written.
+
+    Args:
+        setting: what sets the folder.
+    """
     causes = {
         errno.ENOSPC: "the disk is full; free some space",
         errno.EDQUOT: "the quota is used up; free some space",
@@ -220,4 +231,5 @@ def unwritable(path: Path, error: OSError) -> str:
         errno.EEXIST: "a file stands where a folder is needed; choose another folder",
     }
     cause = causes.get(error.errno or 0, error.strerror or str(error))
-    return f"cannot write {path}: {cause} (runs_dir=FOLDER sets where records go)"
+    what = "records go" if setting == "runs_dir" else "it is"
+    return f"cannot write {path}: {cause} ({setting}=FOLDER sets where {what})"

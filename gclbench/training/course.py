@@ -46,8 +46,14 @@ class Course:
 
     def state_dict(self) -> dict[str, Any]:
         """The embeddings so far."""
-        return {"kept": [list(each) for each in self._kept]}
+        return {"every": self._every, "kept": [list(each) for each in self._kept]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on from a state that `state_dict` gave."""
+        """Goes on from a state that `state_dict` gave.
+
+        Raises:
+            ValueError: when it has embeddings of other iterations; the training begins anew.
+        """
+        if state["every"] != self._every:
+            raise ValueError(f"a course of every {state['every']} iterations, not {self._every}")
         self._kept = [(int(iterations), z) for iterations, z in state["kept"]]

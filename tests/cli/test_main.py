@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -244,3 +245,20 @@ def test_a_disk_that_is_full_elsewhere_is_not_taken_for_the_output(
     monkeypatch.setattr("gclbench.cli._main", full)
     assert main([]) == 1
     assert capsys.readouterr().err == "gclbench: filtered features do not fit; make room there\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough_leaves_the_exit_code(unbuffered: str, tmp_path: Path) -> None:
+    words = ["dataset=sbm", "dataset.nodes=60", "method=bgrl", "negatives=nml", "task=clustering"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "gclbench", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.wait(timeout=100) == 1, "a run that is refused is not ok"
+        assert "BrokenPipe" not in process.stderr.read()

@@ -84,3 +84,15 @@ def test_lines_elsewhere(
         "training: 93/100, loss 0.1250, about 70 s left",
         "training: 131.0 s",
     ]
+
+
+def test_lines_that_nobody_reads_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError("nobody reads")
+
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(sys, "stderr", Gone())
+    with progress.shown("training") as report:
+        report(1, 2, 0.5)
+    progress.note("a word")

@@ -15,7 +15,7 @@ from gclbench.component.settings import bind
 from gclbench.config.validation import experiment_of
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.plan import expand
-from gclbench.launch.ray import Ray, environment, knock, record_interrupted
+from gclbench.launch.ray import PASSED_ON, Ray, environment, knock, record_interrupted
 from gclbench.records import Store
 
 
@@ -66,14 +66,19 @@ def test_workers_get_what_they_need_and_nothing_else(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
-        if name.startswith("GCLBENCH_"):
+        if name.startswith(PASSED_ON):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GCLBENCH_OFFLINE", "1")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    monkeypatch.setenv("A_SECRET", "x")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://tracker:5000")
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
+    for secret in ("A_VARIABLE", "WANDB_API_KEY", "MLFLOW_TRACKING_PASSWORD"):
+        monkeypatch.setenv(secret, "x")
     monkeypatch.setenv("PYTHONPATH", f"src{os.pathsep}/opt")
     assert environment() == {
+        "ATEN_CPU_CAPABILITY": "avx2",
         "GCLBENCH_OFFLINE": "1",
+        "MLFLOW_TRACKING_URI": "http://tracker:5000",
         "OMP_NUM_THREADS": "2",
         "PYTHONPATH": f"{tmp_path / 'src'}{os.pathsep}/opt",
     }

@@ -196,7 +196,7 @@ def test_a_training_that_does_not_come_to_an_iteration_is_put_back_all_the_same(
         assert not notice._taken.acquire(blocking=False)
 
 
-def test_a_job_that_may_not_go_back_again_records_a_timeout(
+def test_a_job_that_may_not_go_back_again_records_so(
     performs: Callable[[Perform], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
@@ -216,7 +216,7 @@ def test_a_job_that_may_not_go_back_again_records_a_timeout(
     assert (
         (tmp_path / "reason")
         .read_text()
-        .startswith("timeout: Job not requeued because: timed-out too many times.")
+        .startswith("failed: Job not requeued because: timed-out too many times.")
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 from example_records import record
 
 from gclbench.launch import background
+from gclbench.launch.launcher import LaunchError
 from gclbench.launch.ray import Ray
 from gclbench.launch.state import SweepState, state_of
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep
@@ -97,6 +98,38 @@ def test_who_was_handed_a_sweep_stays_its_job(tmp_path: Path) -> None:
     sweep.save()
     background.attend(sweep)
     assert Sweep.read(sweep.folder).jobs == [job]
+
+
+def test_a_process_elsewhere_is_seen_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sweep = Sweep("runs", UNITS, "local", {})
+    sweep.save()
+    background.attend(sweep)
+    (sweep.folder / "alive").touch()
+    (job,) = Sweep.read(sweep.folder).jobs
+    elsewhere = replace(job, host="elsewhere")
+    assert background.state(elsewhere) == background.RUNNING
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir("other")
+    assert background.state(elsewhere) == background.RUNNING
+
+
+def test_another_users_process_is_told_and_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = Sweep(str(tmp_path), UNITS, "local", {})
+    sweep.save()
+    background.attend(sweep)
+
+    def refused(pid: int, number: int) -> None:
+        if number:
+            raise PermissionError("not yours")
+
+    monkeypatch.setattr(os, "kill", refused)
+    with pytest.raises(LaunchError, match="is another user's; cancel it as that user"):
+        background.end(sweep.jobs[0])
 
 
 def test_what_was_cancelled_waits_for_nobody(tmp_path: Path) -> None:

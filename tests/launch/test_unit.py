@@ -42,6 +42,18 @@ def test_it_travels_as_json() -> None:
         Unit.from_plain({key: value for key, value in unit.plain().items() if key != "ids"})
 
 
+def test_a_reader_of_its_progress_that_is_gone_ends_no_run() -> None:
+    (unit,) = units()
+    told: list[int] = []
+
+    def report(done: int, total: int, loss: float) -> None:
+        told.append(done)
+        raise BrokenPipeError("nobody reads")
+
+    assert perform(unit, "runs", report) == dict.fromkeys(unit.ids, "ok")
+    assert len(told) > 1, "each step is told"
+
+
 def test_a_part_of_it_is_a_unit_of_these_runs() -> None:
     (unit,) = units()
     part = unit.only([1])

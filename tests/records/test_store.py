@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import math
 import multiprocessing
@@ -14,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from example_records import SPEC, another, full_record, record
+from example_records import SPEC, full_record, record
 
 from gclbench.records import SCHEMA, Store, StoreError, pack, unwritable, write_atomically
 
@@ -245,69 +244,14 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert target.read_bytes() == b"old"
 
 
-def test_pack_groups_sorts_and_is_read_as_a_store(tmp_path):
-    made = [
-        record(replace(SPEC, seed=seed, dataset={"name": name}))
-        for seed in range(3)
-        for name in ("cora", "dblp")
-    ]
-    odd = another(full_record(), 3)
-    written, _ = pack([*reversed(made), odd], tmp_path / "results")
-    assert written == [
-        tmp_path / "results" / "dmat_i" / "cora.jsonl",
-        tmp_path / "results" / "dmat_i" / "dblp.jsonl",
-    ]
-    lines = written[0].read_text(encoding="utf-8").split("\n")[:-1]
-    assert [json.loads(line)["id"] for line in lines] == sorted(
-        item.id for item in [*made[::2], odd]
-    )
-    assert list(Store(tmp_path / "results").scan()) == sorted(
-        [*made, odd], key=lambda item: item.id
-    )
-    assert names(tmp_path) == ["results/dmat_i/cora.jsonl", "results/dmat_i/dblp.jsonl"]
-
-
-def test_pack_again_merges_and_replaces(tmp_path):
-    first = [record(replace(SPEC, seed=seed)) for seed in range(3)]
-    pack(first, tmp_path)
-    newer = replace(first[1], metrics={"acc": 0.9})
-    added = record(replace(SPEC, seed=7))
-    pack([newer, added], tmp_path)
-    found = {item.id: item for item in Store(tmp_path).scan()}
-    assert found == {first[0].id: first[0], newer.id: newer, first[2].id: first[2], added.id: added}
-    before = (tmp_path / "dmat_i" / "cora.jsonl").read_bytes()
-    pack([added, newer], tmp_path)
-    assert (tmp_path / "dmat_i" / "cora.jsonl").read_bytes() == before, (
-        "the same records make the same bytes"
-    )
-
-
-def test_a_run_with_less_data_replaces_no_packed_one(tmp_path):
-    """A course or a criterion is there for those who asked for it; another run did not."""
-    plain = record()
-    followed = replace(plain, data={"course": [[0, {"acc": 0.1}]]})
-    judged = replace(plain, fit={"criteria": {"loss": 1.0}})
-    assert pack([followed], tmp_path)[1] == []
-    for poorer in (plain, judged):
-        assert pack([poorer], tmp_path)[1] == [plain.id]
-        assert list(Store(tmp_path).scan()) == [followed]
-    both = replace(followed, fit=judged.fit)
-    assert pack([both], tmp_path)[1] == []
-    assert pack([followed], tmp_path)[1] == [plain.id]
-    assert list(Store(tmp_path).scan()) == [both]
-    newer = replace(both, metrics={"acc": 0.9})
-    assert pack([newer], tmp_path)[1] == []
-    assert list(Store(tmp_path).scan()) == [newer]
-
-
-def test_pack_does_not_drop_what_it_cannot_read(tmp_path):
-    pack([record()], tmp_path)
-    path = tmp_path / "dmat_i" / "cora.jsonl"
-    damaged = path.read_bytes() + b'{"id": "half a rec'
-    path.write_bytes(damaged)
-    with pytest.raises(ValueError, match=f"not valid JSON .*, in {path} line 2"):
-        pack([record(replace(SPEC, seed=5))], tmp_path)
-    assert path.read_bytes() == damaged
+def test_another_runs_record_in_a_folder_hides_no_end_of_its_own(tmp_path, caplog):
+    store = Store(tmp_path)
+    other, failed = record(replace(SPEC, seed=7)), record(status="failed", metrics={})
+    store.path(failed.id).parent.mkdir()
+    store.path(failed.id).write_text(other.to_json() + "\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        store.write(failed)
+    assert store.read(failed.id) == failed and "stays so" not in caplog.text
 
 
 def test_a_damaged_line_is_named_by_number(tmp_path, caplog):

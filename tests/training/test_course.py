@@ -87,3 +87,14 @@ def test_the_ones_on_the_way_have_the_geometry_of_the_last():
     found = Embedding(torch.ones(2, 3), "cosine", course=[(5, torch.zeros(2, 3))])
     ((iterations, passed),) = found.on_the_way()
     assert iterations == 5 and passed.geometry == "cosine" and not passed.z.any()
+
+
+def test_a_training_is_not_resumed_for_another_course(tmp_path: Path, caplog):
+    stop = threading.Event()
+    checkpoint = Checkpoint(tmp_path / "checkpoint.pt", "key", 0)
+    with pytest.raises(Preempted):
+        trained(3, watch=Watch(report=lambda *_: stop.set(), checkpoint=checkpoint, stop=stop))
+    found = trained(2, watch=Watch(checkpoint=Checkpoint(checkpoint.path, "key", 0)))
+    assert [iterations for iterations, _ in found.course] == [0, 2, 4, 6, 7]
+    assert "a course of every 3 iterations, not 2" in caplog.text
+    assert torch.equal(found.z, trained(2).z)
