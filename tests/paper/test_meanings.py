@@ -70,7 +70,7 @@ def test_values_that_a_run_refuses_are_refused_and_not_advised(record, words, to
     table, dataset = ("mmix/3", "mutag") if "graphcl" in words else ("nml/1", "cora")
     for planned in (True, False):
         with pytest.raises(ConfigErrors, match=told):
-            fill(table, Collection(()), [words], [dataset], planned=planned)
+            fill(table, lambda: Collection(()), [words], [dataset], planned=planned)
 
 
 def test_where_a_side_means_nothing_it_is_not_asked_to_run(record) -> None:
@@ -117,7 +117,7 @@ def test_a_row_stands_for_what_its_words_mean_on_the_tables_datasets(record) -> 
     )
     assert methods_of(words_of("gcn", "")) == ("gcn", "gcn_graphs")
     for table, method in (("mmix/3", "gcn_graphs"), ("nml/1", "gcn")):
-        (rows,) = fill(table, Collection(()), ["gcn method.epochs=3"], planned=True)
+        (rows,) = fill(table, lambda: Collection(()), ["gcn method.epochs=3"], planned=True)
         assert {entry.method for entry in rows.entries if "epochs=3" in entry.column} == {method}
     with pytest.raises(ConfigErrors, match="Known of method=graphcl_nodes"):
         fill("nml/1", collection, [own])
