@@ -20,9 +20,10 @@ SAFE_BOUND = 40.0
 computed in float64."""
 
 PRODUCT_COLUMNS = 512
-"""Candidates per product of a tile on a CPU without AMX. torch's library makes a product of a
-tile's shape, few rows and many columns, more slowly on an AMD processor than in parts
-(results/bench/product_columns.json). With AMX large products are the fast ones."""
+"""Least number of candidates in a product of a tile in float32 on a CPU without AMX, where there
+are twice as many. torch's library makes a product of a tile's shape, few rows and many columns,
+more slowly on an AMD processor than in parts (results/bench/product_columns.json). With AMX large
+products are the fast ones."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,9 @@ def tile_dtype(bound: float, given: torch.dtype) -> torch.dtype:
 
 def _product(left: Tensor, right: Tensor, tile: Tensor) -> None:
     """Fills a tile with left·rightᵀ."""
-    whole = not left.is_cpu or torch_shortens()
+    # Parts give other bits where a tile is one row, and in float64.
+    plain = left.is_cpu and left.dtype == torch.float32 and len(left) > 1
+    whole = not plain or torch_shortens()
     parts = 1 if whole else max(len(right) // PRODUCT_COLUMNS, 1)
     for some, place in zip(right.tensor_split(parts), tile.tensor_split(parts, dim=1), strict=True):
         torch.mm(left, some.T, out=place)

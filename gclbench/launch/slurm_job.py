@@ -93,7 +93,8 @@ class SlurmJob:
             if notice.stop.is_set():
                 # Slurm has begun to kill; what it did not let finish is for the next attempt.
                 return dict.fromkeys(unit.ids, PREEMPTED)
-            ending = died(code, oom_kills() > killed_before)
+            # `failed` also where memory ran out, which may be the job's: it is to be repeated.
+            ending = Ending("failed", died(code, oom_kills() > killed_before).reason)
             log.warning("%s: %s (attempt %d of %d)", unit.title, ending.reason, attempt, ATTEMPTS)
         return self._given_up(unit, ending.again(ATTEMPTS), notice)
 

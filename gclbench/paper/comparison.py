@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gclbench.paper.aggregate import Cell, Fact, Group, SideBySide, differences
 from gclbench.paper.columns import PLAIN, Column, typed
-from gclbench.paper.component_versions import of_newest_versions, older_versions
+from gclbench.paper.component_versions import of_newest_versions, versions_of
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.counts import counted, remark_on
 from gclbench.paper.filled_table import Block, Comparison, Entry, NotInTable
@@ -155,7 +155,7 @@ def _cells(
         if measure.matches(group.flat) and column.matches(group.flat)
     }
     fitting = [group for group in groups if group.key in departures]
-    shown, hidden = _choose(fitting, departures)
+    shown, others, hidden = _choose(fitting, departures)
     cells: list[tuple[str, list[Group]]] = [(column.label, shown)]
     if len(shown) > 1 and not definition.crossed:
         cells = [(f"{column.label} [{what}]", [group]) for what, group in _told_apart(shown)]
@@ -177,9 +177,18 @@ def _cells(
             )
     if not definition.crossed:
         left_out = [
-            (_why_hidden(group, departures[group.key]), len(group.records)) for group in hidden
+            (", ".join(departures[group.key]) or "what it does not support", len(group.records))
+            for group in hidden
         ]
         notes += _hidden(dataset, column, left_out)
+    if others:
+        count = sum(len(group.records) for group in others)
+        runs, versions = ("runs", "are") if count > 1 else ("run", "is"), map(versions_of, others)
+        name = column.label if measure.base is None else f"{measure.base.label} with {column.label}"
+        notes.append(
+            f"{dataset}: {count} {runs[0]} of {name} {runs[1]} not shown, of other versions:"
+            f" {'; '.join(dict.fromkeys(versions))}."
+        )
     return entries, notes
 
 
@@ -202,24 +211,15 @@ def _told_apart(groups: Sequence[Group]) -> list[tuple[str, Group]]:
 
 def _choose(
     groups: list[Group], departures: Mapping[str, list[str]]
-) -> tuple[list[Group], list[Group]]:
-    """(the settings to show, the settings left out)."""
+) -> tuple[list[Group], list[Group], list[Group]]:
+    """(the settings to show, other versions of them, the settings left out)."""
     faithful = [group for group in groups if not departures[group.key]]
     # A strategy that a method cannot use is no departure from a paper's settings, and no column.
-    ran = [group for group in faithful if _supported(group)]
-    shown = of_newest_versions(ran or faithful or groups)
-    return shown, [group for group in groups if group not in shown]
-
-
-def _supported(group: Group) -> bool:
-    return any(record.status != "unsupported" for record in group.records)
-
-
-def _why_hidden(group: Group, departs: Sequence[str]) -> str:
-    """Why runs of a column are not shown; those at its settings that have values are older."""
-    if departs:
-        return ", ".join(departs)
-    return older_versions(group.flat) if _supported(group) else "what it does not support"
+    ran = [group for group in faithful if any(r.status != "unsupported" for r in group.records)]
+    chosen = ran or faithful or groups
+    shown = of_newest_versions(chosen)
+    others = [group for group in chosen if group not in shown]
+    return shown, others, [group for group in groups if group not in chosen]
 
 
 def _hidden(dataset: str, column: Column, left_out: Iterable[tuple[str, int]]) -> list[str]:

@@ -32,21 +32,36 @@ def newest(groups: Sequence[Group]) -> list[Group]:
 
 
 def of_newest_versions(groups: Sequence[Group]) -> list[Group]:
-    """Of groups that differ in their versions alone, those of the newest; in their order."""
+    """Of groups that differ in their versions alone, those of the newest of which a run has ended
+    (of the newest, where none has); in their order."""
+    kept = {
+        group.key
+        for several in alike_but_for_versions(groups)
+        for group in newest([each for each in several if _has_ended(each)] or several)
+    }
+    return [group for group in groups if group.key in kept]
+
+
+def alike_but_for_versions(groups: Iterable[Group]) -> list[list[Group]]:
+    """The groups, those together that differ in their versions alone."""
     alike: dict[str, list[Group]] = {}
     versions = {f"versions.{part}" for part in PARTS}
     for group in groups:
         settings = {**younger_settings(group.flat), **group.flat}
         rest = {key: value for key, value in settings.items() if key not in versions}
         alike.setdefault(digest(rest), []).append(group)
-    kept = {group.key for several in alike.values() for group in newest(several)}
-    return [group for group in groups if group.key in kept]
+    return [*alike.values()]
 
 
-def older_versions(flat: Mapping[str, Any]) -> str:
-    """What flattened settings are of: `older versions (method 1, filter 2)`."""
+def _has_ended(group: Group) -> bool:
+    return any(record.status != REDONE for record in group.records)
+
+
+def versions_of(group: Group) -> str:
+    """What a group is of: `method 1, filter 2`."""
+    flat = group.flat
     parts = (f"{part} {flat[key]}" for part in PARTS if (key := f"versions.{part}") in flat)
-    return f"older versions ({', '.join(parts)})"
+    return ", ".join(parts)
 
 
 def others(flat: Mapping[str, Any]) -> list[str]:

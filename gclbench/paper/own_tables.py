@@ -20,7 +20,7 @@ from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import label_of
 from gclbench.paper.columns import SCORED, Column, Condition, is_, typed
 from gclbench.paper.comparison import shown_records
-from gclbench.paper.component_versions import recorded_seeds
+from gclbench.paper.component_versions import alike_but_for_versions, recorded_seeds
 from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.filled_table import Comparison, Entry, NotInTable
 from gclbench.paper.floors import NAMES
@@ -112,9 +112,12 @@ def own_tables(collection: Collection, shown: Iterable[str] | None = None) -> li
         }
     there = {*shown}
     by_task: dict[tuple[str, ...], list[Group]] = {}
-    for group in collection.groups:
-        if not any(record.id in there for record in group.records) and not _only_drawn(group):
-            by_task.setdefault(_task_words(group.flat), []).append(group)
+    for several in alike_but_for_versions(collection.groups):
+        # A table that shows one version says how many runs there are of others.
+        if not any(record.id in there for group in several for record in group.records):
+            for group in several:
+                if not _only_drawn(group):
+                    by_task.setdefault(_task_words(group.flat), []).append(group)
     return [_table(words, groups) for words, groups in sorted(by_task.items())]
 
 

@@ -40,11 +40,11 @@ SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
 _UNIT = r"(?:percent|(?:percentage )?points?\b|times\b|fold\b)"
-_QUOTED = r"(?: /|–|,| and| to) {8,}"
+_QUOTED = r"(?: /|–| and| to) {8,}"
 """What joins a number to one that is quoted, of which blanks are left."""
 TYPED = re.compile(
     rf"\d+\.\d+|(?<![\w.,])(?<!e-){_NUMBER}"
-    rf"(?=\**(?:\s?%|[\s-]{_UNIT}|×(?!\s?\d))|{_QUOTED}\**(?:%|{_UNIT}))"
+    rf"(?=\**(?:\s?%|[\s-]{_UNIT}|×(?!\w|\s?\d))|{_QUOTED}\**(?:%|×|-?{_UNIT}))"
 )
 """What looks like a result: a number with decimals, or a whole one of percent, points or times,
 also as the first one of a range whose second one is quoted."""

@@ -69,7 +69,7 @@ def _merge(group: dict[str, Record], path: Path) -> list[str]:
     better = {key: new for key, new in group.items() if _replaces(new, kept.get(key))}
     merged = {key: record.to_json() for key, record in {**kept, **better}.items()}
     # A record of a newer schema stays as it is: its fields that are unknown here, too.
-    merged |= {key: line for key, line in newer.items() if key not in better}
+    merged |= {key: line for key, line in newer.items() if merged[key] == kept[key].to_json()}
     write_atomically(path, encoded("".join(f"{merged[key]}\n" for key in sorted(merged))))
     return [key for key in group if key not in better]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -119,11 +120,10 @@ def test_a_dry_run_reads_no_graph(
     command = [*verb, *chosen, *words[:3], "--dry-run"]
     assert main([*command, "seeds=3"]) == 0
     assert "3 runs: 2 are recorded in runs, 1 is to be done" in capsys.readouterr().out
-    for path in Path("runs").glob("*/record.json"):
-        text = path.read_text()  # without a date nothing says whether the file is older
-        path.write_text(re.sub('"created": "[^"]*", ', "", text))
-        assert main([*command, "seeds=3"]) == 0
-        path.write_text(text)
+    first, _ = Path("runs").glob("*/record.json")
+    text = first.read_text()  # without a date nothing says whether the file is older
+    first.write_text(re.sub('"created": "[^"]*", ', "", text))
+    assert main([*command, "seeds=3"]) == 0 and first.write_text(text)
     capsys.readouterr()
     later = time.time() + 60
     os.utime("mine.npz", (later, later))

@@ -88,10 +88,17 @@ def test_nothing_of_the_whole_size_is_kept_between_the_passes():
     assert max(saved) <= 160
 
 
-@pytest.mark.parametrize(("amx", "parts"), [(False, [8, 7, 7]), (True, [22])])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_products_are_made_in_parts_where_there_is_no_amx(monkeypatch, amx, parts, dtype):
-    u, v = unit(5, dtype=dtype), unit(22, seed=1, dtype=dtype)
+@pytest.mark.parametrize(
+    ("amx", "rows", "dtype", "parts"),
+    [
+        (False, 5, torch.float32, [8, 7, 7]),
+        (True, 5, torch.float32, [22]),
+        (False, 1, torch.float32, [22]),
+        (False, 5, torch.float64, [22]),
+    ],
+)
+def test_products_are_made_in_parts_where_that_is_quicker(monkeypatch, amx, rows, dtype, parts):
+    u, v = unit(rows, dtype=dtype), unit(22, seed=1, dtype=dtype)
     expected = panel(u, v, 2.0, columns=True)
     widths, product = [], torch.mm
 

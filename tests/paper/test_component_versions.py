@@ -79,13 +79,32 @@ def test_of_two_versions_a_table_has_the_newer_and_says_so(record) -> None:
     (block,) = (each for each in filled.blocks if each.dataset == "cora")
     assert block.entries["acc", "dmat_i"].ours.n == 2
     assert [entry.ours.n for _, entry in printed_cells([filled]) if entry.ours.n] == [2]
-    assert filled.notes == (
-        "cora: runs of dmat_i at other settings are not shown: 3 with older versions (method 0).",
-    )
+    assert filled.notes == ("cora: 3 runs of dmat_i are not shown, of other versions: method 0.",)
+    assert own_tables(Collection((*before, *now))) == []
     # Alone they are shown.
     filled = compare(find_table("dmat/1"), Collection(tuple(before)))
     (block,) = (each for each in filled.blocks if each.dataset == "cora")
     assert block.entries["acc", "dmat_i"].ours.n == 3 and not filled.notes
+
+
+@pytest.mark.parametrize(("status", "shown"), [("interrupted", 3), ("failed", 0)])
+def test_an_interrupted_run_of_the_newer_version_hides_nothing(record, status, shown) -> None:
+    before = [of_version("0", record(seed=seed)) for seed in range(3)]
+    filled = compare(find_table("dmat/1"), Collection((*before, record(status=status))))
+    (block,) = (each for each in filled.blocks if each.dataset == "cora")
+    cell = block.entries["acc", "dmat_i"].ours
+    assert cell.n == shown and (cell.show_absent() == "failed ×1") == (not shown)
+    assert len(filled.notes) == 1
+
+
+def test_versions_are_told_beside_a_dagger_and_in_the_matrix(record) -> None:
+    runs = [record(tau=0.4), of_version("0", record(tau=0.4))]
+    _, told = compare(find_table("dmat/1"), Collection(tuple(runs))).notes
+    assert told == "cora: 1 run of dmat_i is not shown, of other versions: method 0."
+    run = record(method="grace", task="classification", metrics={"accuracy": 0.8})
+    filled = compare(matrix.table(("cora",)), Collection((run, of_version("0", run))))
+    told = "cora: 1 run of grace with uniform is not shown, of other versions: method 0."
+    assert told in filled.notes
 
 
 def test_versions_are_of_one_setting(record) -> None:

@@ -90,9 +90,9 @@ def test_where_a_side_means_nothing_it_is_not_asked_to_run(record) -> None:
 def test_rows_that_are_the_same_settings_are_one(record) -> None:
     twins = ["dmat_i method.tau=0.5", "dmat_i method.tau=0.5 method.course=2"]
     with pytest.raises(ValueError, match="are the same settings; leave one out"):
-        fill("dmat/1", Collection(()), twins, planned=True)
+        fill("dmat/1", lambda: Collection(()), twins, planned=True)
     with pytest.raises(ConfigErrors):
-        fill("nml/1", Collection(()), ["graphcl method.tau=0.7", "graphcl method.tau=0.8"])
+        fill("nml/1", lambda: Collection(()), ["graphcl method.tau=0.7", "graphcl method.tau=0.8"])
 
 
 def test_a_row_in_a_sweep_has_the_name_that_it_has_there(capsys) -> None:
@@ -104,14 +104,14 @@ def test_a_row_in_a_sweep_has_the_name_that_it_has_there(capsys) -> None:
 def test_a_row_stands_for_what_its_words_mean_on_the_tables_datasets(record) -> None:
     own = "graphcl method.tau=0.7"
     collection = Collection(tuple(graphcl(record, VALUES[:2], tau=0.7)))
-    (comparison,) = fill("mmix/3", collection, [own], ["mutag"])
+    (comparison,) = fill("mmix/3", lambda: collection, [own], ["mutag"])
     (cell,) = [
         entry
         for entry in comparison.entries
         if entry.column == own and entry.metric == "accuracy" and entry.records
     ]
     assert cell.method == "graphcl" and cell.ours.n == 2
-    (planned,) = fill("mmix/3", collection, [own], ["mutag"], planned=True)
+    (planned,) = fill("mmix/3", lambda: collection, [own], ["mutag"], planned=True)
     assert f"gclbench sweep table=mmix/3 dataset=mutag 'seeds=[2]' --with '{own}'" in missing(
         planned, 3
     )
@@ -120,4 +120,4 @@ def test_a_row_stands_for_what_its_words_mean_on_the_tables_datasets(record) -> 
         (rows,) = fill(table, lambda: Collection(()), ["gcn method.epochs=3"], planned=True)
         assert {entry.method for entry in rows.entries if "epochs=3" in entry.column} == {method}
     with pytest.raises(ConfigErrors, match="Known of method=graphcl_nodes"):
-        fill("nml/1", collection, [own])
+        fill("nml/1", lambda: collection, [own])

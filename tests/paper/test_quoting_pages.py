@@ -93,6 +93,9 @@ def test_whole_numbers_of_percent_points_and_times_are_results() -> None:
         "3 and 73.5<!-- a; b --> points",
     ):
         assert page(f"Between {text}.\n")[1][0].startswith("1 typed: 3; put <!-- TABLE;")
+    for text in ("3–73.5<!-- a; b -->×", "3 to 73.5<!-- a; b -->-fold"):
+        assert page(f"By {text}.\n")[1][0].startswith("1 typed: 3; ")
+    assert page("In 2024, 73.5<!-- a; b --> % of 64×hidden units\n")[1] == []
     assert page("12× faster\n")[1][0].startswith("1 typed: 12; ")
     fine = "Of 3 73.5<!-- a; b --> % are, 7×7 and 7 × 7 tiles;\n"
     assert page(fine)[1] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from example_records import SPEC, another, full_record, record
 
-from gclbench.records import SCHEMA, Store, pack
+from gclbench.records import SCHEMA, Record, Store, pack
 
 
 def names(folder: Path) -> list[str]:
@@ -72,7 +72,7 @@ def test_a_packed_line_of_a_newer_schema_keeps_what_is_unknown_here(tmp_path):
     path = tmp_path / "dmat_i" / "cora.jsonl"
     path.parent.mkdir()
     path.write_text(json.dumps(there) + "\n", encoding="utf-8")
-    pack([record(replace(SPEC, seed=7))], tmp_path)
+    pack([record(replace(SPEC, seed=7)), Record.from_json(json.dumps(there))], tmp_path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert there in lines and len(lines) == 2
     pack([record(metrics={"acc": 0.9})], tmp_path)
