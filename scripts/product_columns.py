@@ -4,7 +4,7 @@ The loss of two views by `uniform` and its gradient, without an encoder. `tiles.
 is what is tried; the widths take turns, and the least processor seconds of each count. Whether the
 loss and the gradient are the same in every bit as with whole products is written too.
 
-    python scripts/product_columns.py [--nodes 2708 7650] [--width 256] [--rounds 7]
+    python scripts/product_columns.py [--nodes 7650] [--width 256] [--rounds 7]
         [--output results/bench/product_columns.json]
 """
 
@@ -60,12 +60,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--nodes", type=int, nargs="+", default=[2708, 7650])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[7650])
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--output", type=Path, default=Path("results/bench/product_columns.json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if min(options.nodes) < tiles.PARTS_FROM:
+        parser.error(f"below {tiles.PARTS_FROM} nodes products are whole: nothing to time")
     if torch_shortens():
         parser.error("with AMX products are whole, whatever PRODUCT_COLUMNS says: nothing to time")
     begun, rows = bench_facts.begun("product_columns", threads=1), []

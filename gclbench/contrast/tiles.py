@@ -25,6 +25,9 @@ are twice as many. torch's library makes a product of a tile's shape, few rows a
 more slowly on an AMD processor than in parts (results/bench/product_columns.json). With AMX large
 products are the fast ones."""
 
+PARTS_FROM = 1 << 12
+"""Candidates of a panel whose products are made in parts; with fewer, parts gain nothing."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -164,7 +167,8 @@ def _product(left: Tensor, right: Tensor, tile: Tensor) -> None:
     """Fills a tile with left·rightᵀ."""
     # Parts give other bits where a tile is one row, and in float64.
     plain = left.is_cpu and left.dtype == torch.float32 and len(left) > 1
-    whole = not plain or torch_shortens()
+    whole = not plain or len(right) < PARTS_FROM or torch_shortens()
     parts = 1 if whole else max(len(right) // PRODUCT_COLUMNS, 1)
-    for some, place in zip(right.tensor_split(parts), tile.tensor_split(parts, dim=1), strict=True):
+    places = tile.tensor_split(parts, dim=1)
+    for some, place in zip(right.tensor_split(parts), places, strict=True):
         torch.mm(left, some.T, out=place)

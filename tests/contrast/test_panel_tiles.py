@@ -92,13 +92,14 @@ def test_nothing_of_the_whole_size_is_kept_between_the_passes():
     ("amx", "rows", "dtype", "parts"),
     [
         (False, 5, torch.float32, [8, 7, 7]),
+        (False, 5, torch.float32, [21]),
         (True, 5, torch.float32, [22]),
         (False, 1, torch.float32, [22]),
         (False, 5, torch.float64, [22]),
     ],
 )
 def test_products_are_made_in_parts_where_that_is_quicker(monkeypatch, amx, rows, dtype, parts):
-    u, v = unit(rows, dtype=dtype), unit(22, seed=1, dtype=dtype)
+    u, v = unit(rows, dtype=dtype), unit(sum(parts), seed=1, dtype=dtype)
     expected = panel(u, v, 2.0, columns=True)
     widths, product = [], torch.mm
 
@@ -108,6 +109,7 @@ def test_products_are_made_in_parts_where_that_is_quicker(monkeypatch, amx, rows
 
     monkeypatch.setattr(tiles, "torch_shortens", lambda: amx)
     monkeypatch.setattr(tiles, "PRODUCT_COLUMNS", 7)
+    monkeypatch.setattr(tiles, "PARTS_FROM", 22)
     monkeypatch.setattr(torch, "mm", counted)
     found = panel(u, v, 2.0, columns=True)
     assert widths == parts
@@ -119,6 +121,7 @@ def test_products_elsewhere_are_whole(monkeypatch):
     widths: list[int] = []
     monkeypatch.setattr(tiles, "torch_shortens", lambda: False)
     monkeypatch.setattr(tiles, "PRODUCT_COLUMNS", 7)
+    monkeypatch.setattr(tiles, "PARTS_FROM", 22)
     monkeypatch.setattr(torch, "mm", lambda _left, right, out: widths.append(right.shape[1]))
     tiles._product(*(torch.empty(*shape, device="meta") for shape in ((5, 3), (22, 3), (5, 22))))
     assert widths == [22]
