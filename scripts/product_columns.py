@@ -1,4 +1,4 @@
-"""Seconds of a contrast's loss by how many candidates its products take at a time on a CPU.
+"""Seconds of a contrast's loss by how many candidates a part of its products has on a CPU.
 
 The loss of two views by `uniform` and its gradient, without an encoder. `tiles.PRODUCT_COLUMNS`
 is what is tried; the widths take turns, and the least processor seconds of each count. Whether the

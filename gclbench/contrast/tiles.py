@@ -20,13 +20,14 @@ SAFE_BOUND = 40.0
 computed in float64."""
 
 PRODUCT_COLUMNS = 512
-"""Least number of candidates in a product of a tile in float32 on a CPU without AMX, where there
-are twice as many. torch's library makes a product of a tile's shape, few rows and many columns,
-more slowly on an AMD processor than in parts (results/bench/product_columns.json). With AMX large
-products are the fast ones."""
+"""Least number of candidates in a part of a tile's product, in float32 on a CPU without AMX.
+torch's library makes a product of a tile's shape, few rows and many columns, more slowly on an AMD
+processor than in parts (results/bench/product_columns.json). With AMX large products are the fast
+ones."""
 
 PARTS_FROM = 1 << 12
-"""Candidates of a panel whose products are made in parts; with fewer, parts gain nothing."""
+"""Candidates of a tile from which on its product is made in parts; with fewer, parts gain
+nothing."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Versions of the components that runs are of, beside those that the code has."""
+"""Versions of the components that runs are of, beside those that the code has; which runs count
+where others are asked for."""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ from gclbench.records import Record, digest, flatten
 
 PARTS = ("method", "negatives", "filter")
 """Components that have a version. A task's is that of its protocol, which runs never share."""
-
 
 REDONE = "interrupted"
 """Status of a run that is taken up again; every other run has ended, with a value or without."""
