@@ -223,7 +223,11 @@ def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> No
     [
         (("RUN",), 2, "name the file that the embedding is written to: --output FILE.npy"),
         (("RUN", "--output", "x.csv"), 2, "--output FILE.npy, not 'x.csv'"),
-        (("ffffff", "--output", "x.npy"), 2, "no run whose id starts with 'ffffff' has a folder"),
+        (
+            ("ffffff", "--output", "x.npy"),
+            2,
+            "has a folder in runs; `gclbench export --runs runs --format csv` lists what is there",
+        ),
         (("RUN", "--output", "wide.npz/x.npy"), 2, "cannot write wide.npz/x.npy: "),
         (
             ("RUN", "--graph", "none.npz", "--output", "x.npy"),

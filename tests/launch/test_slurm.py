@@ -14,6 +14,9 @@ from gclbench.component.settings import bind
 from gclbench.launch import slurm_queue
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError
 from gclbench.launch.slurm import Slurm, minutes, packed, setup
+from gclbench.launch.sweep import Sweep
+from gclbench.records import StoreError
+from gclbench.run.unit import Unit
 
 Commands = Callable[..., None]
 
@@ -290,3 +293,17 @@ def test_cancel_ends_arrays_as_a_whole(commands: Commands, tmp_path: Path) -> No
 def test_the_largest_array(commands: Commands) -> None:
     commands(scontrol="echo 'MaxArraySize            = 501'")
     assert slurm_queue.largest_array() == 501
+
+
+@pytest.mark.parametrize("setting", ["launcher.folder", "runs_dir"])
+def test_a_folder_that_cannot_be_written_names_what_sets_it(
+    setting: str, commands: Commands, tmp_path: Path
+) -> None:
+    commands()
+    (tmp_path / "file").write_text("")
+    there = str(tmp_path / "file" / "below")
+    unit = Unit("dmat", "cora", (), 0, ("clustering",), ("0" * 16,), "0" * 64, ("",))
+    runs, folder = (str(tmp_path), there) if setting == "launcher.folder" else (there, "")
+    with pytest.raises(StoreError) as caught:
+        Slurm(folder=folder).submit(Sweep(runs, (unit,), "slurm", {}))
+    assert f"({setting}=FOLDER sets where " in caught.value.args[1]

@@ -224,6 +224,11 @@ def test_an_unknown_cause_is_the_systems_own_word():
     assert "something else" in unwritable(Path("x"), OSError("something else"))
 
 
+def test_what_sets_the_folder_is_told():
+    told = unwritable(Path("x"), OSError(errno.EACCES, "no"), "launcher.folder")
+    assert told.endswith("(launcher.folder=FOLDER sets where it is)")
+
+
 def test_ensure_writable_leaves_nothing(tmp_path):
     Store(tmp_path / "new").ensure_writable()
     assert (tmp_path / "new").is_dir()
