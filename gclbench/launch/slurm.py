@@ -134,12 +134,18 @@ class Slurm(Launcher):
 
     def _submit(self, sweep: Sweep, places: list[int]) -> list[Job]:
         """Hands over the units at `places`."""
+        folder = Path(expanded(self.folder)) / sweep.id if self.folder else sweep.folder / "slurm"
+        setting = "launcher.folder" if self.folder else "runs_dir"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(error.errno, unwritable(folder, error, setting)) from error
+
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
         from gclbench.launch.slurm_job import SlurmJob
 
-        folder = Path(expanded(self.folder)) / sweep.id if self.folder else sweep.folder / "slurm"
         executor = submitit.SlurmExecutor(folder.absolute(), max_num_timeout=self.requeues)
         executor.update_parameters(
             job_name=f"gclbench-{sweep.id}",
@@ -168,8 +174,7 @@ class Slurm(Launcher):
                 f"launcher=slurm: sbatch refuses the jobs: {lines[-1] if lines else error}"
             ) from error
         except OSError as error:
-            told = unwritable(folder, error, "launcher.folder" if self.folder else "runs_dir")
-            raise StoreError(error.errno, told) from error
+            raise StoreError(error.errno, unwritable(folder, error, setting)) from error
         return [
             Job(job.job_id, tuple(pack), str(job.paths.stdout))
             for job, pack in zip(jobs, packs, strict=True)
