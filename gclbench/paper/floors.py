@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gclbench.paper.aggregate import Cell, Group
+from gclbench.paper.aggregate import Cell, Group, differences
 from gclbench.paper.columns import FLOORS, SCORED
 from gclbench.paper.filled_table import Entry
 from gclbench.paper.metrics import OF_TASK, find_metric
@@ -100,10 +100,11 @@ class Floors:
 
     def beside(self, entries: Sequence[Entry]) -> list[Entry]:
         """The entries with those of the floors behind the last one of their task and dataset."""
-        found = list(entries)
-        for (task, dataset, _), groups in self.seen.items():
+        found, labels = list(entries), self._labels()
+        for key, groups in self.seen.items():
+            task, dataset, _ = key
             own = [
-                Entry(dataset, metric, NAMES[task], Cell(values), None, task=task)
+                Entry(dataset, metric, labels[key], Cell(values), None, task=task)
                 for metric in OF_TASK[task]
                 if (values := _values(groups, metric))
             ]
@@ -117,8 +118,9 @@ class Floors:
 
     def below(self) -> list[str]:
         """One line per task and dataset on the methods whose mean is not above the floor's."""
-        lines = []
-        for (task, dataset, _), groups in self.seen.items():
+        lines, labels = [], self._labels()
+        for key, groups in self.seen.items():
+            task, dataset, _ = key
             metric = FIRST[task]
             floor = Cell(_values(groups, metric)).mean
             low = [
@@ -130,10 +132,29 @@ class Floors:
             if low and floor is not None:
                 shown = f"{find_metric(metric).factor * floor:.2f}"
                 lines.append(
-                    f"{dataset} · {task}: not above the {NAMES[task]} ({metric} {shown}):"
+                    f"{dataset} · {task}: not above the {labels[key]} ({metric} {shown}):"
                     f" {', '.join(low)}"
                 )
         return lines
+
+    def _labels(self) -> dict[tuple[str, str, str], str]:
+        """A floor's name; `chance [dataset.nodes=100]` where a dataset's name has several graphs,
+        or a task several settings."""
+        alike: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+        for key in self.seen:
+            alike.setdefault(key[:2], []).append(key)
+        found = {}
+        for (task, _), keys in alike.items():
+            alone = [_without_a_method(self.seen[key][0][1]) for key in keys]
+            for key, what in zip(keys, differences(alone), strict=True):
+                found[key] = f"{NAMES[task]} [{what}]" if what else NAMES[task]
+        return found
+
+
+def _without_a_method(group: Group) -> Group:
+    """The group's graph and task alone."""
+    kept = ("dataset", "dataset_hash", "task")
+    return Group({kind: value for kind, value in group.settings.items() if kind in kept}, ())
 
 
 def _values(groups: Sequence[tuple[str, Group]], metric: str) -> Mapping[int, float]:

@@ -64,6 +64,16 @@ def test_the_majority_class_and_chance_stand_beside_an_unprinted_dataset(capsys:
     assert "x · classification: not above the majority class (accuracy " in out
 
 
+def test_the_floors_of_two_graphs_of_a_name_are_told_apart(capsys: Printed) -> None:
+    words = ("method=kmeans", "filter=none", "dataset=sbm", "dataset.nodes=60,80")
+    assert main(["-m", *words, "task=clustering", "seeds=2"]) == 0
+    out = capsys.readouterr().out
+    rows = [line for line in out.splitlines() if "chance" in line]
+    for nodes in (60, 80):
+        assert sum(f"chance [dataset.nodes={nodes}, dataset_hash=" in row for row in rows) > 0
+    assert not any(line.startswith("sbm      chance  ") for line in rows)
+
+
 def test_a_floor_reads_test_labels_for_nothing_but_its_own_score(capsys: Printed) -> None:
     """The majority class is that of the training nodes."""
     labels = np.array([0, 0, 1, 1, 0, 1, 1, 1, 1, 1])
