@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -27,6 +28,13 @@ eigenvalue."""
 DENSE_NODES = 64
 """Graphs up to this size are decomposed densely; Lanczos iteration needs more nodes than
 vectors."""
+
+FEW = 20
+"""So many products with a matrix are tried to reach all that products can; ARPACK's first basis
+has as many vectors."""
+
+REACHED = 1e-12
+"""A new direction below this share of the matrix's values is none but for rounding."""
 
 
 def degree(edge_index: Tensor, nodes: int, weight: Tensor | None = None) -> Tensor:
@@ -68,9 +76,32 @@ def eigenvector(edge_index: Tensor, nodes: int, weight: Tensor | None = None) ->
     else:
         # A start of ones, not a random one: the same vector each time, and never orthogonal to a
         # non-negative one.
-        vector = scipy.sparse.linalg.eigsh(matrix, k=1, which="LA", v0=np.ones(nodes))[1][:, 0]
+        vector = _leading(matrix, np.ones(nodes))
     vector = vector * (1.0 if vector.sum() >= 0 else -1.0)
     return torch.from_numpy(np.clip(vector, 0.0, None) + NOWHERE)
+
+
+def _leading(matrix: scipy.sparse.csr_array, start: np.ndarray) -> np.ndarray:
+    """The leading eigenvector among those that a start reaches.
+
+    Where few products reach all that they can, as from equal entries on a graph of many equal
+    components, ARPACK goes on from random vectors, which differ from run to run.
+    """
+    basis = (start / np.linalg.norm(start))[None]
+    products = (matrix @ basis[0])[None]
+    while len(basis) <= FEW:
+        new = products[-1].copy()
+        for _ in range(2):  # once leaves rounding errors along the basis
+            new -= basis.T @ (basis @ new)
+        inner = basis @ products.T
+        length = float(np.linalg.norm(new))
+        if length <= REACHED * np.abs(inner).max():
+            return np.linalg.eigh((inner + inner.T) / 2)[1][:, -1] @ basis
+        basis = np.vstack([basis, new / length])
+        products = np.vstack([products, matrix @ basis[-1]])
+    seeded = "rng" in inspect.signature(scipy.sparse.linalg.eigsh).parameters  # SciPy 1.17
+    source = {"rng": np.random.default_rng(0)} if seeded else {}
+    return scipy.sparse.linalg.eigsh(matrix, k=1, which="LA", v0=start, **source)[1][:, 0]
 
 
 def _summed(ends: Tensor, nodes: int, weight: Tensor | None) -> Tensor:

@@ -22,6 +22,9 @@ NEGLIGIBLE = 1e-6
 DENSE_UP_TO = 128
 """Smaller side of a matrix up to which all its singular vectors are computed."""
 
+ALIKE = 1e-9
+"""Two singular values that differ by a smaller share are taken for one value."""
+
 CANCELLED = 1e-4
 """Below this share of the mean square, a spread has lost most digits of float32."""
 
@@ -127,7 +130,12 @@ def _singular(matrix: np.ndarray, count: int, start: np.ndarray) -> tuple[np.nda
         try:
             left, values, _ = svds(matrix, k=count, v0=start, solver="arpack")
             order = np.argsort(-values)
-            return left[:, order], values[order]
+            left, values = left[:, order], values[order]
+            told = values[values > NEGLIGIBLE * values[0]]
+            # Of a value that is there several times, Lanczos iteration finds the others from random
+            # vectors, which differ from run to run.
+            if (told[:-1] - told[1:] > ALIKE * values[0]).all():
+                return left, values
         except ArpackError:  # the features span fewer dimensions than asked for
             pass
     left, values, _ = np.linalg.svd(matrix, full_matrices=False)

@@ -63,6 +63,30 @@ def test_eigenvector_is_the_leading_one(nodes):
     assert torch.equal(eigenvector(edges, nodes), found)
 
 
+@pytest.mark.parametrize("parts", [50, 66])
+def test_of_equal_components_all_have_the_same_part(parts):
+    """Paths of two nodes, and of three: the largest eigenvalue is there once in each."""
+    length = 2 if parts == 50 else 3
+    first = torch.arange(parts * length).reshape(parts, length)
+    one_way = torch.stack([first[:, :-1].flatten(), first[:, 1:].flatten()])
+    edges = torch.cat([one_way, one_way.flip(0)], dim=1)
+    found = eigenvector(edges, parts * length)
+    assert torch.equal(eigenvector(edges, parts * length), found)
+    of_a_path = torch.linalg.eigh(adjacency(edges, parts * length)[:length, :length])[1][:, -1]
+    expected = of_a_path.abs().repeat(parts) / math.sqrt(parts)
+    torch.testing.assert_close(found - 1e-8, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_few_values_beside_others():
+    """A star and an apart path: the star's vector, whatever of the path the start of ones has."""
+    star = torch.stack([torch.zeros(80, dtype=torch.long), torch.arange(1, 81)])
+    path = torch.stack([torch.arange(81, 89), torch.arange(82, 90)])
+    one_way = torch.cat([star, path], dim=1)
+    found = eigenvector(torch.cat([one_way, one_way.flip(0)], dim=1), 90)
+    assert found[0].item() == pytest.approx(math.sqrt(0.5), rel=1e-6)
+    assert found[81:].max().item() == pytest.approx(1e-8, abs=1e-9)
+
+
 def test_edges_against_a_plain_loop():
     edges = random_edges(12, 0.3)
     score = pagerank(edges, 12)

@@ -86,6 +86,15 @@ def test_directions_that_are_not_there_are_zero(
     assert narrow.shape == (40, 3)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_equal_singular_values_have_the_same_directions_each_time(times: int) -> None:
+    x = torch.eye(200).repeat(times, 1)
+    found, again = (leading_directions(x, 16, np.random.default_rng(0)) for _ in range(2))
+    assert torch.equal(found[0], again[0]) and torch.equal(found[1], again[1])
+    torch.testing.assert_close(found[0].T @ found[0], torch.eye(16))
+    torch.testing.assert_close(found[1], torch.full((16,), times**0.5))
+
+
 def test_kmeans_with_duplicates_and_one_cluster() -> None:
     z = torch.tensor([[0.0, 0.0], [1.0, 0.0]]).repeat_interleave(5, dim=0)
     several = partition(z, 4, 3, 0)
