@@ -240,6 +240,10 @@ def test_a_list_of_graphs_is_a_collection() -> None:
             "item 1 of the list is of type DataB",
         ),
         (lambda graphs: [graphs[0], Data(x=torch.tensor(3.0))], "graph 1 .* no x, a tensor of"),
+        (
+            lambda graphs: [Data(**{**graphs[0].to_dict(), "y": graphs[0].x[:, 0].long()})],
+            "a collection of one graph, whose y has a label for each .* as in graph=dataset.0.",
+        ),
         (lambda graphs: Batch.from_data_list([*graphs, empty()]), "graph 3 .* has no x"),
         (lambda graphs: Batch(x=graphs[0].x, batch=torch.zeros(4).long()), "does not know its gr"),
         (lambda graphs: [graphs[0], wider(graphs[1])], "must have features and attributes of"),

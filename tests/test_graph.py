@@ -105,6 +105,8 @@ def test_features_that_are_not_finite(value: float) -> None:
         ),
         (X, PATH, [0, 1], r"labels must have shape \(4,\), one for each node, not \(2,\)"),
         (X, PATH, np.eye(4, dtype=int), "for one-hot rows give their argmax"),
+        (X, PATH, np.eye(4), "for one-hot rows give their argmax"),
+        (X, PATH, np.ones((4, 1), dtype=int), r"not \(4, 1\); give its column, y\[:, 0\]"),
         (X, PATH, [0.0, 1.0, 0.0, 1.0], "labels must be whole numbers .* not float64"),
         (
             X,

@@ -10,6 +10,7 @@ import importlib
 import io
 import os
 import sys
+from typing import TextIO
 
 VERBS = {
     "list": "what can be chosen: datasets, filters, methods, negatives, tasks",
@@ -61,6 +62,9 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 def main(argv: list[str] | None = None) -> int:
     """Runs a command line; returns the exit code: 0 all well, 1 a run was not, 2 a wrong command,
     130 interrupted."""
+    # Of a stream that was closed before the start (`>&-`) Python makes None.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What a terminal cannot show, such as bytes of a path that are not text, becomes an escape
         # and not an exception.
@@ -90,6 +94,10 @@ def main(argv: list[str] | None = None) -> int:
             print(f"gclbench: cannot write the output: {error.strerror}", file=sys.stderr)
             return 2
         return code  # the reader of a pipe, such as `head`, has enough
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 def _main(arguments: list[str]) -> int:

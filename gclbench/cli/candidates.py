@@ -25,7 +25,6 @@ VALUES = {
 
 DEVICES = ("auto", "cpu", "cuda")
 
-OF_A_SEARCH = ("space", "budget", "sampler", "trial_seeds")
 OF_A_SWEEP = ("paper", "table", "column")
 WITH_SETTINGS = ("sweep", "submit", "search", "show", "compare")
 """Verbs that take KEY=VALUE."""
@@ -58,8 +57,16 @@ def _offered(verb: str, before: list[str], word: str) -> list[str]:
         return _files(before)
     found = [*VERBS, "-m"] if not before else []
     found += [f"{key}=" for key in KEYS]
-    found += [f"{key}=" for key in OF_A_SEARCH if verb == "search"]
-    found += [f"{key}=" for key in OF_A_SWEEP if verb == "sweep"]
+    if verb == "search":
+        from gclbench.cli.search import DEFAULTS
+
+        found += [f"{key}=" for key in DEFAULTS]
+    if verb == "sweep" or before[:2] == ["submit", "sweep"]:
+        found += [f"{key}=" for key in OF_A_SWEEP]
+    if verb == "compare":
+        found += KINDS["method"].names()
+    if before == ["show"]:
+        found += _recorded()
     return [*found, *_settings(before, word)]
 
 
@@ -77,7 +84,7 @@ def _first(verb: str) -> list[str]:
         case "table":
             from gclbench.paper.tables import TABLES
 
-            return [*TABLES]
+            return [*TABLES, "matrix", "own"]
         case "figure":
             from gclbench.paper.figures import FIGURES
 

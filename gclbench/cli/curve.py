@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +47,8 @@ def draw(argv: list[str]) -> int:
 
     folders = [name for name in ("runs", "results") if Path(name).is_dir()]
     try:
-        records = _chosen(collect(options.runs or folders).records, options.ids)
+        where = options.runs or folders
+        records = _chosen(collect(where).records, options.ids, where)
         series = curves(records)
         if options.log and any(value <= 0 for line in series for value in line.y):
             raise LookupError("a loss that is not positive has no logarithm; leave --log out")
@@ -70,8 +72,13 @@ def _drawn(panel: PlotPanel, suffix: str) -> bytes:
     return png("Training", [panel], "")
 
 
-def _chosen(records: Sequence[Record], prefixes: Sequence[str]) -> list[Record]:
+def _chosen(
+    records: Sequence[Record], prefixes: Sequence[str], where: Sequence[str]
+) -> list[Record]:
     """The records that the starts of ids name.
+
+    Args:
+        where: the stores that they are of.
 
     Raises:
         LookupError: for a start of no id, or of several.
@@ -81,7 +88,10 @@ def _chosen(records: Sequence[Record], prefixes: Sequence[str]) -> list[Record]:
         own = [record for record in records if record.id.startswith(prefix)]
         if len(own) != 1:
             several = f"{len(own)} runs start with" if own else "no recorded run starts with"
-            raise LookupError(f"{several} '{prefix}'; `gclbench export --format csv` lists the ids")
+            stores = f" --runs {shlex.join(where)}" if where else ""
+            raise LookupError(
+                f"{several} '{prefix}'; `gclbench export{stores} --format csv` lists the ids"
+            )
         found[own[0].id] = own[0]
     return list(found.values())
 

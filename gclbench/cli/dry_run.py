@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def preview(experiments: list[Experiment]) -> int:
-    """Says what would be run; exit code 1 where a dataset cannot be had."""
+    """Says what would be run; exit code 1 where a graph of one's own cannot be read."""
     from gclbench.launch.execution import incomplete
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand

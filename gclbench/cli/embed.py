@@ -91,6 +91,11 @@ def _found(prefix: str, folders: list[str]) -> tuple[Path, Record]:
     """
     from gclbench.records import Store
 
+    missing = [folder for folder in folders if not Path(folder).is_dir()]
+    if missing:
+        raise _Refused(
+            f"there is no folder {', '.join(missing)}; --runs DIR names the store of the run", 2
+        )
     found = {
         name: Path(folder)
         for folder in folders

@@ -100,7 +100,15 @@ def main(argv: list[str]) -> int:
     ):
         return _wrong(f"figure {figure.id} shows {figure.datasets[0]} only; leave --dataset out")
     if options.command:
-        print("\n".join(figures.command(figure, options.dataset)))
+        lines = "".join(f"{line}\n" for line in figures.command(figure, options.dataset))
+        if options.output is None:
+            print(lines, end="")
+            return 0
+        try:
+            made = deliver(options.output, lines.encode())
+        except OSError as error:
+            return _wrong(unwritable_output(options.output, error))
+        print(f"wrote {options.output}{made}")
         return 0
     output = options.output or Path(f"{figures.stem(figure)}.svg")
     if output.suffix not in FORMATS:

@@ -149,7 +149,11 @@ class Parser(argparse.ArgumentParser):
             ]
             return f"there is no option '{word}': `gclbench show {shlex.join(settings)}` shows them"
         if word in ("-m", "--multirun"):
-            return "-m is for runs; here every key takes several values, as in method=A,B"
+            return (
+                "-m is for runs; a search takes the values of a setting from space="
+                if self.prog.endswith(" search")
+                else "-m is for runs; here every key takes several values, as in method=A,B"
+            )
         own = {
             option.lstrip("-"): option
             for action in self._actions

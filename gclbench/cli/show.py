@@ -30,6 +30,8 @@ def main(argv: list[str]) -> int:
     if not options.what:
         parser.error("say first what to show: gclbench show ID, or gclbench show dataset=cora")
     if all("=" in word for word in options.what):
+        if options.runs:
+            parser.error("--runs is for the id of a recorded run; leave it out")
         dataset_only = all(
             word.partition("=")[0].split(".")[0] == "dataset" for word in options.what
         )
@@ -38,6 +40,8 @@ def main(argv: list[str]) -> int:
         return _config(options.what, options.config_dir)
     if len(options.what) > 1:
         return _wrong("give one run id, or KEY=VALUE overrides")
+    if options.config_dir is not None:
+        parser.error("--config-dir is for KEY=VALUE; leave it out for a recorded run")
     return _run(options.what[0], options.runs)
 
 

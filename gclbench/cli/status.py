@@ -33,12 +33,21 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--runs",
-        default="runs",
         metavar="DIR",
         help="the store in which a sweep is looked for (default: runs)",
     )
     options = parser.parse_args(argv)
     messages.set_up()
+    where, options.runs = options.runs, options.runs or "runs"
+    if where is not None and any(Path(folder).is_dir() for folder in options.stores):
+        parser.error(
+            "--runs says where a sweep's id is looked for, and folders of records are named: leave"
+            " it out"
+        )
+    if len(options.stores) > 1 and all(
+        not Path(name).exists() and LIKE_A_SWEEP.fullmatch(name) for name in options.stores
+    ):
+        parser.error(f"give one sweep; {len(options.stores)} ids are named")
     if (
         len(options.stores) == 1
         and not Path(options.stores[0]).is_dir()

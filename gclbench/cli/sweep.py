@@ -84,6 +84,14 @@ def main(argv: list[str], detached: bool = False) -> int:
     if not options.words:
         parser.error(f"{WHICH}, or name a file of runs: gclbench sweep runs.yaml")
     messages.set_up()
+    later = next((word for word in options.words[1:] if word.endswith(SUFFIXES)), None)
+    if later is not None and "=" not in later:
+        others = [word for word in options.words if word != later]
+        parser.error(
+            f"a file of runs comes first: gclbench sweep {shlex.join([later, *others])}"
+            if not options.words[0].endswith(SUFFIXES)
+            else f"'{later}' is one file of runs too many; give one"
+        )
     if options.words[0].endswith(SUFFIXES):
         if options.added:
             parser.error(

@@ -13,6 +13,7 @@ import re
 import shlex
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.component.registry import GROUPS, KINDS
@@ -181,6 +182,10 @@ def _parsed(text: str) -> Override | PlainOverride:
         raise Unreadable(str(error)) from error
 
 
+SAME_AS = {"dataset.called": "dataset.name"}
+"""Other words for a key."""
+
+
 def parse(
     overrides: list[str], errors: list[str], allow_sweeps: bool = False
 ) -> list[Override | PlainOverride]:
@@ -199,12 +204,10 @@ def parse(
             errors.append(_unreadable(text))
             continue
         found = _error(override, text, allow_sweeps)
-        before = seen.setdefault(override.key_or_group, text) if found is None else text
+        key = SAME_AS.get(override.key_or_group, override.key_or_group)
+        before = seen.setdefault(key, text) if found is None else text
         if before != text:
-            found = (
-                f"'{override.key_or_group}' is set twice, by '{before}' and '{text}'; leave one of"
-                " them out"
-            )
+            found = f"'{key}' is set twice, by '{before}' and '{text}'; leave one of them out"
         if found is None:
             parsed.append(override)
         else:
@@ -231,6 +234,9 @@ def _unreadable(text: str) -> str:
                 f" written {key}=[A,B], and text that holds brackets is quoted twice:"
                 f" {shlex.quote(f'{key}={quoted(value)}')}"
             )
+    if value.startswith("[") and re.search(r",\s*\]$", value):
+        given = re.sub(r"[\s,]+\]$", "]", value)
+        return f"'{text}' has a comma without a value behind it; write {key}={given}"
     hyphens = re.sub("[‐‑‒–—−]", "-", value)
     of_seeds = key == "seeds" and re.fullmatch(r"[\[\]0-9,-]+", hyphens)
     if hyphens != value and (of_seeds or re.fullmatch(r"-[0-9.eE+-]+", hyphens)):
@@ -288,6 +294,9 @@ def _not_swept(override: Override | PlainOverride) -> str:
     text, key = str(override.input_line), override.key_or_group
     if _of_the_command(key):
         return f"'{text}' names several values, and a command has one {key}; {_one_of(override)}"
+    if key == "dataset.path" and Path(text.partition("=")[2]).is_file():
+        whole = shlex.quote(f"{key}={quoted(text.partition('=')[2])}")
+        return f"'{text}' names several files by its comma; of one file it is written {whole}"
     if key == "seeds":
         return _seeds_not_swept(override, text.partition("=")[2])
     return (

@@ -44,8 +44,13 @@ def _strange(folder: Path) -> list[str]:
         no_such = "it is a file, not a folder" if folder.is_file() else "there is no such folder"
         return [f"--config-dir {folder}: {no_such}"]
     errors = []
-    for path in sorted(folder.rglob("*.yaml")):
+    for path in sorted((*folder.rglob("*.yaml"), *folder.rglob("*.yml"))):
         relative = path.relative_to(folder)
+        if path.suffix == ".yml":
+            errors.append(
+                f"--config-dir: {path} is read by nothing; name it {relative.with_suffix('.yaml')}"
+            )
+            continue
         if relative.as_posix() == "config.yaml":
             continue
         kind = relative.parts[0]

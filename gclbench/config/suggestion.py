@@ -25,6 +25,10 @@ SYNONYMS = {
 """Other libraries' names to ours."""
 
 
+OPTIONS = {"dry_run": "--dry-run", "multirun": "-m", "config_dir": "--config-dir DIR"}
+"""Options of a command that are typed as keys."""
+
+
 def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     """The sentence for a key that nothing chosen has, with the likeliest intended one.
 
@@ -35,6 +39,8 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
         return (
             f"'{key}' does not exist. Did you mean 'seeds'? seeds=10 runs 0 to 9, seeds=[3] runs 3"
         )
+    if key in OPTIONS:
+        return f"'{key}' does not exist. Did you mean the option {OPTIONS[key]}?"
     if key == "dataset.path":
         return (
             f"'{key}' is a setting of your own graph: write dataset=custom dataset.path=FILE.npz"

@@ -159,7 +159,7 @@ def read_custom(
         )
     _check_kind(members, of_graphs, path)
     x = _features(members, path)
-    pairs, weight = _edges(members, x.shape[0] if hasattr(x, "shape") else 0, path)
+    pairs, weight = _edges(members, x.shape[0] if x.ndim else 0, path)
     notes = []
     if weights == "ignore" and weight is not None:
         notes, weight = [WITHOUT], None
@@ -227,6 +227,13 @@ def _members(path: Path) -> dict[str, np.ndarray]:
                     f"{path} is a single array;"
                     " save the graph with numpy.savez(path, x=…, edge_index=…)"
                 )
+            inside = archive.zip.namelist() if archive.zip is not None else []
+            if inside and not any(name.endswith(".npy") for name in inside):
+                raise GraphError(
+                    f"{path} is a zip archive without NumPy arrays, as torch.save writes it; save"
+                    " the graph with numpy.savez(path, x=…, edge_index=…), or give what it holds"
+                    " to gclbench.fit (docs/python.md)"
+                )
             return {key: archive[key] for key in archive.files}
     except (OSError, *DAMAGED_ZIP) as error:
         if isinstance(error, GraphError):
@@ -257,7 +264,9 @@ def _edges(members: dict[str, np.ndarray], nodes: int, path: Path) -> tuple[Any,
         raise GraphError(
             f"{path} has {', '.join(parts)}; a csr matrix needs {', '.join(ADJACENCY)}"
         )
-    matrix = csr_of(members, "adj", path.stem).tocoo()
+    matrix = csr_of(members, "adj", path.stem)
+    matrix.sum_duplicates()  # as SciPy reads an entry that is there twice, and as features are
+    matrix = matrix.tocoo()
     if matrix.shape != (nodes, nodes):
         raise GraphError(
             f"{path} has features of {nodes} nodes and an adjacency matrix of shape {matrix.shape};"

@@ -101,6 +101,12 @@ def _batch(graphs: list[Any], name: str) -> Data:
                 " collection is a list of torch_geometric's Data, each with x and edge_index"
             )
     graphs = [_with_tensors(graph, name) for graph in graphs]
+    labels = graphs[0].get("y") if len(graphs) == 1 else None
+    if isinstance(labels, Tensor) and labels.numel() == graphs[0].num_nodes > 1:
+        raise GraphError(
+            f"graph '{name}': this is a collection of one graph, whose y has a label for each of"
+            f" its {labels.numel()} nodes; give the graph itself, as in graph=dataset[0]"
+        )
     for place, graph in enumerate(graphs):
         x = graph.get("x")
         if not isinstance(x, Tensor) or x.dim() != 2 or not len(x):

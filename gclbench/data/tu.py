@@ -152,8 +152,11 @@ class AnyTu:
                 " example dataset.tu_name=ENZYMES"
             )
         folder = _folder(name)
+        if folder is not None:
+            return read_tu(name, _in_folder(folder, name), name)
+        located = _archive(name)
         return read_tu(
-            name, _in_archive(name) if folder is None else _in_folder(folder, name), name
+            name, _in_archive(located, name), name, (located.remark,) if located.remark else ()
         )
 
 
@@ -181,18 +184,26 @@ def _in_folder(folder: Path, name: str) -> dict[str, Path]:
     }
 
 
-def _in_archive(name: str) -> Mapping[str, IO[bytes]]:
-    """The parts that the downloaded archive has.
+def _archive(name: str) -> mirror.Located:
+    """Where the set's archive lies; it is downloaded where no mirror has it.
 
     Raises:
         DataUnavailable: it cannot be had.
-        GraphError: it is no archive, or a damaged one.
     """
     file = RawFile(f"TUDataset/{name}/{name}.zip", (), (f"{ADDRESS}/{name}.zip",))
     page = catalog.info("tu")
     (located,) = mirror.resolve(
         DatasetInfo("tu", page.summary, page.source, page.licence, files=(file,))
     )
+    return located
+
+
+def _in_archive(located: mirror.Located, name: str) -> Mapping[str, IO[bytes]]:
+    """The parts that a set's archive has.
+
+    Raises:
+        GraphError: it is no archive, or a damaged one.
+    """
     try:
         with zipfile.ZipFile(located.path) as archive:
             inside = {member.rpartition("/")[2]: member for member in archive.namelist()}

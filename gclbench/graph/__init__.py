@@ -254,14 +254,19 @@ def _graph_of(graph_of: Any, edges: Tensor, count: int, name: str) -> Tensor:
 def _labels(y: Any, count: int, name: str, notes: list[str], kind: str) -> Tensor | None:
     if y is None:
         return None
-    labels = whole(y, "labels", name)
-    if labels.shape != (count,):
-        one_hot = labels.ndim == 2 and labels.shape[0] == count
-        hint = "; for one-hot rows give their argmax" if one_hot else ""
+    shape = tuple(y.shape) if isinstance(y, Tensor) else np.shape(y)
+    if shape != (count,):
+        hint = ""
+        if len(shape) == 2 and shape[0] == count:
+            column = shape[1] == 1
+            hint = (
+                "; give its column, y[:, 0]" if column else "; for one-hot rows give their argmax"
+            )
         raise GraphError(
             f"graph '{name}': labels must have shape ({count},), one for each {kind},"
-            f" not {labels.shape}{hint}"
+            f" not {shape}{hint}"
         )
+    labels = whole(y, "labels", name)
     if labels.min() < -1:
         raise GraphError(
             f"graph '{name}': a label is {labels.min()}; classes are 0, 1, 2, … and −1 marks a"

@@ -99,7 +99,7 @@ class Floors:
             self.seen.setdefault(key, []).append((label, group))
 
     def beside(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The entries with those of the floors behind the last one of their task and dataset."""
+        """The entries with those of the floors behind the last one of their task and graph."""
         found, labels = list(entries), self._labels()
         for key, groups in self.seen.items():
             task, dataset, _ = key
@@ -112,6 +112,7 @@ class Floors:
                 place
                 for place, entry in enumerate(found)
                 if (entry.task, entry.dataset) == (task, dataset)
+                and entry.column in {label for label, _ in groups}
             )
             found[last + 1 : last + 1] = own
         return found

@@ -42,6 +42,10 @@ def offered(line: str) -> list[str]:
         ("figure cur", ["curve"]),
         ("embed --gr", ["--graph"]),
         ("search bud", ["budget="]),
+        ("search method=grace search_", ["search_seed="]),
+        ("table ow", ["own"]),
+        ("submit sweep tab", ["table="]),
+        ("compare dgi grac", ["grace", "grace_plus"]),
         ("search method=grace criterion=v", ["criterion=validation"]),
         ("sweep pap", ["paper="]),
         ("submit sw", ["sweep"]),
@@ -66,6 +70,7 @@ def test_runs_are_offered_by_their_ids() -> None:
     Path("runs/abc123/record.json").write_text("{}")
     Path("runs/abd").mkdir()
     assert offered("embed ab") == ["abc123"] == offered("figure curve ab")
+    assert offered("show ab") == ["abc123"]
 
 
 @pytest.mark.parametrize("line", ["met", "method=grace method.", "table ", "--", "tracking="])

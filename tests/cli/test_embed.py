@@ -126,6 +126,11 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     assert Store("runs").read(run_id) == after, "nothing lacks any more"
 
 
+def test_a_store_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["embed", "ab", "--runs", "nope", "--output", "z.npy"]) == 2
+    assert "there is no folder nope; --runs DIR names the store" in capsys.readouterr().err
+
+
 def test_a_graph_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "method=grace", "save=[model]"]) == 0
     assert main(["embed", folder().name, "--graph", "no.npz", "--output", "o.npy"]) == 1

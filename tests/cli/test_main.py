@@ -236,6 +236,19 @@ def test_a_full_device_behind_standard_output_is_an_error_of_one_line() -> None:
     assert done.stderr == "gclbench: cannot write the output: No space left on device\n"
 
 
+def test_streams_that_are_closed_are_none_at_all(tmp_path: Path) -> None:
+    words = "-m gclbench dataset=sbm dataset.nodes=60 method=kmeans task=clustering"
+    for closed in (">&-", "2>&-", ">&- 2>&-"):
+        done = subprocess.run(
+            f"'{sys.executable}' {words} {closed}",
+            shell=True,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0 and "Traceback" not in done.stdout + done.stderr, closed
+
+
 def test_a_disk_that_is_full_elsewhere_is_not_taken_for_the_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

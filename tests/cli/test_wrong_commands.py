@@ -83,6 +83,31 @@ def test_two_settings_in_one_word_are_told_from_text_with_blanks(
             "-m is for runs; here every key takes several values, as in method=A,B",
         ),
         (
+            ["search", "-m", "method=grace"],
+            "-m is for runs; a search takes the values of a setting from space=",
+        ),
+        (
+            ["sweep", "--dry-run", "seeds=3", "runs.yaml"],
+            "a file of runs comes first: gclbench sweep runs.yaml seeds=3",
+        ),
+        (["sweep", "a.yaml", "b.yml"], "'b.yml' is one file of runs too many; give one"),
+        (["status", "e410", "d146"], "give one sweep; 2 ids are named"),
+        (
+            ["show", "dataset=cora", "--runs", "x"],
+            "--runs is for the id of a recorded run; leave it out",
+        ),
+        (
+            ["show", "e410", "--config-dir", "x"],
+            "--config-dir is for KEY=VALUE; leave it out for a recorded run",
+        ),
+        (
+            ["status", ".", "--runs", "x"],
+            (
+                "--runs says where a sweep's id is looked for, and folders of records are named:"
+                " leave it out"
+            ),
+        ),
+        (
             ["table", "dmat/1", "dataset=cora,acm"],
             "'dataset=cora,acm' is an option here: --dataset cora acm",
         ),

@@ -103,6 +103,24 @@ from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
             ),
         ),
         (
+            "dataset=custom dataset.path=x.npz dataset.name=a dataset.called=b",
+            (
+                "'dataset.name' is set twice, by 'dataset.name=a' and 'dataset.called=b'; leave one"
+                " of them out"
+            ),
+        ),
+        (
+            "method.architecture=[256,]",
+            (
+                "'method.architecture=[256,]' has a comma without a value behind it; write"
+                " method.architecture=[256]"
+            ),
+        ),
+        (
+            "dry_run=true",
+            "'dry_run' does not exist. Did you mean the option --dry-run?",
+        ),
+        (
             "method=dmt method=dmat",
             "'method' is set twice, by 'method=dmt' and 'method=dmat'; leave one of them out",
         ),

@@ -100,6 +100,7 @@ def test_a_sweep_has_names_of_its_own_too(
     [
         ("methods/grace.yaml", "", "is read by nothing; files are config.yaml and KIND/NAME.yaml"),
         ("method/a/b.yaml", "", "is read by nothing"),
+        ("method/grace.yml", "", "grace.yml is read by nothing; name it method/grace.yaml"),
         ("method/grace.yaml", "- tau", "holds no settings"),
         ("method/grace.yaml", "tau: [", "cannot be read as YAML"),
         ("method/mine.yaml", "tau: 1", "is of no method that exists; a new name starts from one"),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from gclbench.data.custom import Custom, CustomGraphs
 from gclbench.data.splits import public
@@ -37,6 +38,26 @@ def test_a_good_file(tmp_path: Path) -> None:
 
 def test_labels_are_optional(tmp_path: Path) -> None:
     assert save(tmp_path, y=None).load().y is None
+
+
+def test_no_features_at_all_and_a_file_of_torch(tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match="features must"):
+        save(tmp_path, x=np.array(3.0)).load()
+    torch.save({"x": torch.zeros(2)}, tmp_path / "mine.pt")
+    with pytest.raises(GraphError, match="mine.pt is a zip archive without NumPy arrays"):
+        Custom(path=str(tmp_path / "mine.pt")).load()
+
+
+def test_an_entry_that_is_there_twice_has_the_sum(tmp_path: Path) -> None:
+    parts = {
+        "adj_data": np.array([1.0, 1.0, 2.0]),
+        "adj_indices": np.array([1, 1, 0]),
+        "adj_indptr": np.array([0, 2, 3, 3, 3, 3]),
+        "adj_shape": np.array([5, 5]),
+    }
+    graph = save(tmp_path, edge_index=None, **parts).load()
+    assert graph.edge_weight is None or graph.edge_weight.tolist() == [2.0, 2.0]
+    assert graph.edge_index.tolist() == [[0, 1], [1, 0]]
 
 
 def test_sparse_features(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import zipfile
 from pathlib import Path
@@ -228,6 +229,13 @@ def test_any_set_is_read_from_its_archive(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("GCLBENCH_DATA", str(tmp_path / "cache"))
     assert torch.equal(AnyTu("TOY").load().x, read(tmp_path / "plain").x)
     whole = place.read_bytes()
+    mirrored = tmp_path / "mirror" / "TUDataset" / "TOY" / "TOY.zip"
+    mirrored.parent.mkdir(parents=True)
+    mirrored.write_bytes(whole)
+    with monkeypatch.context() as here:
+        here.setenv("GCLBENCH_MIRROR", str(tmp_path / "mirror"))
+        (told,) = [text for text in AnyTu("TOY").load().repairs if "TOY.zip" in text]
+    assert hashlib.sha256(whole).hexdigest() in told
     stream = whole.index(b"TOY_A.txt") + len("TOY_A.txt")
     method = whole.rindex(b"PK\x01\x02") + 10
     for content, reason in (

@@ -355,6 +355,9 @@ def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> N
         "gclbench method=kmeans filter=gnnbp dataset=acm task=tsne",
         "gclbench method=dmat_i dataset=acm task=tsne",
     ]
+    assert main(["figure", "dmat/3", "--command", "--output", "runs.txt"]) == 0
+    assert capsys.readouterr().out == "wrote runs.txt\n"
+    assert Path("runs.txt").read_text().count("task=tsne\n") == 3
 
 
 def test_verb_writes_files_and_prints_the_caption(
