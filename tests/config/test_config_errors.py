@@ -116,10 +116,7 @@ from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
                 " method.architecture=[256]"
             ),
         ),
-        (
-            "dry_run=true",
-            "'dry_run' does not exist. Did you mean the option --dry-run?",
-        ),
+        ("dry_run=true", "'dry_run' does not exist. Did you mean the option --dry-run?"),
         (
             "method=dmt method=dmat",
             "'method' is set twice, by 'method=dmt' and 'method=dmat'; leave one of them out",
