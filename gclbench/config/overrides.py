@@ -45,6 +45,9 @@ OF_THE_COMMAND = (
 )
 """Keys that a sweep has one value of; another would make no other run."""
 
+SAME_AS = {"dataset.called": "dataset.name"}
+"""Other words for a key."""
+
 REMOVALS = {
     "filter": "filter=none applies no filter",
     "task": "task=[NAME,NAME] names the tasks to run",
@@ -182,10 +185,6 @@ def _parsed(text: str) -> Override | PlainOverride:
         raise Unreadable(str(error)) from error
 
 
-SAME_AS = {"dataset.called": "dataset.name"}
-"""Other words for a key."""
-
-
 def parse(
     overrides: list[str], errors: list[str], allow_sweeps: bool = False
 ) -> list[Override | PlainOverride]:
@@ -295,7 +294,8 @@ def _not_swept(override: Override | PlainOverride) -> str:
     if _of_the_command(key):
         return f"'{text}' names several values, and a command has one {key}; {_one_of(override)}"
     if key == "dataset.path" and Path(text.partition("=")[2]).is_file():
-        whole = shlex.quote(f"{key}={quoted(text.partition('=')[2])}")
+        plain = f"{key}={quoted(text.partition('=')[2])}"
+        whole = shlex.quote(plain) if set(plain) & set('"$`\\!') else f'"{plain}"'
         return f"'{text}' names several files by its comma; of one file it is written {whole}"
     if key == "seeds":
         return _seeds_not_swept(override, text.partition("=")[2])

@@ -219,6 +219,12 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(
         assert told in capsys.readouterr().err
 
 
+def test_a_comma_in_the_name_of_a_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a,b.npz").write_bytes(b"")
+    assert main(["dataset=custom", "dataset.path=a,b.npz"]) == 2
+    assert """of one file it is written "dataset.path='a,b.npz'\"""" in capsys.readouterr().err
+
+
 def test_rows_of_a_table_are_not_added_to_a_file_of_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

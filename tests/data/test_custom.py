@@ -50,14 +50,14 @@ def test_no_features_at_all_and_a_file_of_torch(tmp_path: Path) -> None:
 
 def test_an_entry_that_is_there_twice_has_the_sum(tmp_path: Path) -> None:
     parts = {
-        "adj_data": np.array([1.0, 1.0, 2.0]),
-        "adj_indices": np.array([1, 1, 0]),
-        "adj_indptr": np.array([0, 2, 3, 3, 3, 3]),
+        "adj_data": np.ones(6),
+        "adj_indices": np.array([1, 1, 0, 0, 2, 1]),
+        "adj_indptr": np.array([0, 2, 5, 6, 6, 6]),
         "adj_shape": np.array([5, 5]),
     }
     graph = save(tmp_path, edge_index=None, **parts).load()
-    assert graph.edge_weight is None or graph.edge_weight.tolist() == [2.0, 2.0]
-    assert graph.edge_index.tolist() == [[0, 1], [1, 0]]
+    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    assert graph.edge_weight is not None and graph.edge_weight.tolist() == [2.0, 2.0, 1.0, 1.0]
 
 
 def test_sparse_features(tmp_path: Path) -> None:
