@@ -343,7 +343,7 @@ def test_the_caption_names_the_command_for_the_datasets_that_were_asked_for() ->
     )
 
 
-def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verb_lists_and_prints_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["figure"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(FIGURES)
@@ -354,8 +354,8 @@ def test_verb_lists_and_prints_commands(capsys: pytest.CaptureFixture[str]) -> N
         "gclbench method=kmeans filter=gnnbp dataset=acm task=tsne",
         "gclbench method=dmat_i dataset=acm task=tsne",
     ]
-    assert main(["figure", "dmat/3", "--command", "--output", "runs"]) == 0
-    assert Path("runs").read_text().count("task=tsne\n") == 3
+    assert main(["figure", "dmat/3", "--command", "--output", str(tmp_path / "told")]) == 0
+    assert (tmp_path / "told").read_text().count("task=tsne\n") == 3
 
 
 def test_verb_writes_files_and_prints_the_caption(
