@@ -298,7 +298,7 @@ def floor(runs: list[str], epochs: int, output: Path | None) -> None:
     facts = {
         **begun,
         "instructions": instructions(),
-        "fast_products": precision.hardware("cpu"),
+        "fast_products": precision.usual("cpu"),
         "rates": asdict(known),
         "rows": rows,
         "losses": losses,

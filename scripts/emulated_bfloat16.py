@@ -13,13 +13,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gclbench.contrast import short_factors, tiles
+from gclbench.contrast import short_factors
+from gclbench.contrast.short_factors import Centred, Copies
 from gclbench.machine import precision
 
 aten = torch.ops.aten
@@ -60,7 +60,7 @@ def emulated() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def in_contrasts() -> Iterator[None]:
+def in_contrasts(made: type[Centred] = Copies) -> Iterator[None]:
     """Within the block products are those of a step's fast ones on a processor with AVX512-BF16 and
     no AMX: those of panels have bfloat16 copies for factors and are rounded themselves.
 
@@ -71,11 +71,11 @@ def in_contrasts() -> Iterator[None]:
     """
     if short_factors.torch_shortens():
         raise RuntimeError("torch shortens all factors here; this is about contrasts alone")
-    with short_factors.short_factors():
+    with short_factors.short_factors(made):
         yield
 
 
-class AsTheyAre(short_factors.Centred):
+class AsTheyAre(Copies):
     """Copies of the vectors themselves."""
 
     def __init__(self, anchors: Tensor, candidates: Tensor, scale: float):
@@ -90,23 +90,23 @@ class AsTheyAre(short_factors.Centred):
 def in_uncentred_contrasts() -> Iterator[None]:
     """As `in_contrasts`, with copies of the vectors as they are and not about their mean: what that
     would cost. Nothing computes so."""
-    with mock.patch.object(tiles, "Centred", AsTheyAre), in_contrasts():
+    with in_contrasts(AsTheyAre):
         yield
 
 
 @contextlib.contextmanager
 def fast_is_emulated() -> Iterator[None]:
     """Within the block `precision=fast` is emulated, in the steps of trainings alone."""
-    hardware, products = precision.hardware, precision.products
+    ways, products = precision.ways, precision.products
 
     @contextlib.contextmanager
     def steps() -> Iterator[None]:
-        with emulated() if precision._device.get() is not None else contextlib.nullcontext():
+        with emulated() if precision._products.get() else contextlib.nullcontext():
             yield
 
-    precision.hardware = lambda device: "emulated bfloat16"
+    precision.ways = lambda device: ("emulated bfloat16",)
     precision.products = steps
     try:
         yield
     finally:
-        precision.hardware, precision.products = hardware, products
+        precision.ways, precision.products = ways, products

@@ -8,6 +8,8 @@ equivalent where both datasets are. What fails, or cannot be told yet, stays flo
 With `--records` the float32 runs of a folder of records count: those of the same commands, on a
 processor of the same name, if this machine repeats two of them digit by digit.
 
+A processor with AMX has two ways to fast products; `--products` says which is tried.
+
 Hardware without fast products: `--emulate` rounds the factors of products in the steps of a
 training (`emulated_bfloat16.py`). That shows the numbers, not the hardware, and `--adopt` refuses
 it.
@@ -25,8 +27,10 @@ import argparse
 import contextlib
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import bench_facts
 from emulated_bfloat16 import fast_is_emulated
@@ -67,7 +71,7 @@ def accuracies(
     """
     which = str(seeds).replace(" ", "")
     words = [*words, f"seeds={which}", f"precision={chosen}", f"runs_dir={folder}/{chosen}"]
-    fast = precision.hardware(device) if chosen == precision.FAST else ""
+    fast = precision.usual(device) if chosen == precision.FAST else ""
     records = execute(experiment_of(words))
     for record in records:
         if not record.ok:
@@ -84,6 +88,13 @@ def accuracies(
                 f" {device_name(device)} {fast}; --runs takes a folder for each"
             )
     return [record.metrics["accuracy"] for record in records]
+
+
+@contextlib.contextmanager
+def one_way(products: str) -> Iterator[None]:
+    """Within the block nothing else is fast, whatever the list says."""
+    with mock.patch.object(precision, "ways", lambda device: (products,) if products else ()):
+        yield
 
 
 def recorded(words: list[str], seeds: int, known: Path, device: str = "cpu") -> list[Record]:
@@ -262,6 +273,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--most", type=int, default=40, help="seeds of the second test at most")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--products", help="what is to be fast, as `precision.ways` names it")
     parser.add_argument("--records", type=Path, help="a folder of records with float32 runs")
     parser.add_argument("--runs", help="a folder that keeps the runs, to go on with them")
     parser.add_argument("--emulate", action="store_true")
@@ -286,17 +298,22 @@ def main() -> None:
         facts: dict[str, Any] = merged(options.merge, options.beside)
         bench_facts.keep(options.output, facts)
         return
+    options.products = options.products or precision.usual(options.device)
+    if options.products not in ("", *precision.ways(options.device)):
+        known = ", ".join(precision.ways(options.device)) or "nothing"
+        parser.error(f"--products {options.products}: on {options.device} can be fast: {known}")
     facts = {
         **bench_facts.begun("equivalence", options.device),
         "emulated": options.emulate,
-        "hardware": "emulated" if options.emulate else precision.hardware(options.device),
+        "hardware": "emulated" if options.emulate else options.products,
         "margin": MARGIN,
         "settings": options.settings,
         "rows": [],
     }
     for method in options.methods:
         for dataset in options.datasets:
-            found = row(method, dataset, options)
+            with one_way(options.products):
+                found = row(method, dataset, options)
             facts["rows"].append(found)
             print(
                 f"{method:<10}{dataset:<10}{100 * found['mean_difference']:+.2f} points"

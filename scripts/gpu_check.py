@@ -182,20 +182,22 @@ def training(device: str, quick: bool) -> dict[str, Any]:
     where the hardware has them, fast ones; the median of three trainings each. On a GPU also
     without the recorded iteration, and whether its embedding has the same bits."""
     found = {}
-    precisions = [precision.FLOAT32, *([precision.FAST] if precision.hardware(device) else [])]
+    precisions = {precision.FLOAT32: ""}
+    if precision.usual(device):
+        precisions[precision.FAST] = precision.usual(device)
     for nodes, features in ((2_708, 1_433),) if quick else ((2_708, 1_433), (100_000, 1_000)):
         x = torch.randn(nodes, features, generator=torch.Generator().manual_seed(0))
         graph = with_features(bench_filter.load("rmat", 9), torch.zeros(512, 1))
         graph.x = x.to(device)
         method = DmatI(epochs=5 if quick else 200)
         labels = torch.full((nodes,), -1, device=device)
-        for chosen in precisions:
+        for chosen, products in precisions.items():
             case, embeddings = f"{nodes}×{features}, {chosen}", []
             for recorded in (True, False) if device != "cpu" else (True,):
                 runs, watch = [], Watch()
                 for _ in range(3):
                     watch = Watch()
-                    with precision.trained_with(chosen, device), recording(recorded):
+                    with precision.trained_with(products), recording(recorded):
                         taken, _, embedding = bench_filter.timed(
                             lambda m=method, g=graph, y=labels, w=watch: m.fit(g, y, Streams(0), w),
                             device,

@@ -263,12 +263,14 @@ def report(device: str, quick: bool) -> dict[str, Any]:
     nodes, width, times = (300, 16, 2) if quick else (7_650, 256, 20)
     method = DmatI()
     facts: dict[str, Any] = {"nodes": nodes, "width": width, "losses": {}, "graphs": {}}
-    precisions = [precision.FLOAT32, *([precision.FAST] if precision.hardware(device) else [])]
+    precisions = {precision.FLOAT32: ""}
+    if precision.usual(device):
+        precisions[precision.FAST] = precision.usual(device)
     for name in STRATEGIES:
         section = loss_section(name, nodes, width, device)
         section.work()
-        for chosen in precisions:
-            with precision.trained_with(chosen, device), precision.products():
+        for chosen, products in precisions.items():
+            with precision.trained_with(products), precision.products():
                 section.work()
                 taken = seconds_of(section.work, device, times)
             facts["losses"][f"{name}, {chosen}"] = taken

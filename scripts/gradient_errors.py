@@ -130,9 +130,9 @@ def fast_here() -> Iterator[None]:
     Raises:
         SystemExit: on a processor without fast products.
     """
-    if not precision.hardware("cpu"):
+    if not precision.usual("cpu"):
         raise SystemExit(f"{precision.described('cpu')}; --where everywhere emulates them")
-    with precision.trained_with(precision.FAST, "cpu"), precision.products():
+    with precision.trained_with(precision.usual("cpu")), precision.products():
         yield
 
 
@@ -211,7 +211,7 @@ def main() -> None:
         for name in options.objectives
         for tau in options.temperatures
     ]
-    on = f"{device_name('cpu')}: {precision.hardware('cpu')}" if options.where == HERE else ""
+    on = f"{device_name('cpu')}: {precision.usual('cpu')}" if options.where == HERE else ""
     text = markdown(rows, options.nodes, options.width, options.where, on, options.common)
     print(text)
     facts = {
@@ -221,7 +221,7 @@ def main() -> None:
         "common": options.common,
         "nodes": options.nodes,
         "width": options.width,
-        "hardware": precision.hardware("cpu"),
+        "hardware": precision.usual("cpu"),
         "instructions": instructions(),
         "rows": rows,
     }

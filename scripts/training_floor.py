@@ -96,11 +96,11 @@ def rates() -> Rates:
 
     flops = 2.0 * len(x) ** 3
     fast = None
-    if precision.hardware("cpu") == precision.IN_CONTRASTS:
+    if precision.usual("cpu") == precision.IN_CONTRASTS:
         short = x.bfloat16()
         fast = flops / quickest(lambda: short @ short)
-    elif precision.hardware("cpu"):
-        with precision.trained_with(precision.FAST, "cpu"), precision.products():
+    elif precision.usual("cpu"):
+        with precision.trained_with(precision.usual("cpu")), precision.products():
             fast = flops / quickest(lambda: x @ x)
     return Rates(flops / quickest(lambda: x @ x), fast, 200 * tile.numel() / quickest(exponentials))
 
@@ -145,14 +145,21 @@ def measure(words: list[str], count: int, known: Rates) -> dict[str, Any]:
     (flops, exponents), (flops_after, exponents_after) = counters[-2:]
     once.flops, once.exponentials = flops_after - flops, exponents_after - exponents
     seconds = {"float32": epochs(train, count)}
-    if known.fast:
-        with precision.trained_with(precision.FAST, "cpu"):
+    products = precision.resolved(
+        precision.FAST,
+        experiment.settings["method"],
+        experiment.settings["negatives"]["name"],
+        "cpu",
+    )
+    if products:
+        with precision.trained_with(products):
             seconds["fast"] = epochs(train, count)
     floors = {name: known.floor(once.flops, once.exponentials, name == "fast") for name in seconds}
     row: dict[str, Any] = {
         "words": " ".join(words),
         "nodes": graph.num_nodes,
         "seconds_per_epoch": seconds,
+        "fast_products": products,
         "gigaflop": once.flops / 1e9,
         "million_exponentials": once.exponentials / 1e6,
         "floor_seconds": floors,
@@ -176,8 +183,8 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
 
     seconds = {"bare loop": quickest(bare, rounds)}
     fast: dict[str, float] = {}
-    if precision.hardware("cpu") not in ("", precision.IN_CONTRASTS):
-        with precision.trained_with(precision.FAST, "cpu"), precision.products():
+    if precision.usual("cpu") not in ("", precision.IN_CONTRASTS):
+        with precision.trained_with(precision.usual("cpu")), precision.products():
             fast["bare loop"] = quickest(bare, rounds)
     counters = {}
     for name in STRATEGIES:
@@ -188,8 +195,8 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
             strategy(Pair(one, (other,), TAU, LATE)).value.backward()
 
         seconds[name] = quickest(step, rounds)
-        if precision.hardware("cpu"):
-            with precision.trained_with(precision.FAST, "cpu"), precision.products():
+        if precision.usual("cpu"):
+            with precision.trained_with(precision.usual("cpu")), precision.products():
                 fast[name] = quickest(step, rounds)
         with Counter() as counters[name]:
             step()
@@ -205,7 +212,7 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
 
 def about_fast() -> list[str]:
     """What a reader should know of the floors in fast precision here."""
-    if precision.hardware("cpu") != precision.IN_CONTRASTS:
+    if precision.usual("cpu") != precision.IN_CONTRASTS:
         return []
     return [
         "Fast are the products of panels alone. The floor takes all products at that rate, so"

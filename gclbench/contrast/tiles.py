@@ -33,7 +33,7 @@ nothing."""
 @dataclass(frozen=True)
 class Plan:
     """How a panel is reduced: the arguments of `panel`, the anchors per tile, whether tiles are
-    kept, and whether products are made of bfloat16 copies (`Centred`).
+    kept, and what makes their products short (`short_factors`), if anything does.
 
     Where it is symmetric, the tile of the anchors start…stop begins at candidate `start`.
     """
@@ -47,7 +47,7 @@ class Plan:
     bound: float
     block: int
     keep: bool
-    short: bool
+    short: type[Centred] | None
 
     def dtype(self, given: torch.dtype) -> torch.dtype:
         """Of the tiles."""
@@ -82,7 +82,7 @@ class Tiles:
         self.plan = plan
         self.anchors, self.candidates = anchors, candidates
         self.like = anchors.new_empty(0, dtype=dtype)
-        self.short = Centred(anchors, candidates, plan.scale) if plan.short else None
+        self.short = plan.short(anchors, candidates, plan.scale) if plan.short else None
         if not self.short:
             self.left, self.right = anchors.to(dtype) * plan.scale, candidates.to(dtype)
         self.spare: dict[tuple[int, torch.dtype], Tensor] = {}
@@ -104,10 +104,7 @@ class Tiles:
         shape = (stop - start, len(self.candidates) - first)
         tile = self.like.new_empty(shape) if own else self.buffer(0, *shape)
         if self.short:
-            product = self.buffer(0, shape[0], shape[1], torch.bfloat16)
-            torch.mm(self.short.left[start:stop], self.short.right[first:].T, out=product)
-            tile.copy_(product).add_(self.short.of_anchors[start:stop, None])
-            tile.add_(self.short.of_candidates[first:])
+            self.short.fill(tile, start, first, self.buffer)
         else:
             _product(self.left[start:stop], self.right[first:], tile)
         tile.exp_()
@@ -136,8 +133,7 @@ class Tiles:
         pulls = slope.mul_(tile).to(self.anchors.dtype)
         factor, candidates, own = pulls, self.candidates, self.anchors
         if self.short:
-            rows, columns = tile.shape
-            factor = self.buffer(1, rows, columns, torch.bfloat16).copy_(pulls)
+            factor = self.short.factor(pulls, self.buffer)
             candidates, own = self.short.right, self.short.own
         if of_anchors is not None:
             self._add(of_anchors[start:stop], factor, candidates[first:])
@@ -151,7 +147,7 @@ class Tiles:
 
     def _add(self, gradient: Tensor, factor: Tensor, vectors: Tensor) -> None:
         if self.short:
-            gradient.add_(torch.mm(factor, vectors), alpha=self.plan.scale)
+            self.short.add(gradient, factor, vectors)
         else:
             gradient.addmm_(factor, vectors, alpha=self.plan.scale)
 

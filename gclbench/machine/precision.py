@@ -1,9 +1,9 @@
 """The precision of a training's products: `precision=auto`, `float32` or `fast`.
 
 `fast` rounds the two factors of a product to the hardware's short format (bfloat16 on a processor
-with AMX, TF32 on a GPU) and sums in float32. On a processor with AVX512-BF16 and no AMX it is the
-products of panels alone (`contrast.panel`): of vectors about their mean, and rounded to bfloat16
-besides.
+with AMX, TF32 on a GPU) and sums in float32. On a processor with AMX it is, for some methods, the
+products of panels alone (`contrast.panel`), of vectors about their mean. On one with AVX512-BF16
+and no AMX it is these for all methods, and they are rounded to bfloat16 besides.
 Exponentials, sums, parameters and the optimiser stay float32. Only the steps of a training are
 computed so: filters, k-means, probes, metrics and the embedding itself never are. Hardware without
 such products computes float32.
@@ -28,8 +28,12 @@ each with what showed it. `scripts/equivalence.py --adopt` fills it."""
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""
 
-SHORT_ON_CPU = "medium"
-"""torch's name for bfloat16 factors; "high", TF32, is a GPU's."""
+TF32, EVERYWHERE = "TF32", "bfloat16"
+"""What is fast on a GPU, and what is on a processor with AMX: all products of a step."""
+
+FACTORS_IN_CONTRASTS = "bfloat16 factors in centred contrasts"
+"""What is fast on a processor with AMX for methods that were shown equivalent so and not with
+`EVERYWHERE`."""
 
 IN_CONTRASTS = "bfloat16 in centred contrasts"
 """What is fast on a processor with AVX512-BF16 and no AMX."""
@@ -39,72 +43,98 @@ LEAST_TEMPERATURE = 0.1
 of large terms, and short factors can move it by more than it is
 (results/bench/gradient_errors.md, gradient_errors_in_contrasts.md)."""
 
-_device: ContextVar[str | None] = ContextVar("device of fast products", default=None)
+_products: ContextVar[str] = ContextVar("what is fast in the steps of a training", default="")
 
 
-def shown_equivalent(on: str) -> dict[str, Any]:
+def shown_equivalent(products: str) -> dict[str, Any]:
     """Method name to what showed that `fast` changes its results by less than the margin.
 
     Args:
-        on: hardware, as `hardware` names it.
+        products: what was fast, as `ways` names it.
     """
     known = json.loads(files("gclbench.machine").joinpath(SHOWN).read_text(encoding="utf-8"))
-    return dict(known.get(on, {}))
+    return dict(known.get(products, {}))
 
 
-def hardware(device: str) -> str:
-    """What computes fast products on a device, empty where nothing does."""
+def ways(device: str) -> tuple[str, ...]:
+    """What can be fast on a device, the usual one first; empty where nothing is."""
     if device.startswith("cuda"):
         import torch
 
-        return "TF32" if torch.cuda.get_device_capability(device) >= TF32_FROM else ""
+        return (TF32,) if torch.cuda.get_device_capability(device) >= TF32_FROM else ()
     if device != "cpu":
-        return ""
-    return _short_on_cpu()
+        return ()
+    from gclbench.contrast.short_factors import has_own, torch_shortens
+
+    if torch_shortens():
+        return (EVERYWHERE, FACTORS_IN_CONTRASTS)
+    return (IN_CONTRASTS,) if has_own() else ()
+
+
+def usual(device: str) -> str:
+    """What is fast for a method that is on no list; empty where nothing is."""
+    return next(iter(ways(device)), "")
 
 
 def resolved(asked: str, method: Mapping[str, Any], negatives: str, device: str) -> str:
-    """`float32` or `fast`: what a run of a method is computed with.
+    """What is fast in a run of a method, as `ways` names it; empty is float32.
 
     `auto` is `fast` for the methods of `shown_equivalent` only, with the strategy for negatives
-    that they were shown with, on hardware of the same kind.
+    that they were shown with, and in the way that they were shown in.
 
     Args:
         method: its name and settings. negatives: the strategy's name.
     """
-    if asked == FLOAT32 or not hardware(device):
-        return FLOAT32
+    if asked == FLOAT32:
+        return ""
     if method.get("tau") is not None and method["tau"] < LEAST_TEMPERATURE:
-        return FLOAT32
-    shown = shown_equivalent(hardware(device)).get(method["name"])
-    return FAST if asked == FAST or (shown and shown["negatives"] == negatives) else FLOAT32
+        return ""
+    for way in ways(device):
+        shown = shown_equivalent(way).get(method["name"])
+        if shown and shown["negatives"] == negatives:
+            return way
+    return usual(device) if asked == FAST else ""
 
 
 @contextlib.contextmanager
-def trained_with(precision: str, device: str) -> Iterator[None]:
-    """Within the block the steps of a training are computed with a precision of `resolved`."""
-    before = _device.set(device if precision == FAST else None)
+def trained_with(products: str) -> Iterator[None]:
+    """Within the block the steps of a training are computed with what `resolved` gave."""
+    before = _products.set(products)
     try:
         yield
     finally:
-        _device.reset(before)
+        _products.reset(before)
 
 
 @contextlib.contextmanager
 def products() -> Iterator[None]:
     """Within the block products are computed as `trained_with` says; the training loop enters it
-    for each step."""
-    device = _device.get()
-    if device is None:
+    for each step.
+
+    Raises:
+        ValueError: for products of no known name.
+    """
+    chosen = _products.get()
+    if not chosen:
         yield
         return
-    if device == "cpu" and hardware(device) == IN_CONTRASTS:
-        from gclbench.contrast.short_factors import short_factors
+    from gclbench.contrast.short_factors import (
+        SHORT,
+        ByTorch,
+        Copies,
+        matmul_precision,
+        short_factors,
+    )
 
-        with short_factors():
-            yield
-        return
-    with _matmul_precision(SHORT_ON_CPU if device == "cpu" else "high"):
+    made: dict[str, contextlib.AbstractContextManager[None]] = {
+        TF32: matmul_precision("high"),
+        EVERYWHERE: matmul_precision(SHORT),
+        FACTORS_IN_CONTRASTS: short_factors(ByTorch),
+        IN_CONTRASTS: short_factors(Copies),
+    }
+    if chosen not in made:
+        raise ValueError(f"no products are called {chosen!r}; known are {', '.join(made)}")
+    with made[chosen]:
         yield
 
 
@@ -112,37 +142,20 @@ def products() -> Iterator[None]:
 def exact_products() -> Iterator[None]:
     """Within the block of a step products are of float32 factors: for what decides and is no
     loss."""
-    from gclbench.contrast.short_factors import short_factors
+    from gclbench.contrast.short_factors import matmul_precision, short_factors
 
-    with _matmul_precision("highest"), short_factors(asked=False):
+    with matmul_precision("highest"), short_factors(None):
         yield
-
-
-@contextlib.contextmanager
-def _matmul_precision(name: str) -> Iterator[None]:
-    """Within the block torch's products of float32 matrices have that precision."""
-    import torch
-
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(name)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def described(device: str) -> str:
     """One line of `gclbench doctor`."""
-    found = hardware(device)
+    found = ways(device)
     if not found:
         return f"float32 on {device}: torch makes no bfloat16 or TF32 products, so fast is the same"
-    methods = ", ".join(sorted(shown_equivalent(found))) or "none yet"
-    return f"fast on {device} is {found}; auto takes it for methods shown equivalent: {methods}"
-
-
-def _short_on_cpu() -> str:
-    from gclbench.contrast.short_factors import has_own, torch_shortens
-
-    if torch_shortens():
-        return "bfloat16"
-    return IN_CONTRASTS if has_own() else ""
+    first, *others = ({way: ", ".join(sorted(shown_equivalent(way))) for way in found}).items()
+    also = [f"; {way} for {methods}" for way, methods in others if methods]
+    return (
+        f"fast on {device} is {first[0]}; auto takes it for methods shown equivalent:"
+        f" {first[1] or 'none yet'}{''.join(also)}"
+    )

@@ -75,18 +75,17 @@ class Pipeline:
         self._components = components
         self._spec = spec
         self._device = device
-        self._precision = precision.resolved(asked, spec.method, spec.negatives["name"], device)
+        self._products = precision.resolved(asked, spec.method, spec.negatives["name"], device)
 
     @property
     def precision(self) -> str:
         """Of the products so far: `fast` once a training has stepped so, else `float32`."""
-        return self._precision if self.watch.reached else precision.FLOAT32
+        return precision.FAST if self.fast else precision.FLOAT32
 
     @property
     def fast(self) -> str:
-        """What the machine shortens in a fast training (`precision.hardware`); empty for
-        float32."""
-        return precision.hardware(self._device) if self.precision == precision.FAST else ""
+        """What is fast in the training (`precision.ways`); empty for float32."""
+        return self._products if self.watch.reached else ""
 
     @contextlib.contextmanager
     def _phase(self, name: str, component: Any, method: str) -> Iterator[None]:
@@ -202,7 +201,7 @@ class Pipeline:
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
         before = _marks(seen)
         fitting = self._phase("fit", method, "fit")
-        with fitting, precision.trained_with(self._precision, self._device):
+        with fitting, precision.trained_with(self._products):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)

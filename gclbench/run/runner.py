@@ -180,9 +180,8 @@ def _checkpoint(
         "threads": str(environment.threads()),
         "instructions": environment.instructions(),
     }
-    products = precision.resolved(unit.precision, spec.method, spec.negatives["name"], unit.device)
-    if products == precision.FAST:
-        products = precision.hardware(unit.device)
+    asked, negatives = unit.precision, spec.negatives["name"]
+    products = precision.resolved(asked, spec.method, negatives, unit.device) or precision.FLOAT32
     key = digest([what, computed, products, of_this_machine(components.filter)])
     return Checkpoint(_beside(store, spec), key, unit.checkpoint_every)
 

@@ -1,7 +1,8 @@
-"""Tiles whose products are made of bfloat16 copies."""
+"""Tiles whose products have bfloat16 factors, made in either way."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import emulated_bfloat16
@@ -10,9 +11,15 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast import panel as panel_module
-from gclbench.contrast import short_factors, tiles
+from gclbench.contrast import short_factors
 from gclbench.contrast.panel import panel
-from gclbench.machine.precision import FAST, exact_products, products, trained_with
+from gclbench.machine.precision import (
+    FACTORS_IN_CONTRASTS,
+    IN_CONTRASTS,
+    exact_products,
+    products,
+    trained_with,
+)
 
 NODES, OTHERS, WIDTH = 30, 41, 16
 SCALE = 2.5
@@ -21,15 +28,24 @@ BFLOAT16 = 2.0**-9
 
 
 @pytest.fixture(autouse=True)
-def own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A processor that makes such products fast."""
-    monkeypatch.setattr(short_factors, "has_own", lambda: True)
-    monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
+def with_amx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What torch does to short factors where it may; it rounds none of so small products."""
+    real = short_factors.matmul_precision
+
+    def emulated(name: str) -> contextlib.AbstractContextManager[None]:
+        return emulated_bfloat16.emulated() if name == short_factors.SHORT else real(name)
+
+    monkeypatch.setattr(short_factors, "matmul_precision", emulated)
+
+
+@pytest.fixture(params=[IN_CONTRASTS, FACTORS_IN_CONTRASTS])
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture
-def fast() -> Iterator[None]:
-    with trained_with(FAST, "cpu"), products():
+def fast(way: str) -> Iterator[None]:
+    with trained_with(way), products():
         yield
 
 
@@ -83,20 +99,21 @@ def test_tiles_are_the_same_kept_and_made_again(
 
 @pytest.mark.parametrize("block", [None, 7])
 @pytest.mark.parametrize("case", ["across", "among", "turned", "both"])
-def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None) -> None:
+def test_near_the_exact_ones_and_not_the_same(case: str, block: int | None, way: str) -> None:
     exact = reduced(case, block)
-    with trained_with(FAST, "cpu"), products():
+    with trained_with(way), products():
         found = reduced(case, block)
     for short, long in zip((*found[0], *found[1]), (*exact[0], *exact[1]), strict=True):
         error = float((short - long).detach().norm() / long.detach().norm())
-        assert 0 < error < 3 * SCALE * BFLOAT16
+        assert 1e-5 < error < 3 * SCALE * BFLOAT16
         assert short.dtype == torch.float32
 
 
-def test_the_factors_are_rounded_vectors_about_the_mean(fast: None) -> None:
+def test_the_factors_are_rounded_vectors_about_the_mean(fast: None, way: str) -> None:
     u, v = unit(2, 0), unit(3, 1)
     own, middle = u - u.mean(dim=0), v.mean(dim=0)
-    product = ((2.5 * own).bfloat16() @ (v - middle).bfloat16().T).float()
+    left, right = (2.5 * own).bfloat16(), (v - middle).bfloat16()
+    product = (left @ right.T).float() if way == IN_CONTRASTS else left.float() @ right.float().T
     added = 2.5 * u @ middle, 2.5 * (v - middle) @ u.mean(dim=0)
     expected = product + added[0][:, None] + added[1]
     found = panel(u, v, 2.5).rows[0]
@@ -104,7 +121,7 @@ def test_the_factors_are_rounded_vectors_about_the_mean(fast: None) -> None:
     assert not torch.allclose(found, (2.5 * u @ v.T).logsumexp(dim=1), rtol=1e-6, atol=1e-6)
 
 
-def errors(case: str, common: float) -> tuple[float, float]:
+def errors(case: str, common: float, made: type[short_factors.Centred]) -> tuple[float, float]:
     """Of fast products, for rows that share this number in each column: of the log-sum-exps beside
     their deviation, and of the gradient, relative."""
     rows, pulls = [], []
@@ -113,7 +130,7 @@ def errors(case: str, common: float) -> tuple[float, float]:
             torch.nn.functional.normalize(unit(NODES, seed).detach() + common).requires_grad_()
             for seed in (0, 1)
         )
-        with trained_with(FAST, "cpu"), products() if short else exact_products():
+        with short_factors.short_factors(made if short else None):
             if case == "across":
                 found = panel(u, v, SCALE, columns=True, block=7)
             else:
@@ -130,13 +147,11 @@ def errors(case: str, common: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("case", ["across", "among"])
-def test_rows_that_point_nearly_one_way_are_told_apart(
-    case: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_point_nearly_one_way_are_told_apart(case: str) -> None:
     """As they point early in a training. Copies of the vectors as they are would not tell them."""
-    assert max(errors(case, common=3.0)) < BFLOAT16
-    monkeypatch.setattr(tiles, "Centred", emulated_bfloat16.AsTheyAre)
-    assert min(errors(case, common=3.0)) > 5 * BFLOAT16
+    for centred in (short_factors.Copies, short_factors.ByTorch):
+        assert max(errors(case, 3.0, centred)) < BFLOAT16
+    assert min(errors(case, 3.0, emulated_bfloat16.AsTheyAre)) > 5 * BFLOAT16
 
 
 def test_no_candidates_have_no_pull(fast: None) -> None:
@@ -167,12 +182,12 @@ def test_only_the_products_of_contrasts_are_short(fast: None) -> None:
     assert torch.equal(a @ b, exact)
 
 
-def test_the_backward_pass_is_short_as_the_forward_pass_was() -> None:
+def test_the_backward_pass_is_short_as_the_forward_pass_was(way: str) -> None:
     """Wherever it runs: torch may call it outside the block."""
     gradients = []
     for inside in (True, False):
         u, v = unit(NODES, 0), unit(OTHERS, 1)
-        with trained_with(FAST, "cpu"), products():
+        with trained_with(way), products():
             total = panel(u, v, SCALE, block=7).rows[0].sum()
             if inside:
                 total.backward()

@@ -16,7 +16,16 @@ from gclbench.config.validation import experiment_of
 from gclbench.contrast import short_factors
 from gclbench.embedding import Embedding
 from gclbench.machine import precision
-from gclbench.machine.precision import FAST, FLOAT32, products, resolved, trained_with
+from gclbench.machine.precision import (
+    EVERYWHERE,
+    FACTORS_IN_CONTRASTS,
+    FAST,
+    IN_CONTRASTS,
+    TF32,
+    products,
+    resolved,
+    trained_with,
+)
 from gclbench.training.loop import Loss, Model, Step, train
 from gclbench.training.watch import Watch
 
@@ -42,7 +51,7 @@ def with_own(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_hardware_everything_is_float32(without_hardware: None) -> None:
     assert {
         resolved(asked, {"name": "grace"}, "uniform", "cpu") for asked in precision.PRECISIONS
-    } == {FLOAT32}
+    } == {""}
     assert precision.described("cpu") == (
         "float32 on cpu: torch makes no bfloat16 or TF32 products, so fast is the same"
     )
@@ -59,7 +68,7 @@ def test_fast_means_what_torch_does_and_not_what_the_processor_could(
     torch.set_float32_matmul_precision("highest")
     error = float((found.double() - a.double() @ b.double()).norm() / found.norm())
     assert (error > 1e-4) == rounds, "2⁻⁹ for bfloat16, 2⁻²⁴ for float32"
-    assert (precision.hardware("cpu") == "bfloat16") == rounds
+    assert (precision.usual("cpu") == "bfloat16") == rounds
 
     monkeypatch.setattr(torch, "full", lambda size, value: torch.ones(size))
     short_factors.torch_shortens.cache_clear()
@@ -80,8 +89,11 @@ def test_copies_are_made_where_only_they_are_fast(
     short_factors.has_own.cache_clear()
     try:
         assert short_factors.has_own() == (supported and not by_torch)
-        expected = "bfloat16" if by_torch else precision.IN_CONTRASTS if supported else ""
-        assert precision.hardware("cpu") == expected
+        expected = "bfloat16" if by_torch else IN_CONTRASTS if supported else ""
+        assert precision.usual("cpu") == expected
+        assert precision.ways("cpu") == (
+            (EVERYWHERE, FACTORS_IN_CONTRASTS) if by_torch else (IN_CONTRASTS,) * supported
+        )
     finally:
         short_factors.has_own.cache_clear()
 
@@ -92,32 +104,60 @@ UNIFORM = {"negatives": "uniform"}
 def test_auto_is_fast_only_for_methods_that_were_shown_equivalent(
     with_hardware: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = {"bfloat16": {"dgi": UNIFORM}, "TF32": {"gca": UNIFORM}}
+    shown = {EVERYWHERE: {"dgi": UNIFORM}, TF32: {"gca": UNIFORM}, FACTORS_IN_CONTRASTS: {}}
     monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
-    assert resolved("auto", {"name": "dgi"}, "uniform", "cpu") == FAST
-    assert resolved("auto", {"name": "dgi"}, "nml", "cpu") == FLOAT32, "its evidence is of its own"
-    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == FLOAT32
-    assert resolved("auto", {"name": "gca"}, "uniform", "cpu") == FLOAT32, (
+    assert resolved("auto", {"name": "dgi"}, "uniform", "cpu") == EVERYWHERE
+    assert resolved("auto", {"name": "dgi"}, "nml", "cpu") == "", "its evidence is of its own"
+    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == ""
+    assert resolved("auto", {"name": "gca"}, "uniform", "cpu") == "", (
         "it was shown on other hardware"
     )
-    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == FAST
-    assert resolved("float32", {"name": "dgi"}, "uniform", "cpu") == FLOAT32
-    assert resolved("fast", {"name": "dgi", "tau": 0.1}, "uniform", "cpu") == FAST
-    assert resolved("fast", {"name": "dgi", "tau": 0.09}, "uniform", "cpu") == FLOAT32, (
+    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == EVERYWHERE
+    assert resolved("float32", {"name": "dgi"}, "uniform", "cpu") == ""
+    assert resolved("fast", {"name": "dgi", "tau": 0.1}, "uniform", "cpu") == EVERYWHERE
+    assert resolved("fast", {"name": "dgi", "tau": 0.09}, "uniform", "cpu") == "", (
         "the gradient would be noise"
     )
-    assert resolved("fast", {"name": "dgi"}, "uniform", "meta") == FLOAT32, "an unknown device"
+    assert resolved("fast", {"name": "dgi"}, "uniform", "meta") == "", "an unknown device"
     assert precision.described("cpu").endswith("methods shown equivalent: dgi")
 
 
-def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = {"bfloat16": {"dgi": UNIFORM}, precision.IN_CONTRASTS: {"gca": UNIFORM}}
+def test_a_method_is_fast_in_the_way_that_it_was_shown_in(
+    with_hardware: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {
+        EVERYWHERE: {"dgi": UNIFORM, "gca": UNIFORM},
+        FACTORS_IN_CONTRASTS: {"grace": UNIFORM, "gca": UNIFORM},
+    }
     monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
-    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == FAST
+    for asked in ("auto", "fast"):
+        assert resolved(asked, {"name": "grace"}, "uniform", "cpu") == FACTORS_IN_CONTRASTS
+        assert resolved(asked, {"name": "gca"}, "uniform", "cpu") == EVERYWHERE, "the usual first"
+    assert resolved("auto", {"name": "grace"}, "nml", "cpu") == ""
+    assert resolved("fast", {"name": "grace"}, "nml", "cpu") == EVERYWHERE
+    assert precision.described("cpu") == (
+        "fast on cpu is bfloat16; auto takes it for methods shown equivalent: dgi, gca;"
+        " bfloat16 factors in centred contrasts for gca, grace"
+    )
+
+
+def test_products_of_no_known_name_are_refused() -> None:
+    with (
+        pytest.raises(ValueError, match="no products are called 'fast'; known are TF32, bfloat16,"),
+        trained_with(FAST),
+        products(),
+    ):
+        pass
+
+
+def test_fast_in_contrasts_alone(with_own: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = {EVERYWHERE: {"dgi": UNIFORM}, IN_CONTRASTS: {"gca": UNIFORM}}
+    monkeypatch.setattr(precision, "shown_equivalent", shown.__getitem__)
+    assert resolved("fast", {"name": "grace"}, "uniform", "cpu") == IN_CONTRASTS
     assert (
         resolved("auto", {"name": "gca"}, "uniform", "cpu"),
         resolved("auto", {"name": "dgi"}, "uniform", "cpu"),
-    ) == (FAST, FLOAT32)
+    ) == (IN_CONTRASTS, "")
     assert precision.described("cpu") == (
         "fast on cpu is bfloat16 in centred contrasts;"
         " auto takes it for methods shown equivalent: gca"
@@ -128,7 +168,7 @@ def test_the_list_names_methods_and_what_showed_it() -> None:
     known = json.loads(
         files("gclbench.machine").joinpath(precision.SHOWN).read_text(encoding="utf-8")
     )
-    assert set(known) <= {"bfloat16", precision.IN_CONTRASTS, "TF32"}
+    assert set(known) <= {EVERYWHERE, FACTORS_IN_CONTRASTS, IN_CONTRASTS, TF32}
     for hardware in known:
         shown = precision.shown_equivalent(hardware)
         assert shown and set(shown) <= set(METHODS.names())
@@ -142,9 +182,9 @@ def test_the_list_names_methods_and_what_showed_it() -> None:
 
 @pytest.mark.parametrize("negatives", ["nml", "augcl", "progcl_weight", "mmix"])
 def test_grace_with_another_strategy_stays_float32(with_own: None, negatives: str) -> None:
-    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == FAST
-    assert resolved("auto", {"name": "grace"}, negatives, "cpu") == FLOAT32
-    assert resolved("fast", {"name": "grace"}, negatives, "cpu") == FAST
+    assert resolved("auto", {"name": "grace"}, "uniform", "cpu") == IN_CONTRASTS
+    assert resolved("auto", {"name": "grace"}, negatives, "cpu") == ""
+    assert resolved("fast", {"name": "grace"}, negatives, "cpu") == IN_CONTRASTS
 
 
 class Watched(Model):
@@ -157,7 +197,7 @@ class Watched(Model):
 
     def _note(self, where: str) -> None:
         short = short_factors.shortened(torch.zeros(1), torch.float32)
-        self.seen[where] = "copies" if short else torch.get_float32_matmul_precision()
+        self.seen[where] = short.__name__ if short else torch.get_float32_matmul_precision()
 
     def loss(self, step: Step) -> Loss:
         self._note("loss")
@@ -187,13 +227,11 @@ def _trained(score: bool = False) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("hardware", "short"), [("with_hardware", "medium"), ("with_own", "copies")]
+    ("fast", "short"),
+    [(EVERYWHERE, "medium"), (FACTORS_IN_CONTRASTS, "ByTorch"), (IN_CONTRASTS, "Copies")],
 )
-def test_only_the_steps_of_a_training_are_fast(
-    hardware: str, short: str, request: pytest.FixtureRequest
-) -> None:
-    request.getfixturevalue(hardware)
-    with trained_with(FAST, "cpu"):
+def test_only_the_steps_of_a_training_are_fast(fast: str, short: str) -> None:
+    with trained_with(fast):
         seen = _trained(score=True)
         assert torch.get_float32_matmul_precision() == "highest"
     assert seen == {
@@ -204,17 +242,17 @@ def test_only_the_steps_of_a_training_are_fast(
         "score": "highest",
     }
     assert set(_trained().values()) == {"highest"}, "nothing is fast after the block"
-    with trained_with(FLOAT32, "cpu"):
+    with trained_with(""):
         assert set(_trained().values()) == {"highest"}
 
 
 def test_a_gpu_takes_tf32() -> None:
-    with trained_with(FAST, "cuda:1"), products():
+    with trained_with(TF32), products():
         assert torch.get_float32_matmul_precision() == "high"
 
 
 def test_an_error_in_a_step_leaves_torch_as_it_was() -> None:
-    with pytest.raises(ZeroDivisionError), trained_with(FAST, "cpu"), products():
+    with pytest.raises(ZeroDivisionError), trained_with(EVERYWHERE), products():
         raise ZeroDivisionError
     assert torch.get_float32_matmul_precision() == "highest"
 

@@ -52,16 +52,15 @@ def test_products_of_a_backward_pass_are_rounded_too() -> None:
 def test_fast_is_emulated_in_the_steps_of_a_training_alone() -> None:
     a, b = torch.randn(8, 8), torch.randn(8, 8)
     with emulated_bfloat16.fast_is_emulated():
-        assert precision.resolved("fast", {"name": "dgi"}, "uniform", "cpu") == "fast"
+        made = precision.resolved("fast", {"name": "dgi"}, "uniform", "cpu")
+        assert made == "emulated bfloat16"
         with precision.products():
             exact = a @ b
-        with precision.trained_with("fast", "cpu"):
+        with precision.trained_with(made):
             assert torch.equal(a @ b, exact)
             with precision.products():
                 assert not torch.equal(a @ b, exact)
-    with precision.trained_with("fast", "cpu"):
-        pass
-    assert precision.hardware("meta") == "", "the package's own again"
+    assert precision.usual("meta") == "", "the package's own again"
 
 
 def test_the_gradient_of_a_contrast_is_near_at_usual_temperatures() -> None:
@@ -115,13 +114,13 @@ def test_the_gradients_of_a_training_are_compared_at_its_steps(
 
 
 def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "hardware", lambda device: precision.IN_CONTRASTS)
+    monkeypatch.setattr(precision, "ways", lambda device: (precision.IN_CONTRASTS,))
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
     row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
     assert row == gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
     text = gradient_errors.markdown([row], 48, 16, gradient_errors.HERE, "a processor: bfloat16")
     assert "is on this processor, a processor: bfloat16 (" in text
-    monkeypatch.setattr(precision, "hardware", lambda device: "")
+    monkeypatch.setattr(precision, "ways", lambda device: ())
     with pytest.raises(SystemExit, match="torch makes no bfloat16.*--where everywhere"):
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
 
@@ -183,7 +182,7 @@ def test_runs_of_other_products_are_refused(
         found = record(environment=environment, device=device, metrics={"accuracy": 0.8})
         monkeypatch.setattr(equivalence, "execute", lambda experiment: [found])
 
-    monkeypatch.setattr(precision, "hardware", lambda device: "bfloat16")
+    monkeypatch.setattr(precision, "ways", lambda device: ("bfloat16",))
     words = ["method=kmeans", "dataset=sbm", "task=classification"]
     ran("bfloat16", device_name("cpu"))
     assert equivalence.accuracies(words, precision.FAST, 1, str(tmp_path)) == [0.8]
@@ -191,6 +190,15 @@ def test_runs_of_other_products_are_refused(
         ran(products, device)
         with pytest.raises(SystemExit, match="--runs takes a folder for each"):
             equivalence.accuracies(words, precision.FAST, 1, str(tmp_path))
+
+
+def test_only_the_products_that_are_asked_for_are_fast() -> None:
+    grace = {"name": "grace"}
+    with equivalence.one_way(precision.FACTORS_IN_CONTRASTS):
+        found = precision.resolved("fast", grace, "uniform", "cpu")
+        assert found == precision.usual("cpu") == precision.FACTORS_IN_CONTRASTS
+    with equivalence.one_way(""):
+        assert precision.resolved("fast", grace, "uniform", "cpu") == ""
 
 
 def test_undecided_seeds_are_tested_once_more(ran: list[tuple[str, int, str]]) -> None:

@@ -60,7 +60,7 @@ def test_a_quick_check_on_the_cpu_without_hydra(tmp_path: Path) -> None:
     rows = facts["parts"]["filter benchmark"]["result"]["rows"]
     assert {row["solver"] for row in rows} == {"chebyshev", "series", "push"}
     assert all(row["error"] <= 1e-3 for row in rows if row["solver"] != "push")
-    precisions = ["float32", *(["fast"] if precision.hardware("cpu") else [])]
+    precisions = ["float32", *(["fast"] if precision.usual("cpu") else [])]
     cases = [f"2708×1433, {name}" for name in precisions]
     assert list(facts["parts"]["training"]["result"]) == cases
     assert facts["parts"]["largest"]["result"]["columns"] == 50

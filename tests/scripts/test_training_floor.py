@@ -12,7 +12,7 @@ RATES = training_floor.Rates(1e11, 3e11, 1e9)
 
 @pytest.fixture(params=["", precision.IN_CONTRASTS, "bfloat16"])
 def hardware(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(precision, "hardware", lambda device: request.param)
+    monkeypatch.setattr(precision, "ways", lambda device: (request.param,) * bool(request.param))
     return str(request.param)
 
 
