@@ -1,7 +1,8 @@
 """How far `precision=fast` moves the gradient of each objective: a table.
 
 The fast products are those of all, which are emulated, those of contrasts alone, which are what a
-processor with AVX512-BF16 and no AMX makes, or what the processor at hand makes.
+processor with AVX512-BF16 and no AMX makes, or what the processor at hand makes: usually, or with
+AMX in contrasts alone.
 
 Every strategy for negatives, temperatures from 0.02 to 4: below 0.025 the row-block engine's tiles
 are float64. The rows compared are unit rows around group centres, as an encoder gives them; with
@@ -18,6 +19,8 @@ by itself (`update`) is computed in the same precision as its loss.
         --output results/bench/gradient_errors_parallel_uncentred.json
     python scripts/gradient_errors.py --where here     # on a processor with fast products
         --output results/bench/gradient_errors_amx.json
+    python scripts/gradient_errors.py --where factors  # on a processor with AMX
+        --output results/bench/gradient_errors_amx_contrasts.json
 """
 
 from __future__ import annotations
@@ -66,13 +69,15 @@ def views(nodes: int, width: int, common: float = 0.0) -> tuple[Tensor, Tensor, 
 
 
 EXACT, EVERYWHERE, CONTRASTS, HERE = "exact", "everywhere", "contrasts", "here"
-UNCENTRED = "uncentred"
+UNCENTRED, FACTORS_HERE = "uncentred", "factors"
 ABOUT = {
     EVERYWHERE: "emulated: bfloat16 factors of all products, float32 sums",
     CONTRASTS: "bfloat16 factors of panels' products, about their mean, which are rounded to"
     " bfloat16 too",
     UNCENTRED: "as in contrasts, but of the vectors as they are, which nothing computes",
     HERE: "what `precision=fast` is on this processor",
+    FACTORS_HERE: "bfloat16 factors of panels' products, about their mean, with float32 sums,"
+    " on this processor",
 }
 """Which products are fast, and how a table says it."""
 
@@ -82,6 +87,7 @@ REMARKS = {
     CONTRASTS: [FLOAT64],
     UNCENTRED: [FLOAT64],
     HERE: ["A training computes in float32 for τ < 0.1, whatever is asked."],
+    FACTORS_HERE: [FLOAT64],
 }
 """What a reader should know besides."""
 
@@ -100,6 +106,7 @@ def gradient(
         CONTRASTS: in_contrasts,
         UNCENTRED: in_uncentred_contrasts,
         HERE: fast_here,
+        FACTORS_HERE: factors_here,
     }
     u, v, edges = views(nodes, width, common)
     u.requires_grad_()
@@ -136,6 +143,19 @@ def fast_here() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def factors_here() -> Iterator[None]:
+    """Within the block products are those of `FACTORS_IN_CONTRASTS`.
+
+    Raises:
+        SystemExit: on a processor without AMX.
+    """
+    if precision.FACTORS_IN_CONTRASTS not in precision.ways("cpu"):
+        raise SystemExit("--where factors is of a processor with AMX, which torch finds none of")
+    with precision.trained_with(precision.FACTORS_IN_CONTRASTS), precision.products():
+        yield
+
+
 def row(
     name: str, tau: float, nodes: int, width: int, where: str = EVERYWHERE, common: float = 0.0
 ) -> dict[str, Any]:
@@ -168,7 +188,9 @@ def markdown(
         on: the processor and its fast products, of `HERE`. common: as of `views`.
     """
     taus = list(dict.fromkeys(one["tau"] for one in rows))
-    exempt = where == CONTRASTS and any(one["objective"] == "phases" for one in rows)
+    exempt = where in (CONTRASTS, FACTORS_HERE) and any(
+        one["objective"] == "phases" for one in rows
+    )
     found = {(one["objective"], one["tau"]): one["relative_gradient_error"] for one in rows}
     lines = [
         "# Gradient errors of fast products",
@@ -211,7 +233,9 @@ def main() -> None:
         for name in options.objectives
         for tau in options.temperatures
     ]
-    on = f"{device_name('cpu')}: {precision.usual('cpu')}" if options.where == HERE else ""
+    products = {HERE: precision.usual("cpu"), FACTORS_HERE: precision.FACTORS_IN_CONTRASTS}
+    made = products.get(options.where, precision.usual("cpu"))
+    on = f"{device_name('cpu')}: {made}" if options.where in products else ""
     text = markdown(rows, options.nodes, options.width, options.where, on, options.common)
     print(text)
     facts = {
@@ -221,7 +245,7 @@ def main() -> None:
         "common": options.common,
         "nodes": options.nodes,
         "width": options.width,
-        "hardware": precision.usual("cpu"),
+        "hardware": made,
         "instructions": instructions(),
         "rows": rows,
     }

@@ -123,6 +123,20 @@ def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(precision, "ways", lambda device: ())
     with pytest.raises(SystemExit, match="torch makes no bfloat16.*--where everywhere"):
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
+    with pytest.raises(SystemExit, match="of a processor with AMX"):
+        gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.FACTORS_HERE)
+
+
+def test_the_gradient_with_fast_factors_in_contrasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = short_factors.matmul_precision
+    monkeypatch.setattr(
+        short_factors,
+        "matmul_precision",
+        lambda name: emulated_bfloat16.emulated() if name == "medium" else real(name),
+    )
+    monkeypatch.setattr(short_factors, "torch_shortens", lambda: True)
+    row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.FACTORS_HERE)
+    assert 1e-6 < row["relative_gradient_error"] < 5e-3
 
 
 def test_below_the_least_temperature_gradients_are_not_near() -> None:
