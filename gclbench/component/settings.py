@@ -202,9 +202,12 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
             given[key] = convert(value, fields[key])
         except ValueError as error:
             errors.append(f"{where}.{key}={value!r} {_told(cls, key, value, error)}")
-    for name in sorted(name for name in needed if values.get(name) in (None, "")):
-        errors.append(f"{where}.{name} must be given: {where}.{name}=…")
-    if len(errors) > before:
+    lacking = sorted(name for name in needed if values.get(name) in (None, ""))
+    for name in lacking:
+        # What was given and refused has been told.
+        if not any(text.startswith(f"'{where}.{name}=") for text in errors):
+            errors.append(f"{where}.{name} must be given: {where}.{name}=…")
+    if lacking or len(errors) > before:
         return None
     try:
         return cls(**given)
