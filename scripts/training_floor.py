@@ -186,6 +186,7 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
     if precision.usual("cpu") not in ("", precision.IN_CONTRASTS):
         with precision.trained_with(precision.usual("cpu")), precision.products():
             fast["bare loop"] = quickest(bare, rounds)
+    in_contrasts: dict[str, float] = {}
     counters = {}
     for name in STRATEGIES:
         strategy = learned(name, u, v)
@@ -198,6 +199,9 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
         if precision.usual("cpu"):
             with precision.trained_with(precision.usual("cpu")), precision.products():
                 fast[name] = quickest(step, rounds)
+        if precision.FACTORS_IN_CONTRASTS in precision.ways("cpu"):
+            with precision.trained_with(precision.FACTORS_IN_CONTRASTS), precision.products():
+                in_contrasts[name] = quickest(step, rounds)
         with Counter() as counters[name]:
             step()
     return {
@@ -205,6 +209,7 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
         "width": width,
         "seconds": seconds,
         "fast_seconds": fast,
+        "fast_in_contrasts_seconds": in_contrasts,
         "gigaflop": {name: counter.flops / 1e9 for name, counter in counters.items()},
         "million_exponentials": {name: one.exponentials / 1e6 for name, one in counters.items()},
     }
@@ -212,6 +217,12 @@ def losses(nodes: int, width: int, rounds: int = 5) -> dict[str, Any]:
 
 def about_fast() -> list[str]:
     """What a reader should know of the floors in fast precision here."""
+    if precision.FACTORS_IN_CONTRASTS in precision.ways("cpu"):
+        return [
+            "Fast are all products, or those of panels alone where a method was shown equivalent"
+            " so (`contrasts`). The floor takes all products at the fast rate, so the share is low"
+            " there."
+        ]
     if precision.usual("cpu") != precision.IN_CONTRASTS:
         return []
     return [
@@ -272,8 +283,10 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
     for row in rows:
         for name, seconds in row["seconds_per_epoch"].items():
             plain = row.get("plain_seconds_per_epoch") if name == "float32" else None
+            products = row.get("fast_products") if name == "fast" else None
+            where = ", contrasts" if products == precision.FACTORS_IN_CONTRASTS else ""
             lines.append(
-                f"| {row['words']} | {name} | {seconds:.3f} | {row['gigaflop']:.1f}"
+                f"| {row['words']} | {name}{where} | {seconds:.3f} | {row['gigaflop']:.1f}"
                 f" | {row['million_exponentials']:.1f} | {row['floor_seconds'][name]:.3f}"
                 f" | {100 * row['share_of_floor'][name]:.0f} %"
                 f" | {'' if plain is None else f'{plain:.3f}'} |"
@@ -294,8 +307,8 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         "The last column is the floor of its products and exponentials over that of `uniform`.",
         "",
         "| loss | s | times the bare loop | times `uniform` | fast s | times fast `uniform`"
-        " | GFLOP | M exp | floor, times `uniform`'s |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        " | fast in contrasts s | GFLOP | M exp | floor, times `uniform`'s |",
+        f"|---|{'---:|' * 9}",
     ]
     for name, taken in seconds.items():
         flops, exponentials = (
@@ -308,6 +321,8 @@ def markdown(rows: list[dict[str, Any]], known: Rates, facts: dict[str, Any]) ->
         fast, fast_of = "|  |  ", loss["fast_seconds"]
         if name in fast_of:
             fast = f"| {fast_of[name]:.2f} | {fast_of[name] / fast_of['uniform']:.2f} "
+        contrasts = loss["fast_in_contrasts_seconds"].get(name)
+        fast += "|  " if contrasts is None else f"| {contrasts:.2f} "
         lines.append(
             f"| {name} | {taken:.2f} | {taken / seconds['bare loop']:.2f}"
             f" | {taken / seconds['uniform']:.2f} {fast}{floor}"
