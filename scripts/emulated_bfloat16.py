@@ -66,6 +66,9 @@ def in_contrasts(made: type[Centred] = Copies) -> Iterator[None]:
 
     Any processor makes them, if not fast.
 
+    Args:
+        made: what makes the factors; another class says what its factors would do.
+
     Raises:
         RuntimeError: where torch shortens the factors of all products.
     """

@@ -251,6 +251,12 @@ def adopt(path: Path) -> list[str]:
         listed.pop(method, None)
         complete = {one["dataset"] for one in found} >= set(DATASETS) and not facts["settings"]
         if complete and all(one["equivalent"] and len(one["fast"]) >= 10 for one in found):
+            if facts["hardware"] == precision.FACTORS_IN_CONTRASTS and all(
+                one["float32"] == one["fast"] for one in found
+            ):
+                # On this list it would lose the other way to fast products.
+                print(f"{method}: no run differs, and nothing says that it has a contrast at all")
+                continue
             listed[method] = {
                 "datasets": sorted(one["dataset"] for one in found),
                 # Its own strategy: the runs had no settings.
@@ -298,10 +304,13 @@ def main() -> None:
         facts: dict[str, Any] = merged(options.merge, options.beside)
         bench_facts.keep(options.output, facts)
         return
+    if options.emulate and options.products:
+        parser.error("--emulate rounds the factors of all products; leave --products out")
     options.products = options.products or precision.usual(options.device)
     if options.products not in ("", *precision.ways(options.device)):
-        known = ", ".join(precision.ways(options.device)) or "nothing"
-        parser.error(f"--products {options.products}: on {options.device} can be fast: {known}")
+        known = " or ".join(precision.ways(options.device))
+        there = f"on {options.device} it can be {known}" if known else "nothing is fast here"
+        parser.error(f"--products {options.products}: {there}")
     facts = {
         **bench_facts.begun("equivalence", options.device),
         "emulated": options.emulate,

@@ -75,7 +75,7 @@ ABOUT = {
     CONTRASTS: "bfloat16 factors of panels' products, about their mean, which are rounded to"
     " bfloat16 too",
     UNCENTRED: "as in contrasts, but of the vectors as they are, which nothing computes",
-    HERE: "what `precision=fast` is on this processor",
+    HERE: "what is usually fast on this processor",
     FACTORS_HERE: "bfloat16 factors of panels' products, about their mean, with float32 sums,"
     " on this processor",
 }
@@ -132,7 +132,8 @@ def gradient(
 
 @contextlib.contextmanager
 def fast_here() -> Iterator[None]:
-    """Within the block products are what a training's are with `precision=fast`.
+    """Within the block products are what a training's usually are with `precision=fast`: those of
+    a method that is on no list.
 
     Raises:
         SystemExit: on a processor without fast products.
@@ -151,7 +152,7 @@ def factors_here() -> Iterator[None]:
         SystemExit: on a processor without AMX.
     """
     if precision.FACTORS_IN_CONTRASTS not in precision.ways("cpu"):
-        raise SystemExit("--where factors is of a processor with AMX, which torch finds none of")
+        raise SystemExit("--where factors needs a processor with AMX, and torch finds none here")
     with precision.trained_with(precision.FACTORS_IN_CONTRASTS), precision.products():
         yield
 
@@ -185,7 +186,7 @@ def markdown(
     """The gradient errors, objectives by temperature.
 
     Args:
-        on: the processor and its fast products, of `HERE`. common: as of `views`.
+        on: the processor and its fast products, where it makes them. common: as of `views`.
     """
     taus = list(dict.fromkeys(one["tau"] for one in rows))
     exempt = where in (CONTRASTS, FACTORS_HERE) and any(

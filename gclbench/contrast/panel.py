@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gclbench.contrast import blocks
-from gclbench.contrast.short_factors import shortened
+from gclbench.contrast.short_factors import factors_for
 from gclbench.contrast.tiles import Plan, Tiles, Weights, tile_dtype
 
 _SAFE_BOUND_DOUBLE = 650.0
@@ -133,7 +133,7 @@ def panel(
         columns=columns,
         column_heads=column_heads,
         bound=bound,
-        short=shortened(anchors, dtype),
+        short=factors_for(anchors, dtype),
         **_cut(len(anchors), len(candidates), block, dtype, anchors),
     )
     # The same tensor on both sides is passed once: its similarities are symmetric, its two

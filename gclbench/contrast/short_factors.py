@@ -21,8 +21,22 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
+SHORT = "medium"
+"""torch's name for bfloat16 factors on a processor."""
+
 Buffer = Callable[..., Tensor]
 """Memory of a given number, rows, columns and dtype: `Tiles.buffer`."""
+
+
+@contextlib.contextmanager
+def matmul_precision(name: str) -> Iterator[None]:
+    """Within the block torch's products of float32 matrices have that precision."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(name)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 class Centred:
@@ -115,9 +129,6 @@ def _mean(vectors: Tensor) -> Tensor:
     return vectors.sum(dim=0) / max(len(vectors), 1)
 
 
-SHORT = "medium"
-"""torch's name for bfloat16 factors on a processor."""
-
 _asked: ContextVar[type[Centred] | None] = ContextVar("short factors in contrasts", default=None)
 
 
@@ -131,20 +142,9 @@ def short_factors(made: type[Centred] | None) -> Iterator[None]:
         _asked.reset(before)
 
 
-def shortened(anchors: Tensor, dtype: torch.dtype) -> type[Centred] | None:
+def factors_for(anchors: Tensor, dtype: torch.dtype) -> type[Centred] | None:
     """What makes the factors of a panel whose tiles have this dtype; None is float32."""
     return _asked.get() if anchors.is_cpu and dtype == torch.float32 else None
-
-
-@contextlib.contextmanager
-def matmul_precision(name: str) -> Iterator[None]:
-    """Within the block torch's products of float32 matrices have that precision."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(name)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @functools.cache

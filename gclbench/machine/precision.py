@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from importlib.resources import files
 from typing import Any
@@ -126,15 +126,15 @@ def products() -> Iterator[None]:
         short_factors,
     )
 
-    made: dict[str, contextlib.AbstractContextManager[None]] = {
-        TF32: matmul_precision("high"),
-        EVERYWHERE: matmul_precision(SHORT),
-        FACTORS_IN_CONTRASTS: short_factors(ByTorch),
-        IN_CONTRASTS: short_factors(Copies),
+    made: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
+        TF32: lambda: matmul_precision("high"),
+        EVERYWHERE: lambda: matmul_precision(SHORT),
+        FACTORS_IN_CONTRASTS: lambda: short_factors(ByTorch),
+        IN_CONTRASTS: lambda: short_factors(Copies),
     }
     if chosen not in made:
         raise ValueError(f"no products are called {chosen!r}; known are {', '.join(made)}")
-    with made[chosen]:
+    with made[chosen]():
         yield
 
 
@@ -153,7 +153,7 @@ def described(device: str) -> str:
     found = ways(device)
     if not found:
         return f"float32 on {device}: torch makes no bfloat16 or TF32 products, so fast is the same"
-    first, *others = ({way: ", ".join(sorted(shown_equivalent(way))) for way in found}).items()
+    first, *others = ((way, ", ".join(sorted(shown_equivalent(way)))) for way in found)
     also = [f"; {way} for {methods}" for way, methods in others if methods]
     return (
         f"fast on {device} is {first[0]}; auto takes it for methods shown equivalent:"

@@ -84,7 +84,8 @@ class Pipeline:
 
     @property
     def fast(self) -> str:
-        """What is fast in the training (`precision.ways`); empty for float32."""
+        """What is fast in the training so far (`precision.ways`); empty for float32, and before a
+        step."""
         return self._products if self.watch.reached else ""
 
     @contextlib.contextmanager

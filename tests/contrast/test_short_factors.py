@@ -29,7 +29,7 @@ BFLOAT16 = 2.0**-9
 
 @pytest.fixture(autouse=True)
 def with_amx(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What torch does to short factors where it may; it rounds none of so small products."""
+    """Rounds as torch does with AMX. torch itself leaves products of this size at float32."""
     real = short_factors.matmul_precision
 
     def emulated(name: str) -> contextlib.AbstractContextManager[None]:
@@ -152,6 +152,22 @@ def test_rows_that_point_nearly_one_way_are_told_apart(case: str) -> None:
     for centred in (short_factors.Copies, short_factors.ByTorch):
         assert max(errors(case, 3.0, centred)) < BFLOAT16
     assert min(errors(case, 3.0, emulated_bfloat16.AsTheyAre)) > 5 * BFLOAT16
+
+
+def test_torch_shortens_the_products_of_both_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tile has one product in the forward pass, and one for either side in the backward pass."""
+    entered: list[str] = []
+    now = short_factors.matmul_precision
+    monkeypatch.setattr(
+        short_factors, "matmul_precision", lambda name: (entered.append(name), now(name))[1]
+    )
+    u, v, counts = unit(NODES, 0), unit(OTHERS, 1), []
+    with trained_with(FACTORS_IN_CONTRASTS), products():
+        total = panel(u, v, SCALE).rows[0].sum()
+        counts.append(entered.count(short_factors.SHORT))
+        total.backward()
+        counts.append(entered.count(short_factors.SHORT))
+    assert counts == [1, 3]
 
 
 def test_no_candidates_have_no_pull(fast: None) -> None:

@@ -129,7 +129,12 @@ def test_a_checkpoint_of_other_features_is_not_taken_up(caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize(
-    ("first", "then"), [("fast a", "float32"), ("float32", "fast a"), ("fast a", "fast b")]
+    ("first", "then"),
+    [
+        (f"fast {precision.EVERYWHERE}", "float32"),
+        ("float32", f"fast {precision.EVERYWHERE}"),
+        (f"fast {precision.EVERYWHERE}", f"fast {precision.FACTORS_IN_CONTRASTS}"),
+    ],
 )
 def test_a_checkpoint_of_other_products_is_not_taken_up(
     first: str, then: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -137,7 +142,8 @@ def test_a_checkpoint_of_other_products_is_not_taken_up(
     """Of another precision, or of a machine that shortens others: the record has the last alone."""
     for products in (first, then):
         asked, _, shortened = products.partition(" ")
-        monkeypatch.setattr(precision, "hardware", lambda device, here=shortened: here)
+        here = (shortened,) if shortened else ()
+        monkeypatch.setattr(precision, "ways", lambda device, here=here: here)
         (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={asked}")
         stopper = Stopper(after=7)
         perform(unit, "runs", *((stopper, stopper.flag) if products == first else ()))

@@ -196,7 +196,7 @@ class Watched(Model):
         self.seen: dict[str, str] = {}
 
     def _note(self, where: str) -> None:
-        short = short_factors.shortened(torch.zeros(1), torch.float32)
+        short = short_factors.factors_for(torch.zeros(1), torch.float32)
         self.seen[where] = short.__name__ if short else torch.get_float32_matmul_precision()
 
     def loss(self, step: Step) -> Loss:

@@ -154,7 +154,7 @@ def test_training_stops_by_validation_and_goes_back_to_the_best_state(graph) -> 
     assert torch.equal(found.scores, two.scores), "looking changes nothing"
 
 
-def test_what_stops_the_training_is_computed_in_float32(graph, monkeypatch) -> None:
+def test_what_stops_the_training_is_computed_in_float32(graph) -> None:
     seen = []
     shown = judged(graph, [-1.0])
     looked = graph.validation
@@ -164,8 +164,7 @@ def test_what_stops_the_training_is_computed_in_float32(graph, monkeypatch) -> N
         return looked(embedding)
 
     graph.validation = validation
-    monkeypatch.setattr(precision, "hardware", lambda device: "emulated")
-    with precision.trained_with("fast", "cpu"):
+    with precision.trained_with(precision.EVERYWHERE):
         fit(Gcn(epochs=1, patience=2), graph)
     assert shown and set(seen) == {"highest"} and torch.get_float32_matmul_precision() == "highest"
 

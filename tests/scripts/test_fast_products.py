@@ -75,7 +75,7 @@ def test_the_gradient_with_fast_contrasts_alone(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(short_factors, "torch_shortens", lambda: False)
     row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
     assert 1e-6 < row["relative_gradient_error"] < 5e-3
-    assert not short_factors.shortened(torch.zeros(1), torch.float32), "after it nothing is"
+    assert not short_factors.factors_for(torch.zeros(1), torch.float32), "after it nothing is"
     text = gradient_errors.markdown([row], 48, 16, gradient_errors.CONTRASTS)
     assert "Fast is bfloat16 factors of panels' products" in text
 
@@ -119,11 +119,11 @@ def test_the_gradient_with_what_this_processor_has(monkeypatch: pytest.MonkeyPat
     row = gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
     assert row == gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.CONTRASTS)
     text = gradient_errors.markdown([row], 48, 16, gradient_errors.HERE, "a processor: bfloat16")
-    assert "is on this processor, a processor: bfloat16 (" in text
+    assert "is usually fast on this processor, a processor: bfloat16 (" in text
     monkeypatch.setattr(precision, "ways", lambda device: ())
     with pytest.raises(SystemExit, match="torch makes no bfloat16.*--where everywhere"):
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.HERE)
-    with pytest.raises(SystemExit, match="of a processor with AMX"):
+    with pytest.raises(SystemExit, match="needs a processor with AMX"):
         gradient_errors.row("uniform", 0.5, 48, 16, gradient_errors.FACTORS_HERE)
 
 
@@ -215,6 +215,36 @@ def test_only_the_products_that_are_asked_for_are_fast() -> None:
         assert precision.resolved("fast", grace, "uniform", "cpu") == ""
 
 
+def test_the_products_that_are_typed_are_those_of_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def row(method: str, dataset: str, options: Namespace) -> dict[str, Any]:
+        asked.append(precision.ways("cpu"))
+        return {"method": method, "dataset": dataset, **equivalence.judged([0.8] * 10, [0.8] * 10)}
+
+    both = (precision.EVERYWHERE, precision.FACTORS_IN_CONTRASTS)
+    monkeypatch.setattr(precision, "ways", lambda device: both)
+    monkeypatch.setattr(equivalence, "row", row)
+    words = ["equivalence.py", "--methods", "grace", "--output", str(tmp_path / "found.json")]
+    for products, expected in (((), both[:1]), (("--products", both[1]), both[1:])):
+        monkeypatch.setattr("sys.argv", [*words, *products])
+        equivalence.main()
+        assert asked == [expected] * len(equivalence.DATASETS)
+        assert json.loads((tmp_path / "found.json").read_text())["hardware"] == expected[0]
+        asked.clear()
+    for wrong, told in (
+        (["--products", "TF32"], f"--products TF32: on cpu it can be {' or '.join(both)}"),
+        (["--products", both[1], "--emulate"], "all products; leave --products out"),
+    ):
+        monkeypatch.setattr("sys.argv", [*words, *wrong])
+        with pytest.raises(SystemExit):
+            equivalence.main()
+        assert told in capsys.readouterr().err
+    assert not asked
+
+
 def test_undecided_seeds_are_tested_once_more(ran: list[tuple[str, int, str]]) -> None:
     options = Namespace(
         device="cpu", settings=[], records=None, runs=None, emulate=False, seeds=10, most=40
@@ -257,12 +287,16 @@ def test_records_count_where_this_machine_repeats_them(
     assert len(equivalence.recorded(words, 4, known.root)) == 3
 
 
-def shown(path: Path, emulated: bool = False, settings: Any = (), **changes: Any) -> Path:
-    rows = [
-        {"method": "dgi", "dataset": name, "fast": [0.8] * 10, "equivalent": True, **changes}
-        for name in equivalence.DATASETS
-    ]
-    facts = {"emulated": emulated, "hardware": "amx_bf16", "settings": settings, "rows": rows}
+def shown(
+    path: Path,
+    emulated: bool = False,
+    settings: Any = (),
+    hardware: str = "amx_bf16",
+    **changes: Any,
+) -> Path:
+    alike = {"float32": [0.8] * 10, "fast": [0.8] * 10, "equivalent": True}
+    rows = [{"method": "dgi", "dataset": name, **alike, **changes} for name in equivalence.DATASETS]
+    facts = {"emulated": emulated, "hardware": hardware, "settings": settings, "rows": rows}
     path.write_text(json.dumps(facts))
     return path
 
@@ -289,6 +323,18 @@ def test_what_hardware_showed_is_adopted_and_nothing_else(
     assert equivalence.adopt(shown(file, settings=["method.epochs=5"])) == []
     with pytest.raises(SystemExit, match="of an emulation"):
         equivalence.adopt(shown(file, emulated=True))
+
+
+def test_what_has_no_contrast_is_not_shown_in_contrasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On that list it would lose the products that are fast for it."""
+    listed = tmp_path / "list.json"
+    listed.write_text("{}")
+    monkeypatch.setattr(equivalence, "LIST", listed)
+    of = {"path": tmp_path / "found.json", "hardware": precision.FACTORS_IN_CONTRASTS}
+    assert equivalence.adopt(shown(**of)) == []
+    assert equivalence.adopt(shown(**of, fast=[0.8] * 9 + [0.801])) == ["dgi"]
 
 
 def test_files_are_merged_beside_those_of_another_processor(tmp_path: Path) -> None:

@@ -21,7 +21,14 @@ def ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tup
     return tuple(request.param)
 
 
-def test_every_row_has_the_cells_of_its_heading(ways: tuple[str, ...]) -> None:
+def test_every_row_has_the_cells_of_its_heading(
+    ways: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed_with: list[str] = []
+    trained_with = precision.trained_with
+    monkeypatch.setattr(
+        precision, "trained_with", lambda way: (timed_with.append(way), trained_with(way))[1]
+    )
     known = training_floor.Rates(1e11, 3e11 if ways else None, 1e9)
     row = training_floor.measure(
         ["method=grace", "dataset=sbm", "dataset.nodes=40", "method.architecture=[8,6]"], 3, known
@@ -29,6 +36,7 @@ def test_every_row_has_the_cells_of_its_heading(ways: tuple[str, ...]) -> None:
     precisions = ["float32", "fast"] if ways else ["float32"]
     assert list(row["seconds_per_epoch"]) == precisions
     assert row["fast_products"] == (ways[-1] if ways else "")
+    assert timed_with == [*ways[-1:]]
     losses = training_floor.losses(40, 8, rounds=1)
     strategies = set(training_floor.STRATEGIES)
     timed = {"bare loop"} if ways == AMX else set()
