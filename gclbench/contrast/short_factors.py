@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
@@ -39,7 +40,7 @@ def matmul_precision(name: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-class Centred:
+class Centred(ABC):
     """A panel's vectors about their means, ready as factors, and what that leaves out.
 
     Attributes:
@@ -65,22 +66,22 @@ class Centred:
         self.of_anchors = anchors @ self.middle * scale
         self.of_candidates = about @ self.own_middle * scale
 
+    @abstractmethod
     def short(self, vectors: Tensor) -> Tensor:
         """Vectors as they are kept for products."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fill(self, tile: Tensor, start: int, first: int, buffer: Buffer) -> None:
         """Fills a tile with the similarities of the anchors from `start` and the candidates from
         `first`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def factor(self, pulls: Tensor, buffer: Buffer) -> Tensor:
         """A tile of slopes as it is kept for products."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, gradient: Tensor, factor: Tensor, vectors: Tensor) -> None:
         """Adds scale·factor·vectors to a gradient."""
-        raise NotImplementedError
 
 
 class Copies(Centred):

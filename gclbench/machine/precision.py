@@ -22,8 +22,8 @@ AUTO, FLOAT32, FAST = "auto", "float32", "fast"
 PRECISIONS = (AUTO, FLOAT32, FAST)
 
 SHOWN = "fast_methods.json"
-"""Beside this file: by hardware, the methods whose results with `fast` were shown to be equivalent,
-each with what showed it. `scripts/equivalence.py --adopt` fills it."""
+"""Beside this file: by what was fast, the methods whose results with `fast` were shown to be
+equivalent, each with what showed it. `scripts/equivalence.py --adopt` fills it."""
 
 TF32_FROM = (8, 0)
 """Compute capability of the first GPUs with TF32 products."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from small_runs import run
+from torch import Tensor
 
 from gclbench.contrast import short_factors
 from gclbench.machine import precision
@@ -19,9 +20,9 @@ def with_amx(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
 
     class Noted(short_factors.ByTorch):
-        def fill(self, *given: object) -> None:
+        def fill(self, tile: Tensor, start: int, first: int, buffer: short_factors.Buffer) -> None:
             made.append("contrasts")
-            super().fill(*given)  # type: ignore[arg-type]
+            super().fill(tile, start, first, buffer)
 
     ways = (precision.EVERYWHERE, precision.FACTORS_IN_CONTRASTS)
     shown = {precision.FACTORS_IN_CONTRASTS: {"grace": {"negatives": "uniform"}}}
