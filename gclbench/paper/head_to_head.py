@@ -130,7 +130,7 @@ def head_to_head(
             raise NothingToCompare(without_runs(side, text, there, [*datasets], tasks))
     both = [place for place in found[0] if place in found[1]]
     remarks = [f"The two are the same settings on {', '.join(sorted(same))}."] if same else []
-    remarks += _only_one(words, sides, found)
+    remarks += _only_one(words, sides, found, metrics)
     asked = [name for name in datasets if name in wanted]
     remarks += _neither(words, sides, found, asked, tasks, collection.groups)
     if not both:
@@ -328,12 +328,12 @@ def _task(flat: Mapping[str, Any]) -> str:
 
 def _metrics(found: Sequence[Meeting], place: str, asked: Sequence[str]) -> list[Quantity]:
     names = [name for name in found[0][place].metrics() if name in found[1][place].metrics()]
-    known = [find_metric(name) for name in names]
-    return [
-        metric
-        for metric in known
-        if (metric.name in asked if asked else metric.better != "neither")
-    ]
+    return [metric for metric in map(find_metric, names) if _is_shown(metric, asked)]
+
+
+def _is_shown(metric: Quantity, asked: Sequence[str]) -> bool:
+    """Whether a metric is asked for; where none is, whether one direction of it is better."""
+    return metric.name in asked if asked else metric.better != "neither"
 
 
 def _common_seeds(found: Sequence[Meeting], place: str) -> set[int]:
@@ -350,15 +350,21 @@ def _on_common_seeds(one: Cell, other: Cell) -> tuple[Cell, Cell]:
 
 
 def _only_one(
-    words: Sequence[tuple[str, ...]], sides: Sequence[str], found: Sequence[Meeting]
+    words: Sequence[tuple[str, ...]],
+    sides: Sequence[str],
+    found: Sequence[Meeting],
+    metrics: Sequence[str],
 ) -> list[str]:
-    """Of each side: where only the other one has runs that it supports, and what runs it there."""
+    """Of each side: where only the other one has runs that it supports, and what runs it there;
+    but for tasks without a metric that would be shown."""
     remarks = []
     for mine in (0, 1):
         alone: dict[tuple[str, ...], list[Group]] = {}
         for place, group in found[1 - mine].items():
             where = (group.name("dataset"), registered_as(group.name("dataset"), [group]))
-            if refused(group.records):  # a pair would have no value there
+            have = [find_metric(name) for name in group.metrics()]
+            shows = not have or any(_is_shown(metric, metrics) for metric in have)
+            if not shows or refused(group.records):  # a pair would have no value there
                 continue
             if place not in found[mine] and not unsuited(words[mine], *where):
                 alone.setdefault((_task(group.flat), *not_by_name(group)), []).append(group)

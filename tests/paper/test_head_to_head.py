@@ -197,6 +197,16 @@ def test_what_only_one_was_run_on_is_said(record) -> None:
     )
 
 
+def test_runs_that_would_show_no_metric_are_not_advised(record) -> None:
+    both = runs(record, OURS) + runs(record, OURS[::-1], epochs=0)
+    more = runs(record, OURS, "auc", task="link_prediction")
+    undirected = runs(record, OURS, "silhouette", dataset="acm")
+    sides, collection = ("dmat_i", UNTRAINED), Collection((*both, *more, *undirected))
+    (remark,) = head_to_head(sides, collection).remarks
+    assert "on cora (link_prediction)" in remark and "acm" not in remark
+    assert not head_to_head(sides, collection, metrics=["acc"]).remarks
+
+
 def test_runs_that_could_only_end_as_unsupported_are_not_advised(record) -> None:
     both = runs(record, OURS) + runs(record, OURS[::-1], epochs=0)
     link = {"task": "link_prediction", "status": "unsupported"}
