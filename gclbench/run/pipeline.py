@@ -18,7 +18,7 @@ from gclbench.embedding import Embedding
 from gclbench.filters.cache import cached, uncached
 from gclbench.graph import Unsupported, is_sparse, with_features, without_labels
 from gclbench.graph.carrier import Data
-from gclbench.machine import environment, precision
+from gclbench.machine import environment, precision, subnormal
 from gclbench.negatives.refusal import refusal
 from gclbench.records import RunSpec
 from gclbench.run import datasets
@@ -202,7 +202,7 @@ class Pipeline:
         taken = {"negatives": negatives} if getattr(method, "takes_negatives", False) else {}
         before = _marks(seen)
         fitting = self._phase("fit", method, "fit")
-        with fitting, precision.trained_with(self._products):
+        with fitting, subnormal.flushed(), precision.trained_with(self._products):
             found = method.fit(seen, labels.to(self._device), self.rng, self.watch, **taken)
             if self._device.startswith("cuda"):
                 torch.cuda.synchronize(self._device)

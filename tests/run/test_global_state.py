@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, GraphError, make_graph
+from gclbench.machine.subnormal import are_flushed
 from gclbench.run.datasets import graph_of
 from gclbench.tasks.clustering import Clustering
 from gclbench.training.checkpoint import Checkpoint
@@ -258,3 +259,22 @@ def test_a_load_that_fails_names_the_line_of_the_dataset() -> None:
     with pytest.raises(GraphError, match=r"Unreadable\.load\(\) raised FileNotFoundError") as told:
         graph_of(Unreadable())
     assert "(test_global_state.py, line " in str(told.value)
+
+
+def test_trainings_take_subnormal_numbers_for_zero_and_evaluations_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[tuple[str, bool]] = []
+    for where, owner in (("fit", Careless), ("evaluate", Clustering)):
+        plain = getattr(owner, where)
+
+        def noted(*args: Any, where: str = where, plain: Any = plain) -> Any:
+            seen.append((where, are_flushed()))
+            return plain(*args)
+
+        monkeypatch.setattr(owner, where, noted)
+    before = are_flushed()
+    run("method=careless", "task=clustering")
+    assert not before and seen == [("fit", True), ("evaluate", False)]
+    run("method=careless", "method.fails=true", "task=clustering")
+    assert not are_flushed()
