@@ -220,6 +220,18 @@ def test_the_lists_come_from_what_classes_declare() -> None:
     assert "grace_plus" not in able(NEGATIVES, "takes_sparse")
 
 
+def test_a_broken_package_of_somebody_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = METHODS.load
+
+    def broken(name: str) -> type:
+        if name == "grace":
+            raise SyntaxError("invalid syntax (theirs.py, line 1)")
+        return load(name)
+
+    monkeypatch.setattr(METHODS, "load", broken)
+    assert able(METHODS, "takes_sparse") == [name for name in TAKING if name != "grace"]
+
+
 def test_linear_on_sparse_rows(no_room: None) -> None:
     sparse, dense, rng = made_sparse(), DENSE, Streams(1)
     task = Classification()

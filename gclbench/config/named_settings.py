@@ -169,7 +169,7 @@ def _names(command: list[str]) -> dict[str, str]:
     """The components of a command by kind, those that its method states included."""
     typed = {key_of(word): word.partition("=")[2] for word in command}
     names = {kind: typed[kind] for kind in OF if kind in typed}
-    method = names.get("method")
-    if method is not None and method not in KINDS["method"].entries:
-        return names  # the command is wrong anyway, and says so when it is composed
+    if any(name not in KINDS[kind].entries for kind, name in names.items()):
+        # The command is wrong, and says so when it is composed, or a name is of one's own file.
+        return names
     return {kind: str(name) for kind, name in all_names(names).items() if kind in OF}

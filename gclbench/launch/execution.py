@@ -30,8 +30,10 @@ def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
     first = experiments[0]
     first.launcher.check()
     store = Store(first.runs_dir)
-    store.ensure_writable()
-    return expand(experiments, store), store
+    plan = expand(experiments, store)
+    if plan.units:
+        store.ensure_writable()
+    return plan, store
 
 
 def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:

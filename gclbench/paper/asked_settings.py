@@ -15,7 +15,7 @@ from typing import Any
 from gclbench.component.declared import declared_or_none, marked
 from gclbench.component.registry import DATASETS, KINDS, METHODS
 from gclbench.component.settings import Machine, bind
-from gclbench.config.overrides import ConfigErrors, parse
+from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, parse
 from gclbench.config.validation import resolved
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
@@ -51,7 +51,7 @@ def words_of(text: str, elsewhere: str) -> tuple[str, ...]:
     errors += [
         f"'{key}' is no part of '{text}': {elsewhere}"
         for key in keys
-        if key.partition(".")[0] in {*KINDS, "seeds", "device", "runs_dir"} - {*CHOSEN}
+        if key.partition(".")[0] in {*KINDS, "seeds", *OF_THE_COMMAND} - {*CHOSEN}
     ]
     if not errors and "method" not in keys:
         errors.append(f"'{text}' names no method; begin with one: 'dmat_i {text}'")

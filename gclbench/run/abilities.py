@@ -104,7 +104,7 @@ def able(registry: Registry, ability: str, items: str = "nodes") -> list[str]:
     at their default settings."""
     found = []
     for name in registry.names():
-        with contextlib.suppress(ImportError):  # a package that cannot be used here
+        with contextlib.suppress(Exception):  # somebody's package that cannot be used here
             cls = registry.load(name)
             says = getattr(cls, ability, False)
             if isinstance(says, property):

@@ -47,6 +47,15 @@ def test_other_words_stay() -> None:
     ]
 
 
+def test_a_name_that_is_not_known_is_left_to_the_command() -> None:
+    """A misspelt dataset is answered when its command is composed; one of one's own file is none
+    of the registered ones."""
+    assert swept("method=grace,dgi", "dataset=cor", "grace.tau=0.2") == [
+        "method=grace dataset=cor method.tau=0.2",
+        "method=dgi dataset=cor",
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

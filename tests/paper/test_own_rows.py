@@ -167,6 +167,12 @@ def test_what_is_missing_is_the_row(record, own) -> None:
         ("grace", ValueError, "'grace' is in table nml/1 already, as grace; add it at other"),
         ("grace method.tauu=1", ConfigErrors, "'method.tauu' does not exist. Did you mean"),
         ("grace dataset=cora", ConfigErrors, "'dataset' is no part of 'grace dataset=cora': a row"),
+        ("grace threads=1", ConfigErrors, "'threads' is no part of 'grace threads=1': a row"),
+        (
+            "grace precision=fast launcher.workers=2",
+            ConfigErrors,
+            "'precision' is no part of 'grace precision=fast launcher.workers=2'",
+        ),
         ("grace 'x", ValueError, "'grace 'x' cannot be read"),
         (
             "dmat",

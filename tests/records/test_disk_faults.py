@@ -248,6 +248,8 @@ def test_a_read_only_disk(small_disk: Path, capsys: pytest.CaptureFixture[str]) 
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     assert main([*KMEANS, "seeds=2", f"runs_dir={store}"]) == 1
     assert f"cannot write {store}: the file system is read-only" in capsys.readouterr().err
+    # What is recorded is read.
+    assert main([*KMEANS, f"runs_dir={store}"]) == 0
     assert texts(store) == before
 
 

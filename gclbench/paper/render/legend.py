@@ -214,7 +214,7 @@ def _collapsed(comparison: Comparison) -> Iterator[str]:
     found = (record for entry in comparison.entries for record in entry.records)
     names = dict.fromkeys(text for record in found for text in record.degenerate)
     if names:
-        yield f"{DEGENERATE} degenerate: a run collapsed or more ({'; '.join(names)})."
+        yield f"{DEGENERATE} degenerate: a run or more collapsed ({'; '.join(names)})."
 
 
 def _ranked_rows(comparison: Comparison) -> list[tuple[str, list[Record]]]:
