@@ -1,8 +1,8 @@
 """Numbers below the smallest normal one of float32 (1.2e-38), taken for zero in a training.
 
 A processor computes with such subnormal numbers many times more slowly (results/bench/
-subnormal.json). They come from Adam's weight decay on units of a ReLU that are off for all nodes:
-nothing else pulls on their weights, which shrink by a factor until they are that small.
+subnormal.json). A likely source is Adam's weight decay on units of a ReLU that are off for all
+nodes: nothing else pulls on their weights, which oscillate about zero ever more closely.
 """
 
 from __future__ import annotations

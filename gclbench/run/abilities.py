@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -104,13 +105,16 @@ def able(registry: Registry, ability: str, items: str = "nodes") -> list[str]:
     at their default settings."""
     found = []
     for name in registry.names():
+        cls: Any = None
         with contextlib.suppress(Exception):  # somebody's package that cannot be used here
             cls = registry.load(name)
-            says = getattr(cls, ability, False)
-            if isinstance(says, property):
-                says = getattr(cls(), ability)
-            # Filters and strategies are for both, and say nothing of items.
-            embeds = getattr(cls, "items", ("nodes",)) if registry is METHODS else (items,)
-            if _says(says, items) and items in embeds:
-                found.append(name)
+        if cls is None:
+            continue
+        says = getattr(cls, ability, False)
+        if isinstance(says, property):
+            says = getattr(cls(), ability)
+        # Filters and strategies are for both, and say nothing of items.
+        embeds = getattr(cls, "items", ("nodes",)) if registry is METHODS else (items,)
+        if _says(says, items) and items in embeds:
+            found.append(name)
     return found
