@@ -102,6 +102,7 @@ def _nowhere() -> TextIO:
 
 def _main(arguments: list[str]) -> int:
     from gclbench.component.registry import RegistryConflict
+    from gclbench.component.settings import UnknownAnnotation
 
     first = arguments[0] if arguments else ""
     try:
@@ -127,7 +128,7 @@ def _main(arguments: list[str]) -> int:
         from gclbench.cli import run
 
         return run.main(arguments)
-    except RegistryConflict as error:
+    except (RegistryConflict, UnknownAnnotation) as error:
         print(f"gclbench: {error}", file=sys.stderr)
         return 2
 

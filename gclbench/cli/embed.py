@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser, id_first, unwritable_output
+from gclbench.cli.progress import note
 from gclbench.machine import messages
 from gclbench.machine.paths import no_file
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gclbench.records import Record
+    from gclbench.training.weights import Weights
 
 EXAMPLES = """examples:
   gclbench method=grace dataset=cora save=[embedding,model]      a run that leaves both
@@ -59,11 +61,16 @@ def main(argv: list[str]) -> int:
             "name the file that the embedding is written to: --output FILE.npy"
             + (f", not '{options.output}'" if options.output else "")
         )
+    from gclbench.config.validation import find_device
     from gclbench.records import deliver
     from gclbench.run.saving import array_bytes
 
+    errors: list[str] = []
+    find_device(options.device, errors, here=False)
+    if errors:
+        return _wrong(f"--{errors[0]}")
     try:
-        root, record = _found(options.id, options.runs or ["runs"])
+        root, record = _found(options.id, options.runs or ["runs"], options.graph is None)
         array = _array(root, record, options.graph, options.device)
         made = deliver(options.output, array_bytes(array))
     except _Refused as refused:
@@ -83,32 +90,38 @@ class _Refused(Exception):
         self.code = code
 
 
-def _found(prefix: str, folders: list[str]) -> tuple[Path, Record]:
-    """The store and the record of a run.
+def _found(prefix: str, folders: list[str], own: bool) -> tuple[Path, Record]:
+    """The store and the record of a run; of several stores that have it, the first with the files.
+
+    Args:
+        own: its embedding is wanted, which a model gives too.
 
     Raises:
         _Refused: when no run, or several, start so.
     """
     from gclbench.records import Store
+    from gclbench.run.saving import EMBEDDING, MODEL
 
     missing = [folder for folder in folders if not Path(folder).is_dir()]
     if missing:
         raise _Refused(
             f"there is no folder {', '.join(missing)}; --runs DIR names the store of the run", 2
         )
-    found = {
-        name: Path(folder)
-        for folder in folders
-        for name in Store(folder).ids()
-        if name.startswith(prefix) and Store(folder).path(name).is_file()
-    }
+    wanted = (EMBEDDING, MODEL) if own else (MODEL,)
+    found: dict[str, list[Path]] = {}
+    for folder in folders:
+        for name in Store(folder).ids():
+            if name.startswith(prefix) and Store(folder).path(name).is_file():
+                found.setdefault(name, []).append(Path(folder))
     if len(found) > 1:
         raise _Refused(
             f"{len(found)} runs start with '{prefix}': {', '.join(sorted(found)[:8])}; give more of"
             " the id",
             2,
         )
-    for name, root in found.items():
+    for name, roots in found.items():
+        having = (root for root in roots if any((root / name / file).is_file() for file in wanted))
+        root = next(having, roots[0])
         record = Store(root).read(name)
         if record is not None:
             return root, record
@@ -128,7 +141,7 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
     """
     import numpy as np
 
-    from gclbench.component.registry import METHODS, TASKS
+    from gclbench.component.registry import METHODS, TASKS, UnknownName
     from gclbench.run.saving import EMBEDDING, MODEL, trains_model
     from gclbench.tasks.judging import per_fold, unkept
 
@@ -138,14 +151,21 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
             return np.load(folder / EMBEDDING, allow_pickle=False)
         except (ValueError, EOFError) as error:
             raise _Refused(
-                f"{folder / EMBEDDING} is damaged: {error}; {_again(root, record)}"
+                f"{folder / EMBEDDING} is damaged: {error}; delete it, then {_again(root, record)}"
             ) from error
     if not (folder / MODEL).is_file():
         asked = "embedding" if graph is None else "model"
         method, task = record.name("method"), record.name("task")
-        if per_fold(METHODS.load(method), TASKS.load(task)):
+        try:
+            of_method, of_task = METHODS.load(method), TASKS.load(task)
+        except UnknownName as error:
+            raise _Refused(
+                f"run {record.id} left no {asked}, and the package that it was made with is not"
+                f" installed here: {error}"
+            ) from error
+        if per_fold(of_method, of_task):
             raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")
-        if asked == "model" and not trains_model(METHODS.load(method)):
+        if asked == "model" and not trains_model(of_method):
             raise _Refused(
                 f"method={method} trains no model, so nothing of run {record.id} embeds another"
                 " graph; a run on that graph gives its embedding"
@@ -179,14 +199,13 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     from gclbench.launch.specification import specification
     from gclbench.run import datasets
     from gclbench.run.applied import embedded, refusal
-    from gclbench.run.saving import MODEL
     from gclbench.tasks.items import items_of
-    from gclbench.training.weights import Weights, WeightsError
+    from gclbench.training.weights import WeightsError
 
     errors: list[str] = []
     where = find_device(device, errors)
     if errors:
-        raise _Refused(errors[0], 2)
+        raise _Refused(f"--{errors[0]}", 2)
     try:
         experiment = experiment_of([*shlex.split(record.command)[1:], "device=cpu"])
     except ConfigErrors as error:
@@ -212,13 +231,15 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
                 raise _Refused(f"{no_file(graph)}; give one with --graph FILE.npz")
             of_graphs = items_of(components.tasks[task]) == "graphs"
             data = read_custom(graph, graph.stem, edges, direction, of_graphs)
+            for repair in data.repairs:
+                note(f"{graph}: {repair}")
         spec = specification(experiment, task, record.seed, record.spec["dataset_hash"])
         if spec.id != record.id or (graph is None and data.content_hash != spec.dataset_hash):
             raise _Refused(
                 f"run {record.id} was of another version of gclbench, its configs or its data, so"
                 f" its model cannot be made again; {_again(root, record, 'model')}"
             )
-        weights = Weights.read(root / record.id / MODEL)
+        weights = _weights(root, record)
         found = embedded(components, spec, data, weights, where, own=graph is None)
     except WeightsError as error:
         features = "" if graph is None else f" {graph} has {data.x.shape[1]} features;"
@@ -229,6 +250,22 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     except (Unsupported, GraphError, DataUnavailable) as error:
         raise _Refused(str(error)) from error
     return found.cpu().float().numpy()
+
+
+def _weights(root: Path, record: Record) -> Weights:
+    """Those that the run left.
+
+    Raises:
+        _Refused: when the file holds none.
+    """
+    from gclbench.run.saving import MODEL
+    from gclbench.training.weights import Weights, WeightsError
+
+    path = root / record.id / MODEL
+    try:
+        return Weights.read(path)
+    except WeightsError as error:
+        raise _Refused(f"{error}; delete {path}, then {_again(root, record, 'model')}") from error
 
 
 def _wrong(text: str, code: int = 2) -> int:

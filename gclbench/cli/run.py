@@ -190,7 +190,32 @@ def load_all(commands: list[list[str]], of_a_table: bool = False) -> list[Experi
                 *for_those_that_have(wrong, commands, of_a_table),
             ]
         )
+    if several := _several_places(experiments):
+        raise ConfigErrors(several)
     return named_apart(experiments)
+
+
+def _several_places(experiments: list[Experiment]) -> list[str]:
+    """What is wrong with commands that name more than one folder of records or launcher."""
+    from gclbench.component.settings import values_of
+
+    named: dict[str, list[str]] = {}
+    for experiment in experiments:
+        given = {"runs_dir": experiment.runs_dir, "launcher": experiment.launcher_name}
+        given |= {
+            f"launcher.{key}": str(value) for key, value in values_of(experiment.launcher).items()
+        }
+        for key, value in given.items():
+            if value not in named.setdefault(key, []):
+                named[key].append(value)
+    # The settings of two launchers differ anyhow.
+    one = len(named.get("launcher", ())) == 1
+    return [
+        f"the runs name several values of {key}: {', '.join(values)}; a sweep has one {key}, so"
+        f" give one for all: {key}={shlex.quote(values[0])}"
+        for key, values in named.items()
+        if len(values) > 1 and (one or not key.startswith("launcher."))
+    ]
 
 
 def _said_of(text: str, those: list[list[str]], commands: list[list[str]]) -> str:

@@ -21,12 +21,22 @@ LARGEST = 1e60
 """The largest number that can be set. Records can hold its square and the like, as a float."""
 
 
+ANNOTATIONS = (
+    "bool, int, float, str, Literal['a', 'b'], tuple[…, ...], dict[str, …] or an optional of these"
+)
+"""What `convert` makes values of."""
+
+
 class OutOfRange(ValueError):
     """A number beyond its bounds."""
 
 
 class NotAList(ValueError):
     """One value where a list is wanted."""
+
+
+class UnknownAnnotation(TypeError):
+    """A component's field has a type that no typed value becomes."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +111,21 @@ def schema(cls: type) -> Mapping[str, Any]:
 
     The annotations of a class are read once: they are texts that have to be compiled, which takes
     most of the time of binding values to a component.
+
+    Raises:
+        UnknownAnnotation: for a type that `convert` does not know, whether a value is set or not.
     """
     known = _schemas.get(cls)
     if known is None:
         hints = typing.get_type_hints(cls, include_extras=True)
         fields = {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+        for name, kind in fields.items():
+            if not _is_known(kind):
+                raise UnknownAnnotation(
+                    f"the setting '{name}' of {cls.__module__}.{cls.__qualname__} is annotated"
+                    f" {_called(kind)}, and no typed value becomes that; annotate it as"
+                    f" {ANNOTATIONS}"
+                )
         known = _schemas[cls] = types.MappingProxyType(fields)
     return known
 
@@ -310,10 +330,30 @@ def convert(value: Any, kind: Any) -> Any:
         if value is None or isinstance(value, (list, dict)):
             raise ValueError("must be a word")
         return str(value)
-    raise TypeError(
-        f"no conversion to {kind}; use bool, int, float, str, tuple[...], dict[str, ...] or an"
-        " optional of these"
-    )
+    if words := _words(kind):
+        return convert(value, Annotated[str, OneOf(*words)])
+    raise UnknownAnnotation(f"no conversion to {_called(kind)}; use {ANNOTATIONS}")
+
+
+def _is_known(kind: Any) -> bool:
+    """Whether `convert` makes values of an annotated type."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Annotated:
+        return _is_known(parts[0])
+    if origin in (Union, types.UnionType):
+        return all(part is type(None) or _is_known(part) for part in parts)
+    if origin is tuple:
+        return _is_known(parts[0])
+    if origin is dict:
+        return parts[0] is str and _is_known(parts[1])
+    if origin is Literal:
+        return all(isinstance(part, str) for part in parts)
+    return kind in (bool, int, float, str)
+
+
+def _called(kind: Any) -> str:
+    """An annotated type as it is written."""
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
 
 
 def _item(value: Any, kind: Any) -> Any:

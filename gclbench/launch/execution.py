@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
     """What experiments amount to, and the store of their records.
 
-    The launcher and the folder of records are those of the first experiment: a sweep has one of
-    each.
+    The launcher and the folder of records are those of the first experiment: those of a sweep name
+    one of each.
 
     Raises:
         LaunchError, StoreError: when runs cannot go where the launcher takes them, or records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import gclbench
 from gclbench.cli import main
+from gclbench.component.registry import METHODS
 from gclbench.config.validation import experiment_of
 from gclbench.data.custom import read_custom
 from gclbench.graph import Unsupported
@@ -184,6 +186,63 @@ def test_files_beside_a_record_are_of_that_record() -> None:
     assert all(path.stat().st_mtime_ns > times[path.name] for path in run.iterdir())
 
 
+def test_of_several_stores_the_one_with_the_files_is_taken(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*QUICK, "method=grace", "save=[embedding]"]) == 0
+    run = folder()
+    without = Path("without") / run.name
+    without.mkdir(parents=True)
+    (without / "record.json").write_bytes((run / "record.json").read_bytes())
+    for stores in (("runs", "without"), ("without", "runs")):
+        assert main(["embed", run.name, "--runs", *stores, "--output", "x.npy"]) == 0
+        assert np.array_equal(np.load("x.npy"), np.load(run / "embedding.npy"))
+    capsys.readouterr()
+    assert main(["embed", run.name, "--runs", "without", "--output", "x.npy"]) == 1
+    assert f"run {run.name} left no embedding beside its record" in capsys.readouterr().err
+
+
+def test_what_was_made_with_a_package_that_is_not_here_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main([*QUICK, "method=grace"]) == 0
+    monkeypatch.delitem(METHODS.entries, "grace")
+    capsys.readouterr()
+    assert main(["embed", folder().name, "--output", "x.npy"]) == 1
+    told = capsys.readouterr().err
+    assert "the package that it was made with is not installed here: there is no method" in told
+
+
+def test_files_that_are_damaged_are_told_with_what_makes_them_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([*QUICK, "method=grace", "save=[embedding,model]"]) == 0
+    run = folder()
+    z = np.load(run / "embedding.npy")
+    (run / "embedding.npy").write_bytes(b"no array")
+    (run / "model.pt").write_bytes(b"no weights")
+    for file in ("embedding.npy", "model.pt"):
+        capsys.readouterr()
+        assert main(["embed", run.name, "--output", "x.npy"]) == 1
+        told = capsys.readouterr().err
+        assert f"delete {run / file}, then" in told.replace("it, then", f"{run / file}, then")
+        assert "features of sbm" not in told and "rerun=incomplete" in told
+        (run / file).unlink()
+    again = shlex.split(told.partition("keeps that: gclbench ")[2])
+    assert main(again) == 0
+    assert main(["embed", run.name, "--output", "x.npy"]) == 0
+    assert np.array_equal(np.load("x.npy"), z)
+
+
+def test_what_was_mended_of_another_graph_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "method=grace", "save=[model]"]) == 0
+    held = dict(np.load(other_graph()))
+    np.savez("loops.npz", x=held["x"], edge_index=np.c_[held["edge_index"], [[0], [0]]])
+    capsys.readouterr()
+    assert main(["embed", folder().name, "--graph", "loops.npz", "--output", "x.npy"]) == 0
+    assert "loops.npz: 1 self-loop" in capsys.readouterr().err
+
+
 def test_a_method_without_a_model_leaves_its_embedding_and_lacks_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -228,6 +287,7 @@ def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> No
     [
         (("RUN",), 2, "name the file that the embedding is written to: --output FILE.npy"),
         (("RUN", "--output", "x.csv"), 2, "--output FILE.npy, not 'x.csv'"),
+        (("RUN", "--output", "x.npy", "--device", "foo"), 2, "--device=foo must be auto, cpu,"),
         (
             ("ffffff", "--output", "x.npy"),
             2,
@@ -245,7 +305,7 @@ def test_a_transductive_method_says_so(capsys: pytest.CaptureFixture[str]) -> No
             "wide.npz has 9 features; the weights have shape",
         ),
     ],
-    ids=["no output", "no npy", "no run", "no folder", "no graph", "other features"],
+    ids=["no output", "no npy", "no device", "no run", "no folder", "no graph", "other features"],
 )
 def test_what_gives_no_embedding_is_told(
     words: tuple[str, ...], code: int, text: str, capsys: pytest.CaptureFixture[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import pytest
 
@@ -17,6 +17,7 @@ from gclbench.component.settings import (
     Positive,
     Range,
     SameIdAtDefault,
+    UnknownAnnotation,
     bind,
     convert,
     defaults,
@@ -210,9 +211,43 @@ def test_ranges(rule, inside, outside):
 
 def test_a_type_that_has_no_conversion_is_a_programming_error():
     with pytest.raises(
-        TypeError, match="no conversion to .*complex.*; use bool, int, float, str, tuple"
+        TypeError, match="no conversion to .*complex.*; use bool, int, float, str, Literal"
     ):
         convert(1j, complex)
+
+
+def test_choices_may_be_a_literal() -> None:
+    @dataclass(frozen=True)
+    class Chosen:
+        way: Literal["up", "down"] = "up"
+        ways: tuple[Literal["up", "down"], ...] = ()
+        rate: float | Literal["auto"] = "auto"
+
+    errors: list[str] = []
+    assert bind(Chosen, {"way": "down", "ways": ["up"]}, "method", errors).way == "down"
+    assert bind(Chosen, {"way": "dwn"}, "method", errors) is None
+    assert errors == ["method.way='dwn' must be one of up, down. Did you mean 'down'?"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (dict, "dict"),
+        (Any, "Any"),
+        (list[int], "list[int]"),
+        (tuple[set, ...], "tuple[set, ...]"),
+        (dict[int, str], "dict[int, str]"),
+        (Literal["auto", 1], "Literal['auto', 1]"),
+        (complex | None, "complex"),
+    ],
+)
+def test_an_annotation_that_no_typed_value_becomes_is_told_before_a_run(kind, name) -> None:
+    holder = dataclass(frozen=True)(
+        type("Holder", (), {"__annotations__": {"held": kind}, "held": None})
+    )
+    with pytest.raises(UnknownAnnotation, match="'held' of .*Holder is annotated") as caught:
+        bind(holder, {}, "method", [])
+    assert name in str(caught.value) and "annotate it as bool, int" in str(caught.value)
 
 
 def test_a_setting_of_the_machine_is_no_part_of_the_identity() -> None:

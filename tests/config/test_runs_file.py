@@ -104,3 +104,33 @@ def test_the_runs_of_a_file_are_spread_over_workers(
     (tmp_path / "runs.yaml").write_text(text)
     main(["sweep", "runs.yaml", *words])
     assert [each.launcher.workers for each in seen] == [workers]
+
+
+def test_entries_that_name_several_places_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.yaml"
+    path.write_text(
+        f"common: method=linear dataset=digits\nruns:\n- runs_dir={tmp_path}/a\n"
+        f"- runs_dir={tmp_path}/b launcher.workers=2\n"
+    )
+    assert main(["sweep", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert f"several values of runs_dir: {tmp_path}/a, {tmp_path}/b; a sweep has one" in told
+    assert "several values of launcher.workers: 1, 2; a sweep has one launcher.workers" in told
+    assert not (tmp_path / "a").exists()
+    assert (
+        main(["sweep", str(path), "--dry-run", f"runs_dir={tmp_path}/a", "launcher.workers=2"]) == 0
+    )
+
+
+def test_entries_of_several_launchers_are_told_of_these_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "runs.yaml"
+    path.write_text(
+        "common: method=linear dataset=digits\nruns:\n- launcher=local\n- launcher=slurm\n"
+    )
+    assert main(["sweep", str(path), "--dry-run"]) == 2
+    told = capsys.readouterr().err
+    assert "several values of launcher: local, slurm" in told and "launcher." not in told
