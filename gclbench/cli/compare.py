@@ -111,10 +111,12 @@ def _show(found: HeadToHead) -> None:
     rows = texts(found)
     if sys.stdout.isatty():
         from rich.console import Console
-        from rich.table import Table
+        from rich.table import Column, Table
         from rich.text import Text
 
-        table = Table(*HEAD, header_style="bold")
+        # On a narrow terminal a text goes on in the next line, and no number is cut.
+        columns = (Column(name, overflow="fold") for name in HEAD)
+        table = Table(*columns, header_style="bold")
         for row in rows:
             table.add_row(*map(Text, row))
         Console().print(table)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -239,7 +240,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         asked = filling.fill_all(
             lambda: collect(options.runs), options.dataset, options.metric, options.method
         )
-        file.write("".join(f"{line}\n" for line in undecided_anywhere(asked)))
+        _write_lines(undecided_anywhere(asked), _into(options.runs), file)
         return
     if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
@@ -264,17 +265,36 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     elif options.missing:
         lack = own_tables.missing_runs if own else missing
         lines = [line for table in tables for line in lack(table, seeds)]
-        lines += dict.fromkeys(
+        lines += [
             line
             for table in tables
             for line in commands(table.entries, table.definition.typed_dataset)
-        )
+        ]
+        # A row of one's own runs may be the control of another one.
+        lines = list({frozenset(shlex.split(line)): line for line in lines}.values())
         lines = lines or ["# nothing is missing"]
         lines += never_untrained(entry for table in tables for entry in table.entries)
     else:
         _write(tables, chosen, options.only, file)
         return
-    file.write("".join(f"{line}\n" for line in lines))
+    _write_lines(lines, "" if options.command else _into(options.runs), file)
+
+
+def _write_lines(lines: Iterable[str], behind: str, file: TextIO) -> None:
+    """Commands, with words behind each, and comments."""
+    file.writelines(f"{line}{'' if line.startswith('#') else behind}\n" for line in lines)
+
+
+def _into(stores: list[str] | None) -> str:
+    """What runs need besides to go to the one store that was looked in: ` runs_dir=DIR`; nothing
+    where it is that of every run, or one of records that were exported."""
+    from gclbench.paper.sources import DEFAULT_STORES, RESULTS
+
+    if not stores or len(stores) > 1 or stores[0] in DEFAULT_STORES:
+        return ""
+    if Path(stores[0]).resolve().is_relative_to(Path(RESULTS).resolve()):
+        return ""
+    return f" {shlex.quote(f'runs_dir={stores[0]}')}"
 
 
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:

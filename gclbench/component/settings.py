@@ -330,8 +330,8 @@ def convert(value: Any, kind: Any) -> Any:
         if value is None or isinstance(value, (list, dict)):
             raise ValueError("must be a word")
         return str(value)
-    if words := _words(kind):
-        return convert(value, Annotated[str, OneOf(*words)])
+    if _words(kind):
+        return convert(value, Annotated[str, OneOf(*_words(kind))])
     raise UnknownAnnotation(f"no conversion to {_called(kind)}; use {ANNOTATIONS}")
 
 

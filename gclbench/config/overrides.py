@@ -285,7 +285,8 @@ def _of_the_command(key: str) -> bool:
 def _one_of(override: Override | PlainOverride) -> str:
     """What to write instead of several values of what a command has one of."""
     key, _, value = str(override.input_line).partition("=")
-    return f"what is kept is a list: {key}=[{value}]" if key == "save" else "give one of them"
+    inside = value.replace("[", "").replace("]", "")
+    return f"what is kept is a list: {key}=[{inside}]" if key == "save" else "give one of them"
 
 
 def _not_swept(override: Override | PlainOverride) -> str:

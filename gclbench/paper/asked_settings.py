@@ -170,7 +170,7 @@ def departing(words: tuple[str, ...], flat: Mapping[str, Any]) -> dict[str, tupl
 def no_runs(
     words: tuple[str, ...], text: str, where: str, groups: Iterable[Group], advice: Sequence[str]
 ) -> str:
-    """That nothing is recorded of a text, which settings of its method are, and what to type.
+    """That nothing is recorded of a text, how runs of its method differ from it, and what to type.
 
     Args:
         where: behind "has no runs", with a space before it; "" for nowhere at all.
@@ -191,7 +191,8 @@ def no_runs(
     kinds = sorted(recorded, key=lambda what: (what.count(","), what))
     listed = [f"{what} ({', '.join(recorded[what])})" for what in kinds[:NAMED]]
     more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
-    what = f" Recorded of {' and '.join(there)} are: {'; '.join(listed)}{more}." if listed else ""
+    others = " and ".join(there)
+    what = f" Recorded runs of {others} have: {'; '.join(listed)}{more}." if listed else ""
     return f"'{text}' has no runs{where}.{what} `{shlex.join(['gclbench', *advice])}` makes them"
 
 

@@ -7,6 +7,7 @@ from gclbench.paper.aggregate import Cell
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.head_to_head import HeadToHead, Line
 from gclbench.paper.metrics import Quantity
+from gclbench.paper.paired_verdict import Settled
 from gclbench.paper.significance import LEVEL, MOST_SEEDS
 from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, UNDETERMINED
 
@@ -79,10 +80,15 @@ def _verdict(line: Line) -> str:
     if found.verdict != UNDETERMINED:
         return words.get(found.verdict, found.verdict)
     if found.outcome is None:
-        if found.n < 2:
-            return f"{UNDETERMINED} (one seed)"
-        return "the same in every seed, not tested" if found.difference else "a tie in every seed"
+        return _untested(found) or f"{UNDETERMINED} (one seed)"
     return f"{UNDETERMINED} ({found.needed or f'more than {MOST_SEEDS}'} seeds would decide)"
+
+
+def _untested(found: Settled) -> str:
+    """What is said of sides that differ by the same in every seed; "" of others."""
+    if found.outcome is not None or found.n < 2:
+        return ""
+    return "the same in every seed, not tested" if found.difference else "a tie in every seed"
 
 
 def numbers(found: HeadToHead) -> list[list[str]]:
@@ -102,7 +108,7 @@ def numbers(found: HeadToHead) -> list[list[str]]:
                 line.shown.name,
                 *("" if value is None else f"{value:.6f}" for value in values),
                 str(line.settled.n),
-                line.settled.verdict,
+                _untested(line.settled) or line.settled.verdict,
                 *("" if value is None else f"{value:.4g}" for value in tested),
                 str(line.settled.needed or ""),
                 "; ".join(line.fitted),

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gclbench.component.declared import declared_or_none
+from gclbench.component.registry import METHODS
+from gclbench.config.composition import items_of_tasks
 from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import (
     CHOSEN,
@@ -116,6 +119,7 @@ def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Defini
                 f"'{column.label}' is in table {definition.id} already, as {there.label}; add it at"
                 f" other settings, as in '{column.method_name} method.SETTING=VALUE'"
             )
+        _check_items(definition, column)
     here = [replace(column, where=(_of_method(definition, column),)) for column in columns]
     for place, column in enumerate(columns):
         for other in columns[:place]:
@@ -129,11 +133,30 @@ def with_columns(definition: Definition, columns: Sequence[OwnColumn]) -> Defini
     return replace(definition, columns=(*definition.columns, *here))
 
 
-def _of_method(definition: Definition, column: OwnColumn) -> Condition:
+def _methods(definition: Definition, column: OwnColumn) -> list[str]:
+    """The methods that the words stand for on the table's datasets."""
     names = (
         str(settings_of(column.words, dataset)["method.name"]) for dataset in definition.datasets
     )
-    return is_("method.name", *dict.fromkeys(names))
+    return list(dict.fromkeys(names))
+
+
+def _of_method(definition: Definition, column: OwnColumn) -> Condition:
+    return is_("method.name", *_methods(definition, column))
+
+
+def _check_items(definition: Definition, column: OwnColumn) -> None:
+    """Raises ValueError where a method embeds none of what the table's task evaluates."""
+    wanted = items_of_tasks([definition.task])
+    for name in _methods(definition, column):
+        said = declared_or_none(METHODS, name)
+        embedded = (said and said.items) or ("nodes",)
+        if wanted not in embedded:
+            raise ValueError(
+                f"'{column.label}' embeds {' and '.join(embedded)}, and table {definition.id} is"
+                f" about {wanted}; `gclbench list methods` lists the methods, `gclbench table` the"
+                " tables"
+            )
 
 
 def with_rows(

@@ -91,5 +91,8 @@ def test_a_graph_of_ones_own_is_named_as_it_is_recorded(
     assert main([*WORDS, "--runs", "runs", "--dataset", "blocks"]) == 0
     out = capsys.readouterr().out
     assert "blocks" in out and "a tie in every seed" in out and "one seed" not in out
+    assert main([*WORDS, "--runs", "runs", "--output", "tie.csv"]) == 0
+    written = Path("tie.csv").read_text()
+    assert ",a tie in every seed," in written and "undetermined" not in written
     assert main([*WORDS, "--runs", "runs", "--dataset", "blokcs"]) == 2
     assert "there is no dataset 'blokcs'" in capsys.readouterr().err

@@ -269,6 +269,7 @@ def test_a_dry_run_finds_wrong_commands_too(capsys: Printed) -> None:
             "'precision=fast,float32' names several values, and a sweep has one precision",
         ),
         (["-m", "runs_dir=a,b"], "a sweep has one runs_dir"),
+        (["-m", "save=[model],[embedding]"], "what is kept is a list: save=[model,embedding]"),
         (["-m", "device=cpu,cuda"], "a sweep has one device; give one of them"),
         (["-m", "time_limit=60,90"], "a sweep has one time_limit"),
         (["-m", "memory_limit=1,2"], "a sweep has one memory_limit"),

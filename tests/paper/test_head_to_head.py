@@ -123,8 +123,8 @@ def test_a_name_is_its_shipped_settings_alone(record) -> None:
     with pytest.raises(NothingToCompare) as error:
         only(records)
     assert str(error.value) == (
-        "'dmat_i' has no runs. Recorded of dmat_i are: method.epochs=0 (cora); method.epochs=3"
-        " (cora). `gclbench method=dmat_i dataset=cora seeds=10` makes them"
+        "'dmat_i' has no runs. Recorded runs of dmat_i have: method.epochs=0 (cora);"
+        " method.epochs=3 (cora). `gclbench method=dmat_i dataset=cora seeds=10` makes them"
     )
 
 

@@ -180,9 +180,14 @@ def test_what_is_missing_is_the_row(record, own) -> None:
             "'dmat' has no runs of table nml/1. `gclbench sweep table=nml/1 --with dmat` makes",
         ),
         (
+            "infograph",
+            ValueError,
+            "'infograph' embeds graphs, and table nml/1 is about nodes; `gclbench list methods`",
+        ),
+        (
             "grace method.tau=0.5",
             ValueError,
-            "'grace method.tau=0.5' has no runs of table nml/1. Recorded of grace are:",
+            "'grace method.tau=0.5' has no runs of table nml/1. Recorded runs of grace have:",
         ),
     ],
 )

@@ -6,8 +6,10 @@ import csv
 import io
 import re
 import shlex
+import shutil
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -135,6 +137,25 @@ def test_the_command_and_what_is_missing(record, tmp_path, monkeypatch, capsys) 
     assert "52.33 ± 2.52 (3) |" in capsys.readouterr().out
     assert table.main(["own", "--only", "paper"]) == 2
     assert "own runs stand beside no paper's numbers" in capsys.readouterr().err
+
+
+def test_what_is_missing_from_a_store_goes_there(record, tmp_path, monkeypatch, capsys) -> None:
+    """And a row that is the control of another one is asked for once."""
+    monkeypatch.chdir(tmp_path)
+    for epochs, count in ((0, 2), (3, 4)):
+        for each in runs(record, [0.5] * count, method="grace", dataset="digits", epochs=epochs):
+            Store("my runs").write(each)
+    assert table.main(["own", "--missing", "--seeds", "4", "--runs", "my runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1 and all(line.endswith(" 'runs_dir=my runs'") for line in lines)
+    (untrained,) = (line for line in lines if "method.epochs=0" in line)
+    assert "'seeds=[2,3]'" in untrained
+    # What was exported into results/ is no store that runs go to.
+    for where in ("results/records", "runs"):
+        Path(where).parent.mkdir(exist_ok=True)
+        shutil.copytree("my runs", where)
+        assert table.main(["own", "--missing", "--seeds", "4", "--runs", where]) == 0
+        assert "runs_dir" not in capsys.readouterr().out
 
 
 def test_the_majority_class_stands_below_methods_on_graphs_that_no_paper_prints(record) -> None:
