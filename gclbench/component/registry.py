@@ -29,7 +29,11 @@ class UnknownName(LookupError):
 
 
 class RegistryConflict(ValueError):
-    """Two components want the same name."""
+    """Two components want the same name, or one has a name that cannot be typed."""
+
+
+NAME = re.compile(r"\w[\w-]*")
+"""Of a component: it is typed, as in `method=NAME`, and names files of configs."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +206,11 @@ class Registry:
     def _outside(self, point: EntryPoint) -> Entry:
         dist = point.dist
         origin = f"{dist.name} {dist.version}" if dist is not None else point.value
+        if not NAME.fullmatch(point.name):
+            raise RegistryConflict(
+                f"{self.kind} '{point.name}' of {origin}: a name is letters, digits, _ and -, for it"
+                " is typed and names files; rename it"
+            )
         return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
 
     @property

@@ -126,6 +126,13 @@ def test_two_builtin_components_of_one_name(folder, points):
         shapes().names()
 
 
+@pytest.mark.parametrize("name", ["my shape", "a/b", "a.b", "-a", "a=1"])
+def test_a_name_that_cannot_be_typed(folder, points, name):
+    points.append(EntryPoint(name, "fractions:Fraction", "gclbench.shapes"))
+    with pytest.raises(RegistryConflict, match="shape '.*' of fractions:Fraction: a name is lett"):
+        shapes().names()
+
+
 def test_components_of_other_packages(folder, points):
     (folder / "round.py").write_text(source("circle", "Circle"))
     points.append(EntryPoint("hexagon", "fractions:Fraction", "gclbench.shapes"))
