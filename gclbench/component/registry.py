@@ -208,8 +208,8 @@ class Registry:
         origin = f"{dist.name} {dist.version}" if dist is not None else point.value
         if not NAME.fullmatch(point.name):
             raise RegistryConflict(
-                f"{self.kind} '{point.name}' of {origin}: a name is letters, digits, _ and -, for it"
-                " is typed and names files; rename it"
+                f"{self.kind} '{point.name}' of {origin}: a name is letters, digits, _ and -, for"
+                " it is typed and names files; rename it"
             )
         return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
 
