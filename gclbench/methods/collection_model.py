@@ -57,7 +57,9 @@ class CollectionModel(Model):
         self.normalise, self.size, self.device = normalise, settings.batch_size, graph.x.device
         self.collection = self.prepared(graph)
         self.epoch_loss: Tensor
+        self.epoch_final: Tensor
         self.register_buffer("epoch_loss", torch.tensor(torch.nan))
+        self.register_buffer("epoch_final", torch.tensor(False))
 
     def part(self, step: Step, chosen: Tensor, batch: GraphBatch) -> Loss:
         """The loss of a batch of graphs.
@@ -99,6 +101,7 @@ class CollectionModel(Model):
         parts = [part.to(self.device) for part in self.cut()]
         graphs = sum(len(part) for part in parts)
         batches = self.collection.batches(parts)
+        ended, final = bool(self.epoch_final), True
         for place, (chosen, batch) in enumerate(zip(parts, batches, strict=True)):
             loss = self.part(step, chosen, batch)
             noted = loss.value.detach() * (len(chosen) / graphs)
@@ -106,8 +109,10 @@ class CollectionModel(Model):
             # What the epoch before came to says how good the state is that this one begins with.
             known = place == 0 and bool(torch.isfinite(self.epoch_loss))
             judged = self.epoch_loss.clone() if known else None
-            yield replace(loss, noted=noted, judged=judged, final=loss.final and known)
+            final = final and loss.final
+            yield replace(loss, noted=noted, judged=judged, final=known and ended)
         self.epoch_loss = total
+        self.epoch_final.fill_(final)
 
     def all_rows(self, collection: GraphCollection | None = None) -> Tensor:
         """The rows of all graphs in order, n×d, a batch at a time; of the own collection, or of

@@ -22,6 +22,7 @@ from gclbench.component.settings import (
 from gclbench.embedding import Embedding
 from gclbench.graph import Unsupported
 from gclbench.graph.carrier import Data
+from gclbench.machine import precision
 from gclbench.methods.batches import Batches
 from gclbench.methods.clusters import number_of_clusters, partition
 from gclbench.negatives.strategy import Strategy
@@ -160,7 +161,7 @@ class Pretraining(Model):
     def losses(self, step: Step) -> Iterator[Loss]:
         judged = None
         if self.patience:
-            with torch.no_grad():
+            with torch.no_grad(), precision.exact_products():
                 judged = self.error(self.held_out)
         for number in range(self.steps):
             rows = self.x.index_select(0, self.state["batches"].next().to(self.x.device))

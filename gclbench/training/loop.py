@@ -213,6 +213,9 @@ def train(
                 judged = value if loss.judged is None else loss.judged
                 over = loss.final and waiting.spent(judged, iteration - 1)
                 if over:
+                    # Of an iteration of several steps that breaks off only a share is known.
+                    if loss.noted is not None:
+                        noted, terms = watch.last_loss, {}
                     break
                 optimiser.zero_grad(set_to_none=True)
                 loss.value.backward()

@@ -186,3 +186,24 @@ def test_patience_counts_epochs_not_batches() -> None:
     # The second epoch looks at the loss of the first, the third and the fourth see none lower.
     assert watch.reached == 4
     assert found.findings["steps_kept"] == 1
+    assert watch.curve == [(epoch, 1.0) for epoch in (1, 2, 3, 4)], "no share of the broken-off one"
+
+
+class Rising(Constant):
+    """Its loss is low until it changes its meaning in the middle of an epoch."""
+
+    batches_seen = 0
+
+    def part(self, step: Step, chosen: Tensor, batch: GraphBatch) -> Loss:
+        self.batches_seen += 1
+        final = self.batches_seen > 12  # of five an epoch
+        return Loss(
+            (5.0 - 0.01 * step.iteration if final else 0.1) + 0.0 * self.weight, final=final
+        )
+
+
+def test_patience_waits_for_an_epoch_whose_loss_is_final_throughout() -> None:
+    watch, model = Watch(), Rising(small_collection())
+    found = train(model, torch.optim.Adam(model.parameters()), watch, patience=2)
+    assert watch.reached == 30, "losses fall from epoch 4 on"
+    assert found.findings["steps_kept"] == 29

@@ -12,6 +12,7 @@ from torch import nn
 
 from gclbench.component.settings import identity_of
 from gclbench.graph import Unsupported, make_graph
+from gclbench.machine.precision import TF32, trained_with
 from gclbench.methods import sdcn
 from gclbench.methods.sdcn import Sdcn, row_normalised, soft_assignment, target_distribution
 from gclbench.nn import autoencoder
@@ -176,6 +177,19 @@ def test_pre_training_until_held_out_rows_get_no_better(graph):
     assert 0 < best == len(errors) - 11 and len(set(errors)) == len(errors)
     assert found.findings == {"pretrained_epochs": best}
     torch.testing.assert_close(found.z, codes[best], rtol=1e-3, atol=1e-4)
+
+
+def test_the_held_out_error_which_decides_is_not_shortened(graph, monkeypatch):
+    seen, error = {}, sdcn.Pretraining.error
+
+    def noted(self, rows):
+        seen.setdefault(len(rows), set()).add(torch.get_float32_matmul_precision())
+        return error(self, rows)
+
+    monkeypatch.setattr(sdcn.Pretraining, "error", noted)
+    with trained_with(TF32):
+        replace(HELD_OUT, epochs=0).fit(graph, NONE, Streams(4), Watch())
+    assert seen == {1: {"highest"}, 5: {"high"}, 4: {"high"}}
 
 
 def test_held_out_rows_change_no_older_run_and_no_label_is_read(graph):
