@@ -18,6 +18,9 @@ from pathlib import Path
 
 from gclbench.machine.paths import expanded
 
+CHANGED = "+changes"
+"""Ends the commit of a source tree whose code differs from it."""
+
 LIBRARIES = (
     "torch",
     "torch-geometric",
@@ -207,7 +210,7 @@ def _commit() -> str:
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     return (
-        commit.stdout.strip() + ("+changes" if changed.stdout.strip() else "")
+        commit.stdout.strip() + (CHANGED if changed.stdout.strip() else "")
         if commit.returncode == 0
         else "unknown"
     )

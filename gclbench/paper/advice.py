@@ -11,8 +11,12 @@ from gclbench.config.composition import items_of_dataset
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
 from gclbench.paper.asked_settings import A_COLLECTION, A_GRAPH, no_runs, origin, stands_for
-from gclbench.paper.columns import typed
-from gclbench.paper.config_defaults import can_be_untrained, shipped_settings
+from gclbench.paper.columns import dataset_departures, typed
+from gclbench.paper.config_defaults import (
+    can_be_untrained,
+    shipped_settings,
+    younger_settings,
+)
 from gclbench.paper.table_definition import SEEDS
 
 
@@ -59,9 +63,28 @@ def unsuited(words: tuple[str, ...], dataset: str, registered: str) -> str | Non
     return f"{name} embeds {' and '.join(embedded)}, and {dataset} has {items} to embed"
 
 
-def choosing(group: Group) -> tuple[str, ...]:
-    """What chooses a group's dataset: its name; besides, the settings of a generated graph or of
-    any TU collection, or the file of a user's own graph as it was typed for its newest run."""
+def shipped_for(group: Group, words: Iterable[tuple[str, ...]]) -> bool:
+    """Whether a group's form of a published dataset is what its own method, or that of a side of
+    the comparison, is run on without further words."""
+    return not dataset_departures(group.flat) or any(of_form(group, side) for side in words)
+
+
+def of_form(group: Group, words: tuple[str, ...]) -> bool:
+    """Whether a group's form of a published dataset is what a side is run on without further
+    words."""
+    return not dataset_departures({**group.flat, "method.name": _method(words, group)})
+
+
+def _method(words: tuple[str, ...], group: Group) -> str:
+    """The method that a side's words stand for on a group's dataset; the group's where they mean
+    nothing there."""
+    return str(stands_for(words, origin(group.flat)).get("method.name") or group.name("method"))
+
+
+def choosing(group: Group, words: tuple[str, ...]) -> tuple[str, ...]:
+    """What chooses a group's dataset for a side: its name; besides, the settings of a generated
+    graph or of any TU collection, the form of a published dataset that the side's method is not run
+    on by itself, or the file of a user's own graph as it was typed for its newest run."""
     flat, name, source = group.flat, group.name("dataset"), origin(group.flat)
     if source != name:
         unknown = (f"dataset={source}", "dataset.path=FILE.npz", f"dataset.name={name}")
@@ -69,26 +92,27 @@ def choosing(group: Group) -> tuple[str, ...]:
     said = declared_or_none(DATASETS, name)
     if said is None:
         return (f"dataset={name}",)
-    usual, shipped = said.defaults, shipped_settings(flat)
+    usual = {f"dataset.{key}": value for key, value in said.defaults.items()}
+    usual |= shipped_settings({**flat, "method.name": _method(words, group)})
     settings = (
         f"{key}={typed(value)}"
-        for key, value in flat.items()
-        if key.startswith("dataset.") and key not in ("dataset.name", *shipped)
-        if typed(value) != typed(usual.get(key.removeprefix("dataset.")))
+        for key, value in {**flat, **younger_settings(flat), **flat}.items()
+        if key.startswith("dataset.") and key != "dataset.name"
+        if typed(value) != typed(usual.get(key))
     )
     return (f"dataset={name}", *settings)
 
 
-def not_by_name(group: Group) -> tuple[str, ...]:
+def not_by_name(group: Group, words: tuple[str, ...]) -> tuple[str, ...]:
     """`choosing`, where a name alone does not choose the dataset; else nothing."""
-    words = choosing(group)
-    return words if len(words) > 1 else ()
+    chosen = choosing(group, words)
+    return chosen if len(chosen) > 1 else ()
 
 
-def command_of(words: Sequence[str], groups: Sequence[Group], seeds: Iterable[int]) -> str:
+def command_of(words: tuple[str, ...], groups: Sequence[Group], seeds: Iterable[int]) -> str:
     """What runs a side on the datasets of some groups, of one task and equal in `not_by_name`."""
     names = ",".join(sorted({group.name("dataset") for group in groups}))
-    where = not_by_name(groups[0]) or (f"dataset={names}",)
+    where = not_by_name(groups[0], words) or (f"dataset={names}",)
     sweep, task = ["-m"] if "," in names else [], run_words.of_task(groups[0].flat)
     typed_words = [*sweep, *words, *where, *task, run_words.of_seeds(seeds)]
     return f"`gclbench {shlex.join(typed_words)}`"
@@ -140,7 +164,7 @@ def _run(
     Args:
         recorded: runs on them, which say what chooses a dataset that a name alone does not.
     """
-    special = {name: not_by_name(recorded[name]) for name in suited if name in recorded}
+    special = {name: not_by_name(recorded[name], words) for name in suited if name in recorded}
     named = [name for name in suited if not special.get(name)]
     chosen = [f"dataset={','.join(named)}"] if named else [*special[suited[0]]]
     if tasks:

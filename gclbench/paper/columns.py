@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from gclbench.config.value_text import text_of
 from gclbench.paper.config_defaults import shipped_settings, unnamed_settings, younger_settings
 from gclbench.paper.reference import printed_settings
 from gclbench.records import flatten
@@ -225,6 +226,8 @@ def typed(value: Any) -> str:
     """A setting as on the command line."""
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(typed(item) for item in value) + "]"
+    if value is None or isinstance(value, (str, Mapping)):
+        return text_of(value)
     if not isinstance(value, float):
         return str(value)
     short = f"{value:g}"

@@ -20,7 +20,12 @@ from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.columns import DATASET, FLOORS, GNNBP, Column, is_
-from gclbench.paper.component_versions import of_other_versions, recorded_seeds
+from gclbench.paper.component_versions import (
+    of_newest_versions,
+    of_other_versions,
+    others,
+    recorded_seeds,
+)
 from gclbench.paper.config_defaults import can_be_untrained, younger_settings
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
@@ -56,12 +61,14 @@ class Gain:
         control: one of CONTROLS. settled: ours minus the control's, and the verdict on it.
         words: what runs the control, without dataset and seeds. lacking: seeds that ours has and
             the control was not run with, as many as make ten that both have.
+        older: components of which the control's runs have another version than the code.
     """
 
     control: str
     settled: Settled
     words: tuple[str, ...]
     lacking: tuple[int, ...] = ()
+    older: tuple[str, ...] = ()
 
     def show(self, factor: float) -> str:
         """`+5.12 (10) ▲`, or why there is nothing."""
@@ -110,7 +117,8 @@ def with_gains(
         asked = () if of_other_versions(entries[place].records) else ours
         lacking = [seed for seed in asked if seed not in seeds]
         lacking = lacking[: max(0, SEEDS - (len(ours) - len(lacking)))]
-        gains.setdefault(place, []).append(Gain(control, settlement, words, tuple(lacking)))
+        older = tuple(others(group.flat)) if group is not None and settlement.n else ()
+        gains.setdefault(place, []).append(Gain(control, settlement, words, tuple(lacking), older))
     return [
         replace(entry, gains=tuple(gains.get(place, ()))) for place, entry in enumerate(entries)
     ], tests
@@ -222,7 +230,7 @@ def _control(
     default.
     """
     said = {**younger_settings(wanted), **wanted}
-    fitting = [group for group in groups if _agrees(said, group.flat)]
+    fitting = of_newest_versions([group for group in groups if _agrees(said, group.flat)])
     words = (*run_words.of_method(wanted), *run_words.of_dataset(wanted))
     best = max(fitting, key=lambda group: (len(group.records), group.key), default=None)
     return name, best, (*words, *run_words.of_task(wanted))

@@ -21,13 +21,15 @@ from gclbench.paper.advice import (
     command_of,
     never_run,
     not_by_name,
+    of_form,
     registered_as,
+    shipped_for,
     unsuited,
     without_runs,
 )
 from gclbench.paper.aggregate import Cell, Group
 from gclbench.paper.asked_settings import departing, stands_for, words_of
-from gclbench.paper.columns import dataset_departures, typed
+from gclbench.paper.columns import typed
 from gclbench.paper.component_versions import newest
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
@@ -122,7 +124,7 @@ def head_to_head(
         for group in collection.groups
         if group.is_on(wanted)
         and (not tasks or _is_task(group, tasks))
-        and not dataset_departures(group.flat)
+        and shipped_for(group, words)
     ]
     found = [_of_side(side, there) for side in words]
     for side, text, meeting in zip(words, sides, found, strict=True):
@@ -171,7 +173,13 @@ def head_to_head(
             shown,
             cells,
             verdict,
-            tuple(dict.fromkeys(name for side in found for name in _fitted(side[place]))),
+            tuple(
+                dict.fromkeys(
+                    name
+                    for side in found
+                    for name in fitted_by(side[place].flat, side[place].records)
+                )
+            ),
         )
         for (place, shown, cells), verdict in zip(pairs, verdicts, strict=True)
     )
@@ -313,11 +321,6 @@ def _is_task(group: Group, tasks: Sequence[str]) -> bool:
     return bool({name, f"{name}_{protocol}"} & {*tasks})
 
 
-def _fitted(group: Group) -> tuple[str, ...]:
-    """The choices that a side's runs were fitted by."""
-    return fitted_by(group.flat, group.records)
-
-
 def _task(flat: Mapping[str, Any]) -> str:
     """`classification (public)`, `clustering (normalize=l2)`."""
     protocol = [str(flat["task.protocol"])] if "task.protocol" in flat else []
@@ -360,14 +363,19 @@ def _only_one(
     remarks = []
     for mine in (0, 1):
         alone: dict[tuple[str, ...], list[Group]] = {}
+        there = (group for place, group in found[mine].items() if place in found[1 - mine])
+        met = {(group.name("dataset"), _task(group.flat)) for group in there}
         for place, group in found[1 - mine].items():
             where = (group.name("dataset"), registered_as(group.name("dataset"), [group]))
-            have = [find_metric(name) for name in group.metrics()]
-            shows = not have or any(_is_shown(metric, metrics) for metric in have)
-            if not shows or refused(group.records):  # a pair would have no value there
+            have = [_is_shown(find_metric(name), metrics) for name in group.metrics()]
+            # A pair would have no value there.
+            if (have and not any(have)) or refused(group.records):
                 continue
+            if (where[0], _task(group.flat)) in met and not of_form(group, words[mine]):
+                continue  # they meet there, on another form of the dataset
             if place not in found[mine] and not unsuited(words[mine], *where):
-                alone.setdefault((_task(group.flat), *not_by_name(group)), []).append(group)
+                key = (_task(group.flat), *not_by_name(group, words[mine]))
+                alone.setdefault(key, []).append(group)
         for (task, *_), groups in alone.items():
             names = ", ".join(sorted({group.name("dataset") for group in groups}))
             seeds = {record.seed for group in groups for record in group.records}

@@ -48,11 +48,10 @@ def _texts(line: Line) -> list[str]:
     if outcome is not None and outcome.interval is not None:
         interval = " to ".join(f"{shown.factor * end:+.2f}" for end in outcome.interval)
     gap = "" if verdict.difference is None else _signed(shown.factor * verdict.difference)
-    told = [line.dataset, line.task, shown.name, *sides, gap, interval, str(verdict.n)]
+    numbers = [text.replace("-", "−") for text in (*sides, gap, interval)]
     sign = f" {FITTED}" if line.fitted else ""
-    return [text.replace("-", "−") if "." in text else text for text in told] + [
-        f"{_verdict(line)}{sign}"
-    ]
+    names = [line.dataset, line.task, shown.name]
+    return [*names, *numbers, str(verdict.n), f"{_verdict(line)}{sign}"]
 
 
 def _signed(value: float) -> str:

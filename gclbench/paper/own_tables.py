@@ -319,7 +319,7 @@ def _dataset_words(groups: Sequence[Group]) -> list[str]:
         usual = {f"dataset.{key}": value for key, value in said.defaults.items()}
     usual |= shipped_settings(flat)
     return [f"dataset={name}"] + [
-        f"{key}={'null' if value is None else typed(value)}"
+        f"{key}={typed(value)}"
         for key, value in flat.items()
         if key.startswith("dataset.") and key != "dataset.name"
         if key not in usual or typed(usual[key]) != typed(value)

@@ -216,7 +216,7 @@ def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
 
 
 def _as_typed(value: Any) -> str:
-    return "null" if value is None else typed(value).replace(" ", "")
+    return typed(value).replace(" ", "")
 
 
 def _setting(group: Group, key: str) -> str | None:

@@ -12,12 +12,13 @@ from gclbench.config.composition import all_names
 from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
-from gclbench.paper.config_defaults import shipped_settings
+from gclbench.paper.config_defaults import shipped_settings, younger_settings
 
 
 def of_method(flat: Mapping[str, Any]) -> list[str]:
     """Method, filter and strategy of flattened settings, `method=gca`, `method.epochs=0`; what the
     method states and what is shipped are left out."""
+    flat = _whole(flat)
     method = str(flat["method.name"])
     usual = all_names({"method": method}) if method in METHODS.entries else {}
     shipped = shipped_settings(flat)
@@ -27,7 +28,7 @@ def of_method(flat: Mapping[str, Any]) -> list[str]:
         if flat.get(f"{kind}.name", usual.get(kind)) != usual.get(kind)
     ]
     settings = [
-        f"{key}={'null' if value is None else typed(value)}"
+        f"{key}={typed(value)}"
         for key, value in flat.items()
         if key.startswith(("method.", "filter.", "negatives.")) and not key.endswith(".name")
         if typed(shipped.get(key, value)) != typed(value)
@@ -48,7 +49,7 @@ def unusual(flat: Mapping[str, Any]) -> list[str]:
     said = declared_or_none(TASKS, name)
     usual = said.defaults if said else {}
     return [
-        f"{key.removeprefix('task.')}={'null' if value is None else typed(value)}"
+        f"{key.removeprefix('task.')}={typed(value)}"
         for key, value in flat.items()
         if key.startswith("task.") and key != "task.name"
         if usual.get(key.removeprefix("task."), value) != value
@@ -57,11 +58,18 @@ def unusual(flat: Mapping[str, Any]) -> list[str]:
 
 def of_dataset(flat: Mapping[str, Any]) -> list[str]:
     """The dataset's settings that are not the shipped ones: `dataset.features=binary`."""
+    flat = _whole(flat)
     return [
         f"{key}={typed(flat[key])}"
         for key, value in shipped_settings(flat).items()
         if key.startswith("dataset.") and key in flat and flat[key] != value
     ]
+
+
+def _whole(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Flattened settings with those that a record leaves out at their class's default, where
+    another value may be shipped."""
+    return {**flat, **younger_settings(flat), **flat}
 
 
 def recorded_dataset(groups: Sequence[Group]) -> list[str]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
+import shlex
+from dataclasses import asdict, replace
 
 import pytest
 from rich.console import Console
 from scipy.stats import ttest_rel
 
-from gclbench.component.registry import METHODS
+from gclbench.component.registry import FILTERS, METHODS
+from gclbench.config.validation import experiment_of
+from gclbench.launch.specification import specification
+from gclbench.paper import run_words
 from gclbench.paper.comparison import compare
 from gclbench.paper.gains import CONTROLS, commands
 from gclbench.paper.render import as_csv, html, latex, markdown, terminal
 from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
 from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, FAILED, NOT_RUN, UNDETERMINED
+from gclbench.records import flatten
 
 OURS = [0.70, 0.72, 0.71, 0.74, 0.69]
 LOWER = [0.60, 0.61, 0.60, 0.65, 0.57]
@@ -186,7 +191,7 @@ def test_every_command_composes(record) -> None:
 
     records = [*runs(record, OURS), *runs(record, OURS, method="gca", epochs=200)]
     for line in commands(filled(records).entries):
-        assert resolved(line.replace("'", "").split()[1:])
+        assert resolved(shlex.split(line)[1:])
 
 
 def test_gains_in_every_format(record) -> None:
@@ -279,3 +284,43 @@ def test_an_interrupted_control_is_asked_for_again(record) -> None:
     ]
     assert gains_of(filled(records))["untrained"].lacking == ()
     assert gains_of(filled(broken))["untrained"].lacking == (1, 2, 3, 4)
+
+
+def test_a_control_of_the_newest_version_is_taken_and_an_older_one_is_told(record) -> None:
+    """The filter's version tells; that more seeds are recorded of the older one does not."""
+    here = FILTERS.load("gnnbp").version
+    filtered = {"filter": GNNBP}
+    older = of_data(runs(record, LOWER, epochs=0, **filtered), filter="0")
+    newer = of_data(runs(record, OURS[:2], epochs=0, **filtered), filter=here)
+    ours = of_data(runs(record, OURS, **filtered), filter=here)
+    gain = gains_of(filled([*ours, *older, *newer]))["untrained"]
+    assert gain.settled.n == 2 and gain.settled.difference == 0 and gain.older == ()
+    assert gain.lacking == (2, 3, 4)
+    comparison = filled([*ours, *older])
+    assert gains_of(comparison)["untrained"].older == (f"gnnbp 0 (here {here})",)
+    told = f"Controls of other versions than the code has: gnnbp 0 (here {here}): untrained of"
+    assert f"{told} dmat_i on cora." in markdown(comparison)
+
+
+def test_the_words_of_a_control_set_a_default_that_is_not_what_is_shipped() -> None:
+    """A record leaves `batch_size` out at its default, and the configs ship another."""
+
+    def flat(*words: str):
+        experiment = experiment_of([*words, "task=graph_classification"])
+        return flatten(asdict(specification(experiment, "graph_classification", 0, "ab" * 32)))
+
+    asked = flat("method=mvgrl", "dataset=imdb_binary", "method.batch_size=128", "method.epochs=0")
+    assert "method.batch_size" not in asked
+    words = run_words.of_method(asked)
+    assert "method.batch_size=128" in words
+    assert flat(*words, "dataset=imdb_binary") == asked
+    form = {"dataset.name": "amazon_photo", "method.name": "dmat_i"}
+    assert run_words.of_dataset(form) == ["dataset.edges=simple"]
+
+
+def test_cells_of_uncommitted_code_are_told(record) -> None:
+    first, *rest = runs(record, OURS)
+    changed = replace(first, environment={**first.environment, "commit": "abc+changes"})
+    told = "Made with code that had changes which its commit (+changes) does not hold"
+    assert f"{told}, in whole or in part: dmat_i on cora." in markdown(filled([changed, *rest]))
+    assert told not in markdown(filled([first, *rest]))

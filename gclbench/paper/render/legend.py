@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gclbench.machine.environment import CHANGED
 from gclbench.machine.messages import counted
 from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
@@ -184,6 +185,19 @@ def _gains(comparison: Comparison) -> Iterator[str]:
         )
 
 
+def _older_controls(comparison: Comparison) -> Iterator[str]:
+    """Which controls are of other versions than the code has."""
+    found: dict[str, dict[str, None]] = {}
+    for entry in comparison.entries:
+        for gain in entry.gains:
+            for other in gain.older:
+                name = f"{gain.control} of {entry.heading} on {entry.dataset}"
+                found.setdefault(other, {})[name] = None
+    if found:
+        told = "; ".join(f"{other}: {', '.join(names)}" for other, names in found.items())
+        yield f"Controls of other versions than the code has: {told}."
+
+
 def _rivals(comparison: Comparison) -> Iterator[str]:
     """How added columns are held against the others."""
     if not comparison.rivals:
@@ -275,6 +289,16 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         if entry.ours.values and entry.records
     ):
         yield older
+    yield from _older_controls(comparison)
+    if changed := [
+        f"{entry.heading} on {entry.dataset}"
+        for entry in comparison.entries
+        if any(record.environment.get("commit", "").endswith(CHANGED) for record in entry.records)
+    ]:
+        yield (
+            f"Made with code that had changes which its commit ({CHANGED}) does not hold, in whole"
+            f" or in part: {', '.join(dict.fromkeys(changed))}."
+        )
     stores = ", ".join(
         f"{count} of {store}"
         for store, count in sorted(comparison.collection.per_store(comparison.runs).items())
