@@ -99,6 +99,11 @@ def main(argv: list[str]) -> int:
         and not {*options.dataset} <= {*figure.datasets}
     ):
         return _wrong(f"figure {figure.id} shows {figure.datasets[0]} only; leave --dataset out")
+    others = [name for name in options.dataset if name not in figure.datasets]
+    if others and figure.of_a_table:
+        return _wrong(
+            f"figure {figure.id} has no dataset '{others[0]}'; it has {', '.join(figure.datasets)}"
+        )
     if options.command:
         lines = "".join(f"{line}\n" for line in figures.command(figure, options.dataset))
         if options.output is None:

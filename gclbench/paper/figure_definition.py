@@ -22,6 +22,7 @@ class Figure:
         datasets: the paper's. stand_ins: shown when the paper's has no run, the first that has one;
             for figures of one dataset.
         build: its content. commands: the runs that it needs, of some datasets.
+        of_a_table: it is made of a table's cells, so it has no other datasets than that.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Figure:
     build: Build
     commands: Callable[[Sequence[str]], list[str]]
     stand_ins: tuple[str, ...] = ()
+    of_a_table: bool = False
 
     @property
     def of_one_dataset(self) -> bool:

@@ -53,6 +53,7 @@ def _figure(table: Definition) -> Figure:
             " the column that lacks most is left out."
         ),
         datasets=table.datasets,
+        of_a_table=True,
         build=_build(table),
         commands=lambda datasets: [
             f"gclbench sweep table={table.id}"

@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from gclbench.paper.drawing.panels import Series
 from gclbench.records import Record, digest, flatten
 
-NOT_OF_THE_TRAINING = ("seed", "task", "versions")
-"""Parts of a spec in which runs of one line may differ."""
+NOT_OF_THE_TRAINING = ("seed", "task.", "versions.task", "versions.protocol")
+"""Beginnings of the flattened settings in which runs of one line may differ: tasks share a training
+unless they hide a part of the graph from it, or show it labels."""
 
 
 def curves(records: Sequence[Record]) -> tuple[Series, ...]:
     """A line per setting: the mean loss of its runs at the iterations that all of them have.
 
-    Runs of one setting differ in seed or task only. Where several lines have the same method and
-    dataset, a label names the settings in which they differ.
+    Runs of one setting differ in seed only, or in a task that does not touch the training: seeds
+    have the same curve there. Where several lines have the same method and dataset, a label names
+    the settings in which they differ.
 
     Raises:
         LookupError: for a run without a loss curve.
@@ -29,10 +31,11 @@ def curves(records: Sequence[Record]) -> tuple[Series, ...]:
                 " curve: it trained nothing, or ended before its second look at the loss"
             )
         groups.setdefault(digest(_settings(record)), []).append(record)
-    lines = [_mean(group) for group in groups.values()]
-    labels = _labels([group[0] for group in groups.values()])
+    apart = [line for group in groups.values() for line in _by_training(group)]
+    lines = [_mean(group) for group in apart]
+    labels = _labels([group[0] for group in apart])
     made = []
-    for label, line, group in zip(labels, lines, groups.values(), strict=True):
+    for label, line, group in zip(labels, lines, apart, strict=True):
         seeds = sorted({record.seed for record in group})
         of = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
         made.append(Series(f"{label} ({of})", tuple(line), tuple(line.values())))
@@ -40,8 +43,21 @@ def curves(records: Sequence[Record]) -> tuple[Series, ...]:
 
 
 def _settings(record: Record) -> dict[str, object]:
-    parts = {key: part for key, part in record.spec.items() if key not in NOT_OF_THE_TRAINING}
-    return flatten(parts)
+    flat = flatten(record.spec)
+    return {key: part for key, part in flat.items() if not key.startswith(NOT_OF_THE_TRAINING)}
+
+
+def _by_training(records: Sequence[Record]) -> list[list[Record]]:
+    """Runs that differ in seed and task, by task where one seed has several curves."""
+    of_seed: dict[int, list[dict[float, float]]] = {}
+    for record in records:
+        of_seed.setdefault(record.seed, []).append(_curve(record))
+    if all(curve == found[0] for found in of_seed.values() for curve in found):
+        return [list(records)]
+    by_task: dict[str, list[Record]] = {}
+    for record in records:
+        by_task.setdefault(digest(record.spec["task"]), []).append(record)
+    return [*by_task.values()]
 
 
 def _curve(record: Record) -> dict[float, float]:
@@ -67,16 +83,17 @@ def _mean(records: Sequence[Record]) -> dict[float, float]:
 def _labels(records: Sequence[Record]) -> list[str]:
     """`grace · cora`, and settings where that names several."""
     titles = [f"{record.name('method')} · {record.name('dataset')}" for record in records]
+    settings = [_settings(record) for record in records]
     labels = []
-    for title, record in zip(titles, records, strict=True):
-        alike = [
-            _settings(other) for other, own in zip(records, titles, strict=True) if own == title
-        ]
-        own = _settings(record)
+    for title, record, own in zip(titles, records, settings, strict=True):
+        same = [place for place, other in enumerate(titles) if other == title]
         apart = [
-            f"{key.rpartition('.')[2]}={value}"
+            # `method=2` would be no version.
+            f"{key if key.startswith('versions.') else key.rpartition('.')[2]}={value}"
             for key, value in own.items()
-            if any(other.get(key) != value for other in alike)
+            if any(settings[place].get(key) != value for place in same)
         ]
+        if sum(settings[place] == own for place in same) > 1:
+            apart.append(record.name("task"))
         labels.append(" ".join([title, *apart]))
     return labels

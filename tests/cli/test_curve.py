@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,23 @@ def test_seeds_are_one_line_and_settings_are_told_apart(store: Store) -> None:
     ]
     assert (lines[0].x, lines[0].y) == ((1.0, 3.0), (3.0, 2.0)), "means where both have a loss"
     assert (lines[1].x, lines[1].y) == ((1.0, 2.0), (1.0, -1.0))
+
+
+def test_what_trains_otherwise_is_another_line() -> None:
+    """Another version of the method; a task that hides edges from the training."""
+    falls, rises = [[1, 2.0], [2, 1.0]], [[1, 1.0], [2, 2.0]]
+    first, other = record("aa", falls), record("bb", rises)
+    newer = replace(other, spec={**other.spec, "versions": {"method": "2", "task": "5"}})
+    assert [line.y for line in curves([first, newer])] == [(2.0, 1.0), (1.0, 2.0)]
+    assert curves([first, newer])[1].label == "grace · cora versions.method=2 (seed 0)"
+    hidden = replace(other, spec={**other.spec, "task": {"name": "link_prediction"}})
+    found = curves([first, hidden])
+    assert [(line.label, line.y) for line in found] == [
+        ("grace · cora clustering (seed 0)", (2.0, 1.0)),
+        ("grace · cora link_prediction (seed 0)", (1.0, 2.0)),
+    ]
+    shared = replace(first, spec={**first.spec, "task": {"name": "classification"}})
+    assert [line.label for line in curves([first, shared])] == ["grace · cora (seed 0)"]
 
 
 @pytest.mark.parametrize("name", ["curve.svg", "loss.png"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import friedmanchisquare
 
+from gclbench.cli import main
 from gclbench.paper.figures import FIGURES, caption, command, content, svg
 from gclbench.paper.papers.dmat.columns import DMAT_DATASETS
 from gclbench.paper.rank_figures import average_ranks
@@ -101,3 +102,9 @@ def test_the_svg_is_the_same_every_time(record) -> None:
     first = svg(FIGURES["ranks/dmat-1"], collection, captioned=True)
     assert first == svg(FIGURES["ranks/dmat-1"], collection, captioned=True)
     assert "deepwalk (1.00)" in first and "CD 1.48" in first
+
+
+@pytest.mark.parametrize("more", [[], ["--command"]])
+def test_a_dataset_that_the_table_lacks_is_refused(more, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["figure", "ranks/dmat-1", "--dataset", "cora", "digits", *more]) == 2
+    assert "figure ranks/dmat-1 has no dataset 'digits'; it has acm, dblp" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Condition, dataset_departures
+from gclbench.paper.component_versions import of_newest_versions
 from gclbench.paper.drawing.panels import Series
 from gclbench.paper.metrics import find_metric
 from gclbench.paper.sources import Collection
@@ -62,9 +63,10 @@ def shown_dataset(dataset: str, paper: str) -> str:
 
 
 def most(groups: Sequence[Group]) -> Group | None:
-    """The setting with the most runs that are ok; of equal ones that of the smallest hash."""
+    """The setting with the most runs that are ok, of those of the newest versions; of equal ones
+    that of the smallest hash."""
     return min(
-        groups,
+        of_newest_versions(groups),
         key=lambda group: (-sum(record.ok for record in group.records), group.key),
         default=None,
     )
