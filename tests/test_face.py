@@ -368,5 +368,7 @@ def test_a_table_that_is_not_there() -> None:
         gclbench.table("dmatt/1")
     with pytest.raises(NotInTable, match="table dmat/1 has no dataset 'digits'; it has"):
         gclbench.table("dmat/1", dataset="digits")
+    with pytest.raises(LookupError, match="there is no dataset 'digts'. Did you mean 'digits'"):
+        gclbench.table("matrix", dataset="digts")
     with pytest.raises(MissingStore, match="nowhere"):
         gclbench.table("dmat/1", runs="nowhere")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gclbench.cli.advised_store import with_store
 from gclbench.cli.parser import Parser, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
@@ -86,7 +88,8 @@ def main(argv: list[str]) -> int:
     except ConfigErrors as error:
         return wrong(error.errors)
     except (UnknownName, MissingStore, NothingToCompare, ValueError) as error:
-        return _wrong(str(error))
+        return _wrong(with_store(str(error), options.runs))
+    found = replace(found, remarks=tuple(with_store(text, options.runs) for text in found.remarks))
     if options.output is None:
         _show(found)
         return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -135,7 +136,7 @@ def _run(prefix: str, asked: list[str] | None) -> int:
     kind = kind_of(prefix)
     if kind is not None:
         return _wrong(f"'{prefix}' is a {kind}: gclbench show {kind}={prefix}")
-    places = " ".join(collection.stores) or folders[0]
+    places = shlex.join(collection.stores or folders[:1])
     return _wrong(
         f"no run whose id starts with '{prefix}' in {', '.join(folders)}; "
         f"`gclbench export --runs {places} --format csv` lists what is there, ids first"

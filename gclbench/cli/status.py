@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -134,7 +135,7 @@ def _sweep(runs_dir: str, name: str) -> int:
         f"sweep {sweep.id}  launcher={sweep.launcher} "
         f" {sweep.created}{'  cancelled' if sweep.cancelled else ''}"
     )
-    print(f"  {' '.join(sweep.command)}")
+    print(f"  {shlex.join(sweep.command)}")
     done = sum(state.counts.values())
     endings = ", ".join(
         f"{state.counts[status]} {status}" for status in STATUSES if state.counts[status]

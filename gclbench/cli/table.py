@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from gclbench.cli.advised_store import into
 from gclbench.cli.parser import Parser, add_with, id_first, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
@@ -240,7 +241,7 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
         asked = filling.fill_all(
             lambda: collect(options.runs), options.dataset, options.metric, options.method
         )
-        _write_lines(undecided_anywhere(asked), _into(options.runs), file)
+        _write_lines(undecided_anywhere(asked), into(options.runs), file)
         return
     if options.id == matrix.ID and not options.added:
         _matrix(options, chosen, seeds, file)
@@ -277,24 +278,12 @@ def _show(options: argparse.Namespace, file: TextIO) -> None:
     else:
         _write(tables, chosen, options.only, file)
         return
-    _write_lines(lines, "" if options.command else _into(options.runs), file)
+    _write_lines(lines, "" if options.command else into(options.runs), file)
 
 
 def _write_lines(lines: Iterable[str], behind: str, file: TextIO) -> None:
     """Commands, with words behind each, and comments."""
     file.writelines(f"{line}{'' if line.startswith('#') else behind}\n" for line in lines)
-
-
-def _into(stores: list[str] | None) -> str:
-    """What runs need besides to go to the one store that was looked in: ` runs_dir=DIR`; nothing
-    where it is that of every run, or one of records that were exported."""
-    from gclbench.paper.sources import DEFAULT_STORES, RESULTS
-
-    if not stores or len(stores) > 1 or stores[0] in DEFAULT_STORES:
-        return ""
-    if Path(stores[0]).resolve().is_relative_to(Path(RESULTS).resolve()):
-        return ""
-    return f" {shlex.quote(f'runs_dir={stores[0]}')}"
 
 
 def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) -> None:
@@ -317,7 +306,8 @@ def _matrix(options: argparse.Namespace, chosen: str, seeds: int, file: TextIO) 
     comparison = compare(definition, collect(options.runs))
     if options.command or options.missing:
         lines = matrix.commands(comparison, seeds, all_cells=options.command)
-        file.write("".join(f"{line}\n" for line in lines or ["# nothing is missing"]))
+        behind = "" if options.command else into(options.runs)
+        _write_lines(lines or ["# nothing is missing"], behind, file)
         return
     _write([comparison], chosen, "", file)
 

@@ -278,7 +278,7 @@ def convert(value: Any, kind: Any) -> Any:
                 for number in converted if isinstance(converted, tuple) else (converted,):
                     if not rule.admits(number):
                         raise OutOfRange(f"is out of range: it must be {rule}")
-            if isinstance(rule, OneOf) and converted not in rule.choices:
+            if isinstance(rule, OneOf) and converted is not None and converted not in rule.choices:
                 guess = nearest(str(converted), list(rule.choices))
                 raise ValueError(
                     f"must be {rule}." + (f" Did you mean '{guess}'?" if guess else "")
@@ -293,10 +293,16 @@ def convert(value: Any, kind: Any) -> Any:
         if value in words:
             return value
         kinds = [option for option in options if option is not type(None) and not _words(option)]
-        try:
-            return convert(value, kinds[0])
-        except ValueError as error:
-            raise type(error)(" or ".join([str(error), *words])) from error
+        refused: list[ValueError] = []
+        for kind_of_value in kinds:
+            try:
+                return convert(value, kind_of_value)
+            except ValueError as error:
+                refused.append(error)
+        if not refused:
+            return convert(value, Annotated[str, OneOf(*words)])
+        told = dict.fromkeys(map(str, refused))
+        raise type(refused[0])(" or ".join([*told, *words])) from refused[0]
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise NotAList("must be a list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gclbench.component.declared import among
-from gclbench.component.registry import METHODS, nearest
+from gclbench.component.registry import DATASETS, METHODS, nearest
 from gclbench.paper import matrix, own_tables
 from gclbench.paper.asked_settings import check_values
 from gclbench.paper.comparison import compare
@@ -47,6 +47,10 @@ def fill(
     if own:
         return _own(name, records(), datasets, metrics, methods, tested)
     definition, columns = find_table(name), own_columns(added)
+    if name == matrix.ID and datasets:
+        for dataset in datasets:
+            DATASETS.check(dataset)
+        definition = matrix.table(datasets)
     if columns:
         definition = with_columns(definition, columns)
     names_in(definition, datasets, metrics, methods)

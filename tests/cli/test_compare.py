@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from dataclasses import asdict
@@ -96,3 +97,14 @@ def test_a_graph_of_ones_own_is_named_as_it_is_recorded(
     assert ",a tie in every seed," in written and "undetermined" not in written
     assert main([*WORDS, "--runs", "runs", "--dataset", "blokcs"]) == 2
     assert "there is no dataset 'blokcs'" in capsys.readouterr().err
+
+
+def test_commands_go_to_the_store_that_was_looked_in(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("my runs", "runs"):
+        for seed in range(3):
+            Store(folder).write(run("none", seed, 1.0, {"name": "cora"}))
+        assert main([*WORDS, "--runs", folder, "--dataset", "cora"]) == 2
+        commands = re.findall("`(gclbench [^`]*)`", capsys.readouterr().err)
+        assert commands
+        there = [text.endswith(" 'runs_dir=my runs'") for text in commands]
+        assert all(there) if folder == "my runs" else not any(there)

@@ -230,6 +230,23 @@ def test_choices_may_be_a_literal() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "good", "bad", "told"),
+    [
+        (Literal["up", "down"] | None, ["up", None], "dwn", "must be one of up, down. Did you"),
+        (int | float, [3, 0.5], "x", "must be a whole number or must be a number"),
+        (int | str, [3, "many"], [1], "must be a whole number or must be a word"),
+        (Annotated[str | None, OneOf("a", "b")], ["a", None], "c", "must be one of a, b"),
+    ],
+)
+def test_every_member_of_a_union_is_tried(kind, good, bad, told) -> None:
+    for value in good:
+        found = convert(value, kind)
+        assert found == value and type(found) is type(value)
+    with pytest.raises(ValueError, match=told):
+        convert(bad, kind)
+
+
+@pytest.mark.parametrize(
     ("kind", "name"),
     [
         (dict, "dict"),

@@ -105,6 +105,10 @@ def test_the_svg_is_the_same_every_time(record) -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--command"]])
-def test_a_dataset_that_the_table_lacks_is_refused(more, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_that_the_table_lacks_is_refused(
+    more, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["figure", "ranks/dmat-1", "--dataset", "cora", "digits", *more]) == 2
-    assert "figure ranks/dmat-1 has no dataset 'digits'; it has acm, dblp" in capsys.readouterr().err
+    assert (
+        "figure ranks/dmat-1 has no dataset 'digits'; it has acm, dblp" in capsys.readouterr().err
+    )

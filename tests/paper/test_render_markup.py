@@ -13,6 +13,7 @@ from render_records import collection, ranked_runs, runs
 
 from gclbench.paper.comparison import compare
 from gclbench.paper.render import html, latex, markdown
+from gclbench.paper.render.latex_document import escaped
 from gclbench.paper.tables import TABLES, find_table
 
 
@@ -89,6 +90,15 @@ def test_latex_escapes_what_records_hold(record) -> None:
     )
     assert all(ord(character) < 256 for character in text), (
         "what the fonts here do not have is replaced"
+    )
+
+
+def test_latex_keeps_commands_and_small_digits() -> None:
+    """Two hyphens would be a dash and a straight quote a curly one, which no shell takes."""
+    found = escaped("gclbench table nml/1 --missing 'seeds=[3,4]' 2¹⁰ 5–7")
+    assert found == (
+        r"gclbench table nml/1 -{}-missing \textquotesingle{}seeds=[3,4]\textquotesingle{}"
+        r" 2$^1$$^0$ 5\textendash{}7"
     )
 
 

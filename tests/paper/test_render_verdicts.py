@@ -127,7 +127,7 @@ def test_the_cells_that_are_fitted_and_by_what(record) -> None:
         (markdown(shown), "‡"),
         (html(shown).replace("&#x27;", "'"), "‡"),
         (file.getvalue(), "‡"),
-        (latex(shown), r"\textdaggerdbl{}"),
+        (latex(shown).replace(r"\textquotesingle{}", "'"), r"\textdaggerdbl{}"),
     ):
         lines = [line for line in text.splitlines() if "(2)" in line]
         assert sum(line.count(sign) for line in lines) == 1, text

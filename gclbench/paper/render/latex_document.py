@@ -14,6 +14,7 @@ HEAD = r"""\documentclass[10pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
 \usepackage{amssymb}
+\usepackage{textcomp}
 \usepackage{booktabs}
 \usepackage{graphicx}
 \usepackage[a4paper,landscape,margin=15mm]{geometry}
@@ -49,7 +50,7 @@ SPECIAL = {
     "×": r"$\times$",
     "·": r"$\cdot$",
     "−": r"$-$",
-    "–": "--",
+    "–": r"\textendash{}",
     "✓": r"$\checkmark$",
     "▲": r"$\blacktriangle$",
     "▼": r"$\blacktriangledown$",
@@ -62,7 +63,11 @@ SPECIAL = {
     "≥": r"$\geq$",
     "…": r"\ldots{}",
     "’": "'",
+    "'": r"\textquotesingle{}",
     "⁰": r"$^0$",
+    "¹": r"$^1$",
+    "²": r"$^2$",
+    "³": r"$^3$",
 }
 
 
@@ -83,24 +88,24 @@ def latex_of(comparisons: Iterable[Comparison], only: str = "") -> str:
 
 def _section(comparison: Comparison, only: str) -> str:
     definition = comparison.definition
-    lines = [rf"\section*{{{_escaped(f'{definition.id}: {definition.title}')}}}"]
+    lines = [rf"\section*{{{escaped(f'{definition.id}: {definition.title}')}}}"]
     for grid in grids(comparison):
         name = f"{definition.id} {grid.title}".strip()
         lines += ["", f"% tabular of {_comment(name)}"]
-        lines += [rf"\subsection*{{{_escaped(grid.title)}}}"] if grid.title else []
+        lines += [rf"\subsection*{{{escaped(grid.title)}}}"] if grid.title else []
         for part in _parts(grid):
             lines += [FITTED, *_tabular(part, only), "}", r"\par\medskip"]
         lines += [f"% end of {_comment(name)}"]
     for texts in text_grids(comparison, only):
-        lines += ["", rf"\subsection*{{{_escaped(texts.title)}}}"]
+        lines += ["", rf"\subsection*{{{escaped(texts.title)}}}"]
         for start in range(0, len(texts.rows), LINES):
             columns = "l" * texts.heads + "r" * (len(texts.columns) - texts.heads)
             lines += [FITTED, rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-            lines += [_line([*map(_escaped, texts.columns)]), r"\midrule"]
-            lines += [_line([*map(_escaped, row)]) for row in texts.rows[start : start + LINES]]
+            lines += [_line([*map(escaped, texts.columns)]), r"\midrule"]
+            lines += [_line([*map(escaped, row)]) for row in texts.rows[start : start + LINES]]
             lines += [r"\bottomrule", r"\end{tabular}%", "}", r"\par\medskip"]
     lines += ["", r"\footnotesize\raggedright\sloppy", r"\begin{itemize}\setlength{\itemsep}{0pt}"]
-    lines += [rf"\item {_escaped(sentence)}" for sentence in footer(comparison, only)]
+    lines += [rf"\item {escaped(sentence)}" for sentence in footer(comparison, only)]
     return "\n".join([*lines, r"\end{itemize}"]) + "\n"
 
 
@@ -116,18 +121,18 @@ def _parts(grid: Grid) -> list[Grid]:
 
 def _tabular(grid: Grid, only: str) -> list[str]:
     columns = "l" * len(grid.corner) + "r" * len(grid.columns)
-    heading = " & ".join(map(_escaped, (*grid.corner, *grid.columns)))
+    heading = " & ".join(map(escaped, (*grid.corner, *grid.columns)))
     lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rf"{heading} \\", r"\midrule"]
     for row in grid.rows:
-        head = [*map(_escaped, row.head)]
+        head = [*map(escaped, row.head)]
         ours = [_ours(entry) for entry in row.entries]
         theirs = [
-            _escaped(printed_with_difference(entry)) if entry is not None else ""
+            escaped(printed_with_difference(entry)) if entry is not None else ""
             for entry in row.entries
         ]
         if only == "paper":
             theirs = [
-                _escaped(entry.show_printed()) if entry is not None else "" for entry in row.entries
+                escaped(entry.show_printed()) if entry is not None else "" for entry in row.entries
             ]
         lines.append(_line([*head, *(theirs if only == "paper" else ours)]))
         if not only and any(theirs):
@@ -148,7 +153,7 @@ def _line(cells: list[str]) -> str:
 def _ours(entry: Entry | None) -> str:
     if entry is None:
         return ""
-    ours = _escaped(entry.show_ours())
+    ours = escaped(entry.show_ours())
     return (
         rf"\textbf{{{ours}}}"
         if entry.rank == 1
@@ -158,9 +163,10 @@ def _ours(entry: Entry | None) -> str:
     )
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text for LaTeX; a character that its fonts here do not have becomes a question mark."""
-    return "".join(SPECIAL.get(character) or _known(character) for character in text)
+    plain = "".join(SPECIAL.get(character) or _known(character) for character in text)
+    return plain.replace("--", "-{}-")  # an option of a command, and no dash
 
 
 def _known(character: str) -> str:
