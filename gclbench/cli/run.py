@@ -256,6 +256,7 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _close(plan: Plan, store: Store) -> int:
     """Prints the table of results, and what was not run; the exit code."""
+    from gclbench.launch.attempt import ended_worse
     from gclbench.paper.run_summary import print_closing_table
 
     records: list[Record] = []
@@ -268,12 +269,24 @@ def _close(plan: Plan, store: Store) -> int:
             # The table needs no loss curves, and thousands of them fill the memory.
             record.fit.pop("curve", None)
             records.append(record)
-    bad = sum(not record.ok for record in records)
+    ended = {
+        run_id: worse
+        for unit in plan.units
+        for run_id, replaced in zip(unit.ids, unit.replaces, strict=True)
+        if (worse := ended_worse(store, run_id, replaced)) is not None
+    }
+    bad = sum(not record.ok or record.id in ended for record in records)
     # The exit code is the runs', also where a reader of the table, such as `head`, has enough.
     with contextlib.suppress(BrokenPipeError):
         if records:
             print_closing_table(records, where=messages.elsewhere(str(store.root)))
             note(_where(records, store))
+        for run_id, (status, reason) in ended.items():
+            print(
+                f"gclbench: run {run_id} was repeated and ended as {status}: {reason}; its record"
+                " from before stays, and is what is shown",
+                file=sys.stderr,
+            )
         if len(plan.ids) > 1 and (bad or absent):
             without = f", {absent} without a record (see the messages above)" if absent else ""
             print(f"{len(records) - bad} of {len(plan.ids)} runs are ok{without}")

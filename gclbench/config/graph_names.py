@@ -9,6 +9,7 @@ from pathlib import Path
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.quoting import quoted
 from gclbench.config.validation import Experiment
+from gclbench.data.file_format import as_name
 from gclbench.machine.paths import expanded
 from gclbench.records import NAMED_BY_USER
 
@@ -47,7 +48,7 @@ def _after_its_folder(one: Experiment) -> Experiment:
     dataset = one.components.dataset
     if getattr(dataset, "called", None) is not None:
         return one
-    name = f"{_path(one).parent.name or 'root'}_{_name(one)}".replace(" ", "_").lstrip(".")[:100]
+    name = as_name(f"{_path(one).parent.name or 'root'}_{_name(one)}")[:100]
     return replace(
         one,
         settings={**one.settings, "dataset": {**one.settings["dataset"], "name": name}},

@@ -35,7 +35,7 @@ from gclbench.component.registry import DATASETS, nearest
 from gclbench.component.settings import Machine, OneOf, SameIdAtDefault
 from gclbench.data.capacity import check_capacity
 from gclbench.data.damage import DAMAGED_ZIP
-from gclbench.data.file_format import DIRECTIONS, WEIGHTS, WITHOUT, unusable
+from gclbench.data.file_format import DIRECTIONS, WEIGHTS, WITHOUT, as_name, unusable
 from gclbench.data.graph_counts import describe_graph
 from gclbench.data.npz import csr_of
 from gclbench.data.tu import TASKS_OF_A_COLLECTION
@@ -86,6 +86,11 @@ class Custom:
                 f"name={self.called!r} must be one word without slashes, at most 100 characters,"
                 " such as dataset.name=texas"
             )
+        if not self.called.isprintable():
+            raise ValueError(
+                f"name={self.called!r} has a character that cannot be shown; write"
+                f" dataset.name={as_name(self.called)}"
+            )
         if self.called in DATASETS.entries:
             raise ValueError(
                 f"name={self.called} is the name of another dataset, and its papers' numbers would"
@@ -98,7 +103,7 @@ class Custom:
         another dataset's."""
         if self.called is not None:
             return self.called
-        stem = re.sub(r"[\s/\\]+", "_", Path(self.path).stem).lstrip(".")[:90] or "graph"
+        stem = as_name(Path(self.path).stem)[:90] or "graph"
         return f"{stem}.npz" if stem in DATASETS.entries else stem
 
     @property

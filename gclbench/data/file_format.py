@@ -4,11 +4,19 @@ none; without NumPy and torch."""
 from __future__ import annotations
 
 import contextlib
+import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from gclbench.machine.paths import no_file
+
+
+def as_name(text: str) -> str:
+    """Text as the name of a graph: one word that can be shown, and can name a file."""
+    word = re.sub(r"[\s/\\]+", "_", text)
+    return "".join(each if each.isprintable() else "_" for each in word).lstrip(".")
+
 
 ARRAY = b"\x93NUMPY"
 """The first bytes of a single array, an `.npy`."""

@@ -45,9 +45,22 @@ def missing(unit: Unit, store: Store) -> tuple[int, ...]:
     places = []
     for place, (run_id, replaced) in enumerate(zip(unit.ids, unit.replaces, strict=True)):
         record = store.read(run_id)
-        if record is None or record.status == "interrupted" or fingerprint(record) == replaced:
+        as_it_was = fingerprint(record) == replaced and ended_worse(store, run_id, replaced) is None
+        if record is None or record.status == "interrupted" or as_it_was:
             places.append(place)
     return tuple(places)
+
+
+def ended_worse(store: Store, run_id: str, replaced: str) -> tuple[str, str] | None:
+    """Status and reason of a repetition that ended worse than the ok record that it was to replace,
+    which stays as it is; None where there was none.
+
+    Args:
+        replaced: fingerprint of that record; empty where a run was to replace none.
+    """
+    if not replaced or (attempt := store.attempt(run_id)) is None:
+        return None
+    return attempt if fingerprint(store.read(run_id)) == replaced else None
 
 
 def perform(
@@ -74,7 +87,8 @@ def perform(
     places = missing(unit, store)
     left = {unit.ids[place] for place in places}
     statuses = {
-        run_id: PREEMPTED if run_id in left else _status(store, run_id) for run_id in unit.ids
+        run_id: PREEMPTED if run_id in left else status
+        for run_id, status in _statuses(store, unit).items()
     }
     if places and not (stop is not None and stop.is_set()):
         try:
@@ -147,9 +161,14 @@ def _run(
     return records
 
 
-def _status(store: Store, run_id: str) -> str:
-    record = store.read(run_id)
-    return PREEMPTED if record is None else record.status
+def _statuses(store: Store, unit: Unit) -> Statuses:
+    """How each run of a unit has ended; `PREEMPTED` where nothing is recorded."""
+    found: Statuses = {}
+    for run_id, replaced in zip(unit.ids, unit.replaces, strict=True):
+        record, worse = store.read(run_id), ended_worse(store, run_id, replaced)
+        status = PREEMPTED if record is None else record.status
+        found[run_id] = status if worse is None else worse[0]
+    return found
 
 
 def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
@@ -180,12 +199,17 @@ def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
             places, specs = (), {}
         for place in places:
             _ended(unit, specs[place], ending, store)
-    records = ((run_id, store.read(run_id)) for run_id in unit.ids)
-    return {run_id: (record or ending).status for run_id, record in records}
+    found = _statuses(store, unit)
+    return {key: ending.status if value == PREEMPTED else value for key, value in found.items()}
 
 
 @functools.lru_cache(maxsize=64)
-def _experiment(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
+def composed(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
+    """The experiment of a unit.
+
+    Raises:
+        ConfigErrors: when it cannot be composed here.
+    """
     from gclbench.config.validation import experiment_of
 
     return experiment_of([*overrides, f"task=[{','.join(tasks)}]"])
@@ -200,7 +224,7 @@ def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int
     """
     from gclbench.config.validation import ConfigErrors
 
-    experiment = _experiment(unit.overrides, unit.tasks)
+    experiment = composed(unit.overrides, unit.tasks)
     specs = {
         place: specification(experiment, unit.tasks[place], unit.seed, unit.dataset_hash)
         for place in places
@@ -246,6 +270,7 @@ def _ended(unit: Unit, spec: RunSpec, ending: Ending, store: Store) -> Record:
         spec=asdict(spec),
         status=ending.status,
         reason=ending.reason,
+        traceback=ending.traceback,
         device=unit.device,
         environment=versions(),
         command=unit.command(unit.tasks[unit.ids.index(spec.id)]),

@@ -37,12 +37,18 @@ def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
 
 
 def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
-    """The units of a plan and the launcher that is to run them.
+    """The units of a plan and the launcher that is to run them. How earlier attempts at them ended
+    is forgotten.
 
     Args:
         experiment: names the launcher and the store.
         typed: the words that the user typed after `gclbench`.
     """
+    store = Store(experiment.runs_dir)
+    for unit in plan.units:
+        for run_id, replaced in zip(unit.ids, unit.replaces, strict=True):
+            if replaced:
+                store.forget_attempt(run_id)
     return Sweep(
         runs_dir=experiment.runs_dir,
         units=tuple(plan.units),

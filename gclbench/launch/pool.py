@@ -104,7 +104,8 @@ class Worker:
             elif "store" in message:
                 raise StoreError(None, message["store"])
             elif "error" in message:
-                raise WorkerDied(Ending("failed", message["error"].strip().splitlines()[-1]))
+                told = message["error"].strip()
+                raise WorkerDied(Ending("failed", told.splitlines()[-1], told))
         raise WorkerDied(died(self.process.wait(), oom_kills() > killed_before))
 
     def close(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gclbench.launch.attempt import missing
+from gclbench.launch.attempt import ended_worse, missing
 from gclbench.launch.launcher import ENDED, QUEUED, RUNNING, LaunchError, launcher_of
 from gclbench.launch.running import Running, running
 from gclbench.launch.sweep import Sweep
@@ -79,6 +79,9 @@ def state_of(sweep: Sweep, records: Iterable[Record] = ()) -> SweepState:
                 else None
             )
             if record is not None:
+                worse = ended_worse(store, run_id, unit.replaces[index])
+                if worse is not None:
+                    record = replace(record, status=worse[0], reason=worse[1])
                 counts[record.status] += 1
                 own.append(record)
         if not left:

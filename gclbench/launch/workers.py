@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gclbench.launch.attempt import composed
 from gclbench.machine import threads
 from gclbench.machine.memory_map import available_memory
 
@@ -53,7 +54,7 @@ def _needs(units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
 
     What cannot be had is left to its run.
     """
-    from gclbench.config.validation import ConfigErrors, experiment_of
+    from gclbench.config.validation import ConfigErrors
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import Graph, GraphError, bytes_of
     from gclbench.run import datasets
@@ -61,7 +62,7 @@ def _needs(units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
     graph: Graph | None = None
     for unit in units:
         try:
-            components = experiment_of(list(unit.overrides)).components
+            components = composed(unit.overrides, unit.tasks).components
             graph = graph or datasets.load(components.dataset).graph
         except (ConfigErrors, DataUnavailable, GraphError):
             continue

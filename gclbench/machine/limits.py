@@ -25,12 +25,16 @@ class MemoryLimit(MemoryError):
     """The run wanted more memory than its limit leaves it."""
 
 
+IN_VAIN = ("can't allocate memory", "std::bad_alloc")
+"""What torch says on a processor."""
+
+
 def no_memory_left(error: BaseException) -> bool:
     """Whether an error is that the processor's memory was asked for in vain: by Python, by the
     system, or by torch."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+    return isinstance(error, MemoryError) or any(text in str(error) for text in IN_VAIN)
 
 
 @contextlib.contextmanager

@@ -74,8 +74,8 @@ class Record:
         id: the spec's id. spec: the spec as plain values. status: one of `STATUSES`.
         metrics: name to value; fractions, not percent. Only where status is ok.
         reason: one line on why the status is not ok. traceback: of a failed run.
-        seconds: wall-clock seconds per phase (load, filter, fit, evaluate); `shared` names the
-            phases that this run shared with other tasks of the same embedding.
+        seconds: wall-clock seconds per phase (load, hide, filter, fit, evaluate). shared: phases
+            that this run shared with other tasks of the same embedding.
         memory: bytes: `rss_peak` of the process, `gpu_allocated`, `gpu_reserved` where a GPU was
             used.
         device: name of the device. environment: versions of Python and libraries, platform, git

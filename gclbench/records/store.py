@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import logging
 import os
 import uuid
@@ -64,7 +65,7 @@ class Store:
 
         Which of two records stays is not decided by their times: clocks of nodes differ. One that
         is ok stays when another attempt at the same run, on another node perhaps, ended worse; a
-        warning says so.
+        warning says so, and `attempt` how it ended.
 
         Raises:
             StoreError: when it cannot be written; what was recorded before stays intact.
@@ -75,7 +76,10 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             if record.ok:
                 write_atomically(path, content)
+                self.forget_attempt(record.id)
             elif not write_unless(path, content, _holds_ok) and _holds_ok(path):
+                beside = {"status": record.status, "reason": record.reason}
+                write_atomically(self._attempt(record.id), encoded(json.dumps(beside)))
                 log.warning(
                     "run %s is recorded as ok in %s, and stays so: now it is %s",
                     record.id,
@@ -94,6 +98,23 @@ class Store:
                 "run %s has been recorded by another user meanwhile; that record stays", record.id
             )
         return path
+
+    def attempt(self, run_id: str) -> tuple[str, str] | None:
+        """Status and reason of an attempt that ended worse than the record that is ok, and so left
+        it as it is; None without one."""
+        try:
+            found = json.loads(self._attempt(run_id).read_text(encoding="utf-8"))
+            return str(found["status"]), str(found["reason"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def forget_attempt(self, run_id: str) -> None:
+        """Takes away what `attempt` reads: another one begins, or has ended well."""
+        with contextlib.suppress(OSError):
+            self._attempt(run_id).unlink()
+
+    def _attempt(self, run_id: str) -> Path:
+        return self.root / run_id / "attempt.json"
 
     def ids(self) -> set[str]:
         """Ids of runs that have a folder, recorded or begun: one listing of the root, however many

@@ -6,6 +6,9 @@ import contextlib
 import time
 from collections.abc import Iterator
 
+OF_ONE_TASK = ("split", "evaluate")
+"""Phases of each of a unit's tasks; the others are of the training that they share."""
+
 
 class Clock:
     """Wall-clock seconds per phase.
@@ -27,7 +30,7 @@ class Clock:
             self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - started
 
     def taken(self, earlier_fit: float) -> dict[str, float]:
-        """Seconds by phase so far; `evaluate` starts again for the next task.
+        """Seconds by phase so far; `split` and `evaluate` start again for the next task.
 
         Args:
             earlier_fit: seconds that earlier attempts of a resumed training took.
@@ -36,5 +39,6 @@ class Clock:
             name: round(value + (earlier_fit if name == "fit" else 0), 6)
             for name, value in self._seconds.items()
         }
-        self._seconds.pop("evaluate", None)
+        for name in OF_ONE_TASK:
+            self._seconds.pop(name, None)
         return seconds

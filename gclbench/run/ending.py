@@ -47,7 +47,7 @@ class Ending:
             return cls("diverged", f"{error}{advice}")
         if isinstance(error, TimeLimit):
             return cls("timeout", str(error))
-        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        text = f"{type(error).__name__}: {error}".splitlines()[0].rstrip()
         if _is_out_of_memory(error):
             return cls("oom", text)
         return cls("failed", text, traceback.format_exc())

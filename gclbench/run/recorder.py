@@ -121,7 +121,7 @@ class Recorder:
             reason=ending.reason,
             traceback=ending.traceback,
             seconds=pipeline.clock.taken(pipeline.watch.earlier_seconds),
-            shared=["load", "filter", "fit"] if len(self._specs) > 1 else ["load"],
+            shared=["load", "hide", "filter", "fit"] if len(self._specs) > 1 else ["load"],
             memory=pipeline.memory.read(),
             device=environment.device_name(self._unit.device),
             environment={

@@ -3,6 +3,7 @@ and plain values. What can be made neither is an error that says what came back,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
@@ -41,7 +42,7 @@ def scores_of(found: Any, where: str) -> Scores:
     return Scores(
         {_name(name, where): number(found[name], f"metric '{name}'", where) for name in found},
         [degenerate] if isinstance(degenerate, str) else [str(text) for text in degenerate],
-        {name: number(floor[name], f"floor of '{name}'", where) for name in floor},
+        {name: _finite(floor[name], f"floor of '{name}'", where) for name in floor},
         getattr(found, "clusters", None),
     )
 
@@ -65,6 +66,14 @@ def number(value: Any, what: str, where: str) -> float:
             f"{where} returned {what} as {bits or f'{found:g}'}, which is beyond {LARGEST:g}"
         )
     return float(found)
+
+
+def _finite(value: Any, what: str, where: str) -> float:
+    """As `number`; what is not finite is a ValueError, too."""
+    found = number(value, what, where)
+    if not math.isfinite(found):
+        raise ValueError(f"{where} returned {what} as {found}; it must be finite, or left out")
+    return found
 
 
 def plain(value: Any, what: str, where: str, depth: int = 0) -> Any:

@@ -21,6 +21,7 @@ from gclbench.run.ending import OK, Ending
 from gclbench.run.pipeline import Pipeline
 from gclbench.run.recorder import Recorder, Result
 from gclbench.run.saving import kinds_of, trains_model
+from gclbench.run.source_code import code_of
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import why_none
@@ -66,7 +67,7 @@ def run(
     embedding: Embedding | list[Embedding] | None = None
     failure: Ending | None = None
     for name, spec in specs.items():
-        task, result = components.tasks[name], Result(ending=failure or OK)
+        task, result, shared = components.tasks[name], Result(ending=failure or OK), False
         try:
             if failure is None:
                 with limited(unit.time_limit, unit.memory_limit):
@@ -78,6 +79,7 @@ def run(
                             # A later attempt begins at this run where those before it have ended.
                             checkpoint.move(_beside(store, spec))
                         visible, labels = pipeline.hide(task, result.split)
+                        shared = True
                         seen = pipeline.filter(task, visible)
                         embedding = pipeline.fits(seen, labels)
                     elif checkpoint is not None:
@@ -100,7 +102,7 @@ def run(
         except BaseException as error:
             ending = Ending.of(error, components, stepped=watch.reached > 0)
             result = Result(split=result.split, ending=ending)
-            if embedding is None and not isinstance(error, Unsupported):
+            if shared and embedding is None and not isinstance(error, Unsupported):
                 failure = ending
         recorder.write(name, result)
     if checkpoint is not None and not (failure is not None and failure.status == "timeout"):
@@ -182,7 +184,8 @@ def _checkpoint(
     }
     asked, negatives = unit.precision, spec.negatives["name"]
     products = precision.resolved(asked, spec.method, negatives, unit.device) or precision.FLOAT32
-    key = digest([what, computed, products, of_this_machine(components.filter)])
+    parts = [components.method, components.filter, components.negatives, components.tasks[name]]
+    key = digest([what, computed, products, of_this_machine(components.filter), code_of(parts)])
     return Checkpoint(_beside(store, spec), key, unit.checkpoint_every)
 
 

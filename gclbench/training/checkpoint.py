@@ -100,8 +100,8 @@ class Checkpoint:
             found = values.pop("format"), values.pop("key")
             if found != (FORMAT, self.key):
                 log.warning(
-                    "the checkpoint %s is of another run, version, precision or features; the"
-                    " training starts anew",
+                    "the checkpoint %s is of another run, version, code, precision or features;"
+                    " the training starts anew",
                     self.path,
                 )
                 return None

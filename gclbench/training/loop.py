@@ -191,6 +191,7 @@ def train(
     state = {"model": model, **own, **model.state}
     replay = replay_of(model, optimiser, patience)
     done = total
+    whole: Tensor | float | None = None
     for iteration in watch.iterations(total, **state):
         step = Step(iteration, total)
         if choice is not None:
@@ -214,13 +215,14 @@ def train(
                 over = loss.final and waiting.spent(judged, iteration - 1)
                 if over:
                     # Of an iteration of several steps that breaks off only a share is known.
-                    if loss.noted is not None:
-                        noted, terms = watch.last_loss, {}
+                    if loss.noted is not None and whole is not None:
+                        noted, terms = whole, {}
                     break
                 optimiser.zero_grad(set_to_none=True)
                 loss.value.backward()
                 optimiser.step()
         watch(iteration, total, noted, terms)
+        whole = noted
         if over:
             done = iteration - 1
             watch.leave()

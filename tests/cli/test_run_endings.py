@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 from gclbench.cli import main
 from gclbench.embedding import Embedding
 from gclbench.records import Record, Store
+from gclbench.tasks.clustering import Clustering
 from gclbench.training.streams import Streams
 from gclbench.training.watch import Watch
 
@@ -92,6 +93,32 @@ def test_a_failed_run_is_repeated_others_are_not(capsys: pytest.CaptureFixture[s
         for record in records()
     }
     assert after["oom"] == created["oom"] and after["failed"] > created["failed"]
+
+
+def test_a_repetition_that_ends_worse_is_told_and_the_exit_code_tells(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ok record stays; once the repetition ends well nothing is said any more."""
+    command = [*SMALL, *KMEANS]
+    assert main(command) == 0
+    (before,) = records()
+    plain = Clustering.evaluate
+
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("it broke")
+
+    monkeypatch.setattr(Clustering, "evaluate", broken)
+    for _ in range(2):
+        capsys.readouterr()
+        assert main([*command, "rerun=all"]) == 1
+        told = capsys.readouterr().err
+        assert f"run {before.id} was repeated and ended as failed: RuntimeError: it broke" in told
+        assert records() == [before]
+    monkeypatch.setattr(Clustering, "evaluate", plain)
+    assert main(command) == 0, "its record is ok, and nothing is repeated"
+    assert main([*command, "rerun=all"]) == 0
+    assert "was repeated" not in capsys.readouterr().err
+    assert not Store("runs").path(before.id).with_name("attempt.json").exists()
 
 
 def test_an_interrupt_exits_130_and_keeps_earlier_records(

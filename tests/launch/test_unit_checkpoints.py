@@ -14,6 +14,7 @@ from gclbench.launch.attempt import PREEMPTED, perform
 from gclbench.launch.plan import expand
 from gclbench.machine import precision
 from gclbench.records import Store
+from gclbench.run import runner
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -107,9 +108,22 @@ def test_a_checkpoint_of_another_setting_is_not_taken_up(caplog: pytest.LogCaptu
     perform(other, "runs")
     assert (
         "resumed" not in record_of(other).fit
-        and "is of another run, version, precision or features; the training starts anew"
+        and "is of another run, version, code, precision or features; the training starts anew"
         in caplog.text
     )
+
+
+def test_a_checkpoint_of_other_code_is_not_taken_up(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of somebody's method whose file was changed between two attempts."""
+    (unit,) = units("task=clustering", "checkpoint_every=1000")
+    stopper = Stopper(after=7)
+    perform(unit, "runs", stopper, stopper.flag)
+    monkeypatch.setattr(runner, "code_of", lambda components: "other")
+    perform(unit, "runs")
+    assert "resumed" not in record_of(unit).fit
+    assert "is of another run, version, code, precision or features" in caplog.text
 
 
 def test_a_checkpoint_of_other_features_is_not_taken_up(caplog: pytest.LogCaptureFixture) -> None:
@@ -124,7 +138,7 @@ def test_a_checkpoint_of_other_features_is_not_taken_up(caplog: pytest.LogCaptur
     stopper = Stopper(after=7)
     perform(coarse, "runs", stopper, stopper.flag)
     perform(fine, "runs")
-    assert "is of another run, version, precision or features" in caplog.text
+    assert "is of another run, version, code, precision or features" in caplog.text
     assert "resumed" not in record_of(fine).fit
 
 
@@ -147,7 +161,7 @@ def test_a_checkpoint_of_other_products_is_not_taken_up(
         (unit,) = units("task=clustering", "checkpoint_every=1000", f"precision={asked}")
         stopper = Stopper(after=7)
         perform(unit, "runs", *((stopper, stopper.flag) if products == first else ()))
-    assert "is of another run, version, precision or features" in caplog.text
+    assert "is of another run, version, code, precision or features" in caplog.text
     record = record_of(unit)
     assert "resumed" not in record.fit and record.environment["precision"] == asked
     assert record.environment.get("fast_products", "") == shortened

@@ -42,6 +42,11 @@ def test_one_per_core_and_never_more_than_units() -> None:
     assert workers_for([UNIT]) == 1
 
 
+def test_settings_of_any_task_are_understood() -> None:
+    unit = replace(UNIT, tasks=("tsne",), overrides=(*UNIT.overrides, "task.tsne.perplexity=5"))
+    assert workers_for([unit] * 3) == 3
+
+
 def test_cores_are_divided_by_the_threads_of_a_run() -> None:
     assert workers_for([replace(UNIT, threads=3)] * 20) == 2
     assert workers_for([replace(UNIT, threads=9)] * 20) == 1

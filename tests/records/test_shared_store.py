@@ -26,7 +26,9 @@ STRANGER = 65534
 
 
 def files(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    """Without what says how a worse attempt ended."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "attempt.json")
+    return sorted(str(path.relative_to(folder)) for path in found)
 
 
 # --- which record stays

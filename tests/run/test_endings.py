@@ -15,7 +15,9 @@ from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
 from gclbench.launch.execution import execute
 from gclbench.records import Record, Store, StoreError
+from gclbench.run.clock import Clock
 from gclbench.run.ending import Ending
+from gclbench.tasks.classification import Classification
 from gclbench.training.watch import Diverged
 
 
@@ -64,6 +66,7 @@ def test_a_diverged_run_names_settings_that_are_in_use(
         RuntimeError("CUDA error: out of memory"),
         RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
         RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"),
+        RuntimeError("std::bad_alloc"),
     ],
 )
 def test_what_is_out_of_memory(error: Exception) -> None:
@@ -142,6 +145,30 @@ def test_an_evaluation_that_fails_is_its_own_tasks_failure() -> None:
     records = run("method=unruly", "method.ending=rows")
     assert {record.status for record in records.values()} == {"failed"}
     assert "79" in records["clustering"].reason
+
+
+@pytest.mark.parametrize("tasks", ["classification,clustering", "clustering,classification"])
+def test_a_split_that_fails_is_its_own_tasks_failure(
+    tasks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def split(*arguments: object) -> None:
+        raise IndexError("a bug in the split\r\nand more")
+
+    monkeypatch.setattr(Classification, "split", split)
+    records = run("method=unruly", f"task=[{tasks}]")
+    assert {name: (record.status, record.reason) for name, record in records.items()} == {
+        "clustering": ("ok", ""),
+        "classification": ("failed", "IndexError: a bug in the split"),
+    }
+
+
+def test_seconds_of_a_split_are_its_own_tasks() -> None:
+    clock = Clock(0.0)
+    for _ in range(2):
+        with clock.phase("split"), clock.phase("hide"):
+            time.sleep(0.01)
+        found = clock.taken(0.0)
+    assert 0.01 <= found["split"] < found["hide"] >= 0.02
 
 
 def test_the_sweep_goes_on_after_a_run_that_failed() -> None:

@@ -22,6 +22,7 @@ from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Negatives, Pair
 from gclbench.records import Record, Store
 from gclbench.run.returned import plain, scores_of
+from gclbench.tasks.scores import Scores
 from gclbench.training.loop import Loss, Model, Step
 
 SMALL = ("dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=4", "device=cpu")
@@ -151,6 +152,17 @@ def test_what_is_no_metric_fails_its_run_alone(
     monkeypatch.setattr(Scored, "returned", returned)
     record = ran("method=kmeans", "task=scored")
     assert record.status == "failed" and reason in record.reason
+
+
+@pytest.mark.parametrize("floor", [float("nan"), float("inf")])
+def test_a_floor_that_no_record_holds_fails_its_run(
+    floor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record with it could not be read back, and its run would be made again for ever."""
+    monkeypatch.setattr(Scored, "returned", Scores({"acc": 0.5}, [], {"acc": floor}))
+    record = ran("method=kmeans", "task=scored")
+    assert record.status == "failed"
+    assert f"returned floor of 'acc' as {floor}; it must be finite, or left out" in record.reason
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def code(path: Path) -> None:
 @pytest.mark.parametrize(
     "spoil,text",
     [
-        (damage_key, "is of another run, version, precision or features"),
+        (damage_key, "is of another run, version, code, precision or features"),
         (cut, "is damaged"),
         (lambda path: path.write_bytes(b""), "is damaged"),
         (other_total, "does not fit (it is of 21 iterations, and the training has 20"),
