@@ -33,13 +33,12 @@ def main(argv: list[str]) -> int:
         sweep = find(options.runs, options.sweep)
         launcher, before = launcher_of(sweep), sweep.cancelled
         # First of all, so that a process that waits for its jobs does not hand them over again.
-        sweep.cancelled = True
-        sweep.save()
+        sweep.cancel()
         try:
-            ended = launcher.cancel(sweep)
+            # Its jobs of now: others may have been handed over meanwhile.
+            ended = launcher.cancel(find(options.runs, sweep.id))
         except LaunchError:
-            sweep.cancelled = before
-            sweep.save()
+            sweep.cancel(before)
             raise
     except UnknownSweep as error:
         print(f"gclbench cancel: {error}", file=sys.stderr)

@@ -39,7 +39,7 @@ class Local(Detached):
 
             # A device with a number is meant as it is; `cuda` is dealt out.
             dealt = environments(
-                workers, gpus=any(unit.device in ("auto", "cuda") for unit in sweep.units)
+                workers, gpus=all(unit.device in ("auto", "cuda") for unit in sweep.units)
             )
             Pool(sweep.runs_dir, dealt, progress, note).run(sweep.units)
             return

@@ -17,6 +17,7 @@ from pathlib import Path
 from gclbench.launch import python_path
 from gclbench.launch.attempt import Statuses, give_up
 from gclbench.launch.launcher import LaunchError, Note, Progress
+from gclbench.machine import messages
 from gclbench.records import StoreError
 from gclbench.run.ending import INTERRUPTED, Ending
 from gclbench.run.unit import Unit
@@ -119,6 +120,15 @@ class Worker:
             self.process.kill()
             self.process.wait()
         self._pipe.close()
+
+
+def _with_others(ending: Ending, others: int) -> Ending:
+    """The ending of a run beside which other workers were at work. That memory was used up then
+    does not say that the run alone is too large, so it is repeated."""
+    if ending.status != "oom" or not others:
+        return ending
+    told = f"{ending.reason}; {messages.counted(others, 'other worker')} took of it, too"
+    return Ending("failed", f"{told} (launcher.workers=1 leaves it to one)", ending.traceback)
 
 
 def died(code: int, out_of_memory: bool) -> Ending:
@@ -241,7 +251,8 @@ class Pool:
                 elif attempt < ATTEMPTS:
                     self._note(f"{unit.title}: {death}; it is begun once more")
                 else:
-                    give_up(unit, self._runs_dir, death.ending.again(ATTEMPTS))
+                    ending = _with_others(death.ending, len(self._workers))
+                    give_up(unit, self._runs_dir, ending.again(ATTEMPTS))
 
     def _stop(self) -> None:
         """Running units end as interrupted, those that wait are left."""

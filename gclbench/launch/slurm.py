@@ -226,6 +226,9 @@ class Slurm(Launcher):
                 fresh = self._submit(sweep, again)
                 sweep.jobs = [*sweep.jobs, *fresh]
                 sweep.save()
+                if _cancelled(sweep):
+                    # While they were handed over, so `gclbench cancel` may not have seen them.
+                    slurm_queue.cancel([job.id for job in fresh])
                 alive += fresh
             now = _summary(alive, states)
             if now != shown:

@@ -20,6 +20,10 @@ from gclbench.run.unit import Unit
 FOLDER = "sweeps"
 """Under a store's root; no record lies there."""
 
+CANCELLED = "cancelled"
+"""A file beside sweep.json that `gclbench cancel` makes. A process that waits for the sweep's jobs
+writes sweep.json anew, and never takes this away."""
+
 
 class UnknownSweep(LookupError):
     """There is no such sweep; the text lists those that exist."""
@@ -117,6 +121,21 @@ class Sweep:
             raise StoreError(error.errno, unwritable(path, error)) from error
         return path
 
+    def cancel(self, value: bool = True) -> None:
+        """Notes that nothing of it is to be begun any more, or takes that back.
+
+        Raises:
+            StoreError: when it cannot be noted; the text names the path.
+        """
+        path, self.cancelled = self.folder / CANCELLED, value
+        try:
+            if value:
+                write_atomically(path, b"")
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(error.errno, unwritable(path, error)) from error
+
     @classmethod
     def read(cls, folder: Path) -> Sweep:
         """The sweep of a folder `<runs_dir>/sweeps/<id>`.
@@ -129,6 +148,7 @@ class Sweep:
             units = tuple(Unit.from_plain(unit) for unit in values.pop("units"))
             known = {key: value for key, value in values.items() if key in cls.__dataclass_fields__}
             known["command"] = tuple(known.get("command", ()))
+            known["cancelled"] = bool(known.get("cancelled")) or (folder / CANCELLED).exists()
             known["jobs"] = [Job.from_plain(job) for job in known.get("jobs", ())]
             return cls(runs_dir=str(folder.parent.parent), units=units, **known)
         except FileNotFoundError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gclbench.launch.attempt import composed
 from gclbench.machine import threads
-from gclbench.machine.memory_map import available_memory
+from gclbench.machine.free_memory import available_memory
 
 if TYPE_CHECKING:
     from gclbench.run.unit import Unit

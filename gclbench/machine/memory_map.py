@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gclbench.machine.free_memory import available_memory
 from gclbench.records.atomic import sweep_away_abandoned
 
 SHARE = 8
@@ -33,18 +34,6 @@ no filter takes is a sign."""
 
 class DiskTooSmall(OSError):
     """A memory map does not fit; the text says how much is needed and how much is free."""
-
-
-def available_memory() -> int:
-    """Bytes of memory that can be had without swapping; a huge number where the system does not
-    say."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 1 << 62
 
 
 def is_large(rows: int, columns: int) -> bool:

@@ -92,7 +92,8 @@ def run(
                         result.embedding = embedding
                     elif unit.save or unit.criterion is not None:
                         result.remarks.append(judging.unkept(unit.method, name) + ".")
-                    add_what_was_asked_besides(unit, task, embedding, pipeline, result)
+                    before = store.read(spec.id)
+                    add_what_was_asked_besides(unit, task, embedding, pipeline, result, before)
         except KeyboardInterrupt:
             recorder.interrupt()
             raise
@@ -116,24 +117,34 @@ def add_what_was_asked_besides(
     embedding: Embedding | list[Embedding],
     pipeline: Pipeline,
     result: Result,
+    before: Record | None,
 ) -> None:
     """The course of the training and the criterion of a search. Neither is part of a run's id, so
-    what they lack is a remark and no failure of the run."""
+    what they lack is a remark and no failure of the run.
+
+    Args:
+        before: the record that this one replaces, whose criteria stay those of the run: a search
+            may have chosen by them.
+    """
     try:
         if course := pipeline.course(task, embedding, result.split):
             result.data["course"] = [[iterations, found] for iterations, found in course]
     except Unsupported as error:
         result.data["course"] = []
         result.remarks.append(f"method.course keeps nothing for this task: {error}.")
-    if unit.criterion is not None and isinstance(embedding, Embedding):
-        value, why = None, why_none(unit.criterion, task)
+    if not isinstance(embedding, Embedding):
+        return
+    asked = [] if unit.criterion is None else [unit.criterion]
+    asked += [] if before is None else before.fit.get("criteria", {})
+    for name in dict.fromkeys(asked):
+        value, why = None, why_none(name, task)
         try:
-            value = pipeline.criterion(unit.criterion, task, embedding, result.split)
+            value = pipeline.criterion(name, task, embedding, result.split)
         except Unsupported as error:
             why = str(error)
-        result.criteria[unit.criterion] = value
+        result.criteria[name] = value
         if value is None:
-            result.remarks.append(f"criterion={unit.criterion} has no value: {why}.")
+            result.remarks.append(f"criterion={name} has no value: {why}.")
 
 
 @contextlib.contextmanager

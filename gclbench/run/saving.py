@@ -68,6 +68,9 @@ def save(
         if "embedding" in kinds and embedding is not None:
             z = _plain(embedding)
             files = {} if z is None else {ITEMS: np.arange(len(z)), EMBEDDING: z}
+            for name in (ITEMS, EMBEDDING) if z is None else ():
+                # An earlier attempt's, and the record is of this one.
+                (folder / name).unlink(missing_ok=True)
             for name, array in files.items():
                 path = folder / name
                 write_atomically(path, array_bytes(array))

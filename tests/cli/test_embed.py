@@ -331,3 +331,12 @@ def test_what_cannot_be_kept_is_an_error(
 ) -> None:
     assert main([*QUICK, word]) == 2
     assert text in capsys.readouterr().err
+
+
+def test_a_second_criterion_takes_none_from_the_first() -> None:
+    """The first search chose by it, and would train everything once more."""
+    words = [*QUICK, "method=grace", "rerun=incomplete"]
+    for criterion in ("silhouette", "loss", "silhouette"):
+        assert main([*words, f"criterion={criterion}"]) == 0
+    (record,) = Store("runs").scan()
+    assert sorted(record.fit["criteria"]) == ["loss", "silhouette"]

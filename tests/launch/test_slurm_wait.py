@@ -182,6 +182,26 @@ def test_a_sweep_that_was_cancelled_elsewhere_is_not_handed_over_again(
     )
 
 
+def test_a_cancel_while_jobs_are_handed_over_again_ends_these(
+    cluster: Cluster, run: Callable[..., Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`gclbench cancel` has read the sweep before the new job stood in it."""
+    plain, ended = Slurm._submit, []
+
+    def cancelled_meanwhile(self: Slurm, sweep: Sweep, places: list[int]) -> list[Job]:
+        found = plain(self, sweep, places)
+        if cluster.handed_over[1:]:
+            Sweep.read(sweep.folder).cancel()
+        return found
+
+    monkeypatch.setattr(Slurm, "_submit", cancelled_meanwhile)
+    monkeypatch.setattr(slurm_queue, "cancel", ended.extend)
+    cluster.histories = {"1_0": ["FAILED"], "2_0": ["CANCELLED"]}
+    sweep = run(1)
+    assert cluster.handed_over == [[0], [0]] and ended == ["2_0"]
+    assert Sweep.read(sweep.folder).cancelled
+
+
 def test_a_controller_that_is_away_for_a_while_ends_nothing(
     cluster: Cluster, run: Callable[..., Sweep]
 ) -> None:

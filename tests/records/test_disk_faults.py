@@ -253,8 +253,6 @@ def test_a_read_only_disk(small_disk: Path, capsys: pytest.CaptureFixture[str]) 
     assert texts(store) == before
 
 
-def test_a_disk_that_is_gone(
-    small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_place_where_no_folder_can_be_made(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*KMEANS, "runs_dir=/proc/nowhere/runs"]) == 1
     assert "cannot write /proc/nowhere/runs" in capsys.readouterr().err
