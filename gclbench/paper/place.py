@@ -216,7 +216,7 @@ def _known(where: str, kind: str, name: str, known: Sequence[str]) -> None:
 
 
 def _as_typed(value: Any) -> str:
-    return typed(value).replace(" ", "")
+    return value if isinstance(value, str) else typed(value).replace(" ", "")
 
 
 def _setting(group: Group, key: str) -> str | None:

@@ -36,6 +36,9 @@ _WORDS = "|".join((*VERDICTS, AS_PRINTED, OTHERWISE))
 VALUE = re.compile(rf"(?:{_SIGNED}(?: ± {_NUMBER})?|\b(?:{_WORDS})|[^\W\d_]+)$")
 """What a quotation is, directly before its comment."""
 
+DENIED = re.compile(r"\b(not|never|neither|nor|no longer)\s+$")
+"""Turns what is quoted behind it round; verdicts that begin with `not` are quoted whole."""
+
 SEVERAL = re.compile(rf"{_SIGNED}(?:(?: ± | / |–|, | and | to ){_SIGNED})*$")
 """The numbers that a mark is for, directly before it."""
 
@@ -105,6 +108,9 @@ def rewritten(
                 elif old != new:
                     told = f"{old} stands before <!-- {said} -->, the records say {new}"
                     findings.append(Finding(line, told, mended=True))
+                if denied := DENIED.search(text[max(0, start - 20) : start]):
+                    told = f"'{denied[1]}' stands before {found[0]}, which then says the opposite"
+                    findings.append(Finding(line, told))
         elif lint:
             findings += [Finding(line, told) for told in _misused(said, old, text, found.start())]
         pieces += [text[end:start], new]

@@ -44,6 +44,19 @@ def test_a_verdict_takes_the_place_of_all_words_of_another(old: str, new: str) -
     assert bool(found) == (old != new)
 
 
+@pytest.mark.parametrize("word", ["not", "never", "neither", "no longer"])
+def test_a_verdict_behind_its_own_negation_is_found(word: str) -> None:
+    _, findings = rewritten(
+        f"It is {word} equivalent<!-- a; b; verdict -->.", lambda _: "equivalent"
+    )
+    (found,) = findings
+    assert found.text.startswith(f"'{word}' stands before <!-- a; b; verdict -->, which then says")
+    assert not found.mended
+    plain = "It is not comparable<!-- a; b; verdict -->, or equivalent<!-- c; d -->."
+    verdicts = {"a; b; verdict": "not comparable", "c; d": "equivalent"}
+    assert rewritten(plain, verdicts.__getitem__)[1] == []
+
+
 def test_what_a_reference_needs() -> None:
     assert page("(<!-- a; b -->)\n")[1] == ["1 no number is before <!-- a; b -->; type 73.5"]
     assert page("\n3.5<!-- c; d -->\n", lint=False) == (
