@@ -27,8 +27,8 @@ class Progress:
     Attributes:
         loop: which of the method's loops it is in, from 0. total: iterations of that loop.
             iteration: those done.
-        state: of that loop's objects by name, as `snapshot` gives it. finished: the same of the
-            loops before, at their ends.
+        state: of that loop's objects by name, as `snapshot` gives it. finished: of the loops
+            before, at their ends, `state` likewise, and `reached` and `loss` as in `Watch`.
         generators: where the process's own are (`global_generators`). reached, loss, curve: as in
             `Watch`.
         seconds: wall-clock of the training so far. resumed: how often it was taken up again.

@@ -116,7 +116,8 @@ class Watch:
             self._between(loop, total, iteration, state)
         self._looping = self._left = False
         if self._checkpoint is not None:
-            self._finished.append(snapshot(state, copy=True))
+            ended = {"reached": self.reached, "loss": self.last_loss}
+            self._finished.append({"state": snapshot(state, copy=True), **ended})
 
     def leave(self) -> None:
         """Makes the iteration at hand the loop's last one.
@@ -133,7 +134,10 @@ class Watch:
             return 0
         try:
             if loop < saved.loop:
-                restore(state, saved.finished[loop])
+                ended = saved.finished[loop]
+                restore(state, ended["state"])
+                # The loop's embedding is that of the iteration at which it ended.
+                self.reached, self.last_loss = int(ended["reached"]), float(ended["loss"])
                 return total
             if saved.total != total:
                 raise ValueError(f"it is of {saved.total} iterations, and the training has {total}")

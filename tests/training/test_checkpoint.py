@@ -212,6 +212,34 @@ def test_a_loop_that_is_done_is_not_walked_again(tmp_path: Path, after: int) -> 
     assert walked == [step for step in [1, 2, 3, 4, 11, 12, 13, 14, 15] if step > after]
 
 
+def test_a_loop_that_is_done_has_the_iteration_and_the_loss_at_which_it_ended(
+    tmp_path: Path,
+) -> None:
+    """Its embedding is made anew, as of that iteration."""
+    seen = []
+
+    def both(watch: Watch) -> None:
+        for step in watch.iterations(4, first=torch.zeros(2)):
+            watch(step, 4, float(-step))
+            if step == 3:
+                watch.leave()
+        seen.append((watch.reached, watch.last_loss))
+        for step in watch.iterations(5, second=torch.zeros(2)):
+            watch(step, 5, 0.5)
+
+    stopper = Stopper(2)
+
+    def in_the_second(done: int, total: int, loss: float) -> None:
+        if total == 5:
+            stopper(done, total, loss)
+
+    checkpoint = Checkpoint(tmp_path / "c", "k", 1e9)
+    with pytest.raises(Preempted):
+        both(Watch(in_the_second, checkpoint=checkpoint, stop=stopper.flag))
+    both(Watch(checkpoint=Checkpoint(tmp_path / "c", "k", 1e9)))
+    assert seen == [(3, -3.0), (3, -3.0)]
+
+
 def test_what_has_no_state_is_refused_at_once() -> None:
     with pytest.raises(
         TypeError,
