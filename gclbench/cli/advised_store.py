@@ -20,7 +20,14 @@ def into(stores: Sequence[str] | None) -> str:
         return ""
     if Path(stores[0]).resolve().is_relative_to(Path(RESULTS).resolve()):
         return ""
-    return f" {shlex.quote(f'runs_dir={stores[0]}')}"
+    return f" {shlex.quote(f'runs_dir={_text(stores[0])}')}"
+
+
+def _text(folder: str) -> str:
+    """A folder as a value of an override; blanks need no quotes beside the shell's."""
+    from gclbench.config.quoting import quoted
+
+    return quoted(folder) if set(folder) & set("',\"{}[]()=\\") else folder
 
 
 def with_store(text: str, stores: Sequence[str] | None) -> str:

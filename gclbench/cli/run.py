@@ -198,12 +198,15 @@ def load_all(commands: list[list[str]], of_a_table: bool = False) -> list[Experi
 def _several_places(experiments: list[Experiment]) -> list[str]:
     """What is wrong with commands that name more than one folder of records or launcher."""
     from gclbench.component.settings import values_of
+    from gclbench.config.quoting import quoted
+    from gclbench.config.value_text import text_of
 
     named: dict[str, list[str]] = {}
     for experiment in experiments:
-        given = {"runs_dir": experiment.runs_dir, "launcher": experiment.launcher_name}
+        given = {"runs_dir": quoted(experiment.runs_dir), "launcher": experiment.launcher_name}
         given |= {
-            f"launcher.{key}": str(value) for key, value in values_of(experiment.launcher).items()
+            f"launcher.{key}": text_of(value)
+            for key, value in values_of(experiment.launcher).items()
         }
         for key, value in given.items():
             if value not in named.setdefault(key, []):
@@ -212,7 +215,7 @@ def _several_places(experiments: list[Experiment]) -> list[str]:
     one = len(named.get("launcher", ())) == 1
     return [
         f"the runs name several values of {key}: {', '.join(values)}; a sweep has one {key}, so"
-        f" give one for all: {key}={shlex.quote(values[0])}"
+        f" give one for all: {shlex.quote(f'{key}={values[-1]}')}"
         for key, values in named.items()
         if len(values) > 1 and (one or not key.startswith("launcher."))
     ]
@@ -256,7 +259,7 @@ def _hand_over(experiment: Experiment, plan: Plan, typed: list[str]) -> int:
 
 def _close(plan: Plan, store: Store) -> int:
     """Prints the table of results, and what was not run; the exit code."""
-    from gclbench.launch.attempt import ended_worse
+    from gclbench.launch.execution import ended_worse_of
     from gclbench.paper.run_summary import print_closing_table
 
     records: list[Record] = []
@@ -269,24 +272,13 @@ def _close(plan: Plan, store: Store) -> int:
             # The table needs no loss curves, and thousands of them fill the memory.
             record.fit.pop("curve", None)
             records.append(record)
-    ended = {
-        run_id: worse
-        for unit in plan.units
-        for run_id, replaced in zip(unit.ids, unit.replaces, strict=True)
-        if (worse := ended_worse(store, run_id, replaced)) is not None
-    }
+    ended = ended_worse_of(plan, store)
     bad = sum(not record.ok or record.id in ended for record in records)
     # The exit code is the runs', also where a reader of the table, such as `head`, has enough.
     with contextlib.suppress(BrokenPipeError):
         if records:
             print_closing_table(records, where=messages.elsewhere(str(store.root)))
             note(_where(records, store))
-        for run_id, (status, reason) in ended.items():
-            print(
-                f"gclbench: run {run_id} was repeated and ended as {status}: {reason}; its record"
-                " from before stays, and is what is shown",
-                file=sys.stderr,
-            )
         if len(plan.ids) > 1 and (bad or absent):
             without = f", {absent} without a record (see the messages above)" if absent else ""
             print(f"{len(records) - bad} of {len(plan.ids)} runs are ok{without}")

@@ -294,7 +294,8 @@ def convert(value: Any, kind: Any) -> Any:
             return value
         kinds = [option for option in options if option is not type(None) and not _words(option)]
         refused: list[ValueError] = []
-        for kind_of_value in kinds:
+        # 3 of `float | int` stays a whole number.
+        for kind_of_value in sorted(kinds, key=lambda kind: type(value) is not kind):
             try:
                 return convert(value, kind_of_value)
             except ValueError as error:
@@ -337,7 +338,7 @@ def convert(value: Any, kind: Any) -> Any:
             raise ValueError("must be a word")
         return str(value)
     if _words(kind):
-        return convert(value, Annotated[str, OneOf(*_words(kind))])
+        return convert("" if value is None else value, Annotated[str, OneOf(*_words(kind))])
     raise UnknownAnnotation(f"no conversion to {_called(kind)}; use {ANNOTATIONS}")
 
 
@@ -349,7 +350,7 @@ def _is_known(kind: Any) -> bool:
     if origin in (Union, types.UnionType):
         return all(part is type(None) or _is_known(part) for part in parts)
     if origin is tuple:
-        return _is_known(parts[0])
+        return bool(parts) and _is_known(parts[0])
     if origin is dict:
         return parts[0] is str and _is_known(parts[1])
     if origin is Literal:

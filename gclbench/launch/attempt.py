@@ -45,8 +45,10 @@ def missing(unit: Unit, store: Store) -> tuple[int, ...]:
     places = []
     for place, (run_id, replaced) in enumerate(zip(unit.ids, unit.replaces, strict=True)):
         record = store.read(run_id)
-        as_it_was = fingerprint(record) == replaced and ended_worse(store, run_id, replaced) is None
-        if record is None or record.status == "interrupted" or as_it_was:
+        worse = ended_worse(store, run_id, replaced)
+        status = worse[0] if worse is not None else record.status if record is not None else ""
+        as_it_was = worse is None and fingerprint(record) == replaced
+        if record is None or status == "interrupted" or as_it_was:
             places.append(place)
     return tuple(places)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gclbench.component.settings import values_of
+from gclbench.launch.attempt import ended_worse
 from gclbench.launch.launcher import Note, Progress
 from gclbench.launch.plan import Plan, content_hash, expand
 from gclbench.launch.sweep import Sweep
@@ -62,7 +63,8 @@ def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
 def carry_out(
     experiment: Experiment, plan: Plan, typed: Sequence[str], progress: Progress, note: Note
 ) -> None:
-    """Has the launcher run a plan's units; returns when all have ended.
+    """Has the launcher run a plan's units; returns when all have ended. A repetition that ended
+    worse than the record from before is noted.
 
     Raises:
         KeyboardInterrupt: on Ctrl-C; what was recorded stays.
@@ -72,6 +74,22 @@ def carry_out(
     if experiment.launcher.remote:
         sweep.save()
     experiment.launcher.run(sweep, progress, note)
+    for run_id, (status, reason) in ended_worse_of(plan, Store(experiment.runs_dir)).items():
+        note(
+            f"run {run_id} was repeated and ended as {status}: {reason}; its record from before"
+            " stays, and is what is shown"
+        )
+
+
+def ended_worse_of(plan: Plan, store: Store) -> dict[str, tuple[str, str]]:
+    """Run id to status and reason of the repetitions that ended worse than the record from before,
+    which stays."""
+    return {
+        run_id: worse
+        for unit in plan.units
+        for run_id, replaced in zip(unit.ids, unit.replaces, strict=True)
+        if (worse := ended_worse(store, run_id, replaced)) is not None
+    }
 
 
 @contextlib.contextmanager

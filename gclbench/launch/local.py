@@ -38,8 +38,9 @@ class Local(Detached):
             from gclbench.launch.pool import Pool, environments
 
             # A device with a number is meant as it is; `cuda` is dealt out.
+            asked = {unit.device for unit in sweep.units}
             dealt = environments(
-                workers, gpus=all(unit.device in ("auto", "cuda") for unit in sweep.units)
+                workers, gpus=asked <= {"auto", "cuda", "cpu"} and asked != {"cpu"}
             )
             Pool(sweep.runs_dir, dealt, progress, note).run(sweep.units)
             return

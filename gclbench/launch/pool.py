@@ -124,11 +124,12 @@ class Worker:
 
 def _with_others(ending: Ending, others: int) -> Ending:
     """The ending of a run beside which other workers were at work. That memory was used up then
-    does not say that the run alone is too large, so it is repeated."""
+    does not say that the run alone is too large, so the next command repeats it."""
     if ending.status != "oom" or not others:
         return ending
-    told = f"{ending.reason}; {messages.counted(others, 'other worker')} took of it, too"
-    return Ending("failed", f"{told} (launcher.workers=1 leaves it to one)", ending.traceback)
+    used = f"{messages.counted(others, 'other worker')} used memory, too"
+    told = f"{ending.reason}; {used}, and launcher.workers=1 runs it alone"
+    return Ending("failed", told, ending.traceback)
 
 
 def died(code: int, out_of_memory: bool) -> Ending:
@@ -240,6 +241,7 @@ class Pool:
                 if self._stopping.is_set():
                     # It came up after `_stop` had ended the others.
                     return
+            others = len(self._workers) - 1
             try:
                 with self._progress(unit.title) as report:
                     worker.perform(unit, report)
@@ -251,7 +253,7 @@ class Pool:
                 elif attempt < ATTEMPTS:
                     self._note(f"{unit.title}: {death}; it is begun once more")
                 else:
-                    ending = _with_others(death.ending, len(self._workers))
+                    ending = _with_others(death.ending, others)
                     give_up(unit, self._runs_dir, ending.again(ATTEMPTS))
 
     def _stop(self) -> None:

@@ -45,9 +45,10 @@ def _left_in_groups(cgroups: str = "/proc/self/cgroup", root: str = "/sys/fs/cgr
 
 
 def _cached(folder: Path) -> int:
-    """Bytes of a group's files in memory that the kernel drops first."""
+    """Bytes of the files in memory of a group and those below it that the kernel drops first."""
     with contextlib.suppress(OSError, ValueError):
-        for line in (folder / "memory.stat").read_text().splitlines():
-            if line.startswith(("inactive_file ", "total_inactive_file ")):
-                return int(line.split()[1])
+        lines = (folder / "memory.stat").read_text().splitlines()
+        found = {name: int(value) for name, value in (line.split() for line in lines)}
+        # In version 1 the plain one is of the group alone.
+        return found.get("total_inactive_file", found.get("inactive_file", 0))
     return 0

@@ -48,16 +48,25 @@ def _settings(record: Record) -> dict[str, object]:
 
 
 def _by_training(records: Sequence[Record]) -> list[list[Record]]:
-    """Runs that differ in seed and task, by task where one seed has several curves."""
-    of_seed: dict[int, list[dict[float, float]]] = {}
+    """Runs that differ in seed and task, those together whose tasks share a training: the tasks
+    have a seed in common, and the same curve in each such seed."""
+    of_task: dict[str, list[Record]] = {}
     for record in records:
-        of_seed.setdefault(record.seed, []).append(_curve(record))
-    if all(curve == found[0] for found in of_seed.values() for curve in found):
-        return [list(records)]
-    by_task: dict[str, list[Record]] = {}
-    for record in records:
-        by_task.setdefault(digest(record.spec["task"]), []).append(record)
-    return [*by_task.values()]
+        of_task.setdefault(digest(record.spec["task"]), []).append(record)
+    found: list[list[Record]] = []
+    for runs in of_task.values():
+        group = next((each for each in found if _share(each, runs)), None)
+        if group is None:
+            found.append(list(runs))
+        else:
+            group += runs
+    return found
+
+
+def _share(some: Sequence[Record], others: Sequence[Record]) -> bool:
+    theirs = {record.seed: _curve(record) for record in others}
+    both = [record for record in some if record.seed in theirs]
+    return bool(both) and all(_curve(record) == theirs[record.seed] for record in both)
 
 
 def _curve(record: Record) -> dict[float, float]:

@@ -194,6 +194,8 @@ def train(
     whole: Tensor | float | None = None
     for iteration in watch.iterations(total, **state):
         step = Step(iteration, total)
+        if whole is None and iteration > 1:  # as of an earlier attempt, whose loss is read back
+            whole = watch.last_loss
         if choice is not None:
             choice.look(iteration - 1)
         if passed is not None:

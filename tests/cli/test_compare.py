@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import asdict
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from gclbench.cli import main
+from gclbench.cli.advised_store import into
+from gclbench.config.validation import experiment_of
 from gclbench.records import Record, RunSpec, Store
 
 WORDS = ["compare", "kmeans", "method=kmeans filter=laplacian"]
@@ -108,3 +111,11 @@ def test_commands_go_to_the_store_that_was_looked_in(capsys: pytest.CaptureFixtu
         assert commands
         there = [text.endswith(" 'runs_dir=my runs'") for text in commands]
         assert all(there) if folder == "my runs" else not any(there)
+
+
+def test_a_folder_is_typed_as_an_override_takes_it() -> None:
+    found = {name: into([name]) for name in ("my runs", "my,runs", "/tmp/it's")}
+    assert found["my runs"] == " 'runs_dir=my runs'"
+    for name, words in found.items():
+        typed = shlex.split(words)
+        assert experiment_of(["method=kmeans", "dataset=digits", *typed]).runs_dir == name

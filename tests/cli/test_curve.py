@@ -64,6 +64,9 @@ def test_what_trains_otherwise_is_another_line() -> None:
     ]
     shared = replace(first, spec={**first.spec, "task": {"name": "classification"}})
     assert [line.label for line in curves([first, shared])] == ["grace · cora (seed 0)"]
+    assert [line.y for line in curves([first, hidden, shared])] == [(2.0, 1.0), (1.0, 2.0)]
+    elsewhere = replace(hidden, spec={**hidden.spec, "seed": 1})
+    assert len(curves([first, elsewhere])) == 2, "no seed tells that they share a training"
 
 
 @pytest.mark.parametrize("name", ["curve.svg", "loss.png"])

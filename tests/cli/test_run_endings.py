@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from gclbench.cli import main
+from gclbench.config.validation import experiment_of
 from gclbench.embedding import Embedding
+from gclbench.launch.attempt import missing
+from gclbench.launch.execution import ended_worse_of, execute, prepare
 from gclbench.records import Record, Store
 from gclbench.tasks.clustering import Clustering
 from gclbench.training.streams import Streams
@@ -119,6 +123,23 @@ def test_a_repetition_that_ends_worse_is_told_and_the_exit_code_tells(
     assert main([*command, "rerun=all"]) == 0
     assert "was repeated" not in capsys.readouterr().err
     assert not Store("runs").path(before.id).with_name("attempt.json").exists()
+
+
+def test_a_repetition_that_is_interrupted_is_still_to_be_done() -> None:
+    """As by another worker, or another job, of the same sweep."""
+    command = [*SMALL, *KMEANS, "rerun=all"]
+    assert main(command) == 0
+    experiment = experiment_of(command)
+    plan, store = prepare([experiment])
+    (unit,) = plan.units
+    (before,) = records()
+    for status, left in (("interrupted", (0,)), ("failed", ())):
+        store.write(replace(before, status=status, metrics={}, reason="why"))
+        assert records() == [before] and missing(unit, store) == left
+    assert ended_worse_of(plan, store) == {before.id: ("failed", "why")}
+    told: list[str] = []
+    assert execute(experiment, note=told.append)[0].ok
+    assert not any("was repeated" in text for text in told)
 
 
 def test_an_interrupt_exits_130_and_keeps_earlier_records(

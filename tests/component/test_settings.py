@@ -234,6 +234,9 @@ def test_choices_may_be_a_literal() -> None:
     [
         (Literal["up", "down"] | None, ["up", None], "dwn", "must be one of up, down. Did you"),
         (int | float, [3, 0.5], "x", "must be a whole number or must be a number"),
+        (float | int, [3, 0.5], "x", "must be a number or must be a whole number"),
+        (str | int, [3, "many"], [1], "must be a word or must be a whole number"),
+        (Literal["a", "b"], ["a"], None, "must be one of a, b"),
         (int | str, [3, "many"], [1], "must be a whole number or must be a word"),
         (Annotated[str | None, OneOf("a", "b")], ["a", None], "c", "must be one of a, b"),
     ],
@@ -250,6 +253,7 @@ def test_every_member_of_a_union_is_tried(kind, good, bad, told) -> None:
     ("kind", "name"),
     [
         (dict, "dict"),
+        (tuple[()], "tuple[()]"),
         (Any, "Any"),
         (list[int], "list[int]"),
         (tuple[set, ...], "tuple[set, ...]"),

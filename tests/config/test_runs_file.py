@@ -134,3 +134,10 @@ def test_entries_of_several_launchers_are_told_of_these_alone(
     assert main(["sweep", str(path), "--dry-run"]) == 2
     told = capsys.readouterr().err
     assert "several values of launcher: local, slurm" in told and "launcher." not in told
+    path.write_text(
+        "common: method=linear dataset=digits launcher=slurm\n"
+        "runs:\n- seeds=1\n- launcher.partition=gpu\n"
+    )
+    assert main(["sweep", str(path), "--dry-run"]) == 2
+    told = capsys.readouterr().err
+    assert "launcher.partition: null, gpu;" in told and "for all: launcher.partition=gpu" in told

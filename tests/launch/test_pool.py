@@ -87,4 +87,4 @@ def test_memory_that_others_took_too_says_nothing_of_the_run(
     ).run(units)
     (ending,) = given_up
     assert ending.status == status
-    assert ("1 other worker took of it, too" in ending.reason) == (workers == 2)
+    assert ("1 other worker used memory, too" in ending.reason) == (workers == 2)

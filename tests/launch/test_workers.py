@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from gclbench.cli import main
-from gclbench.launch import local, workers
+from gclbench.launch import local, pool, workers
+from gclbench.launch.sweep import Sweep
 from gclbench.launch.workers import PROCESS, workers_for
 from gclbench.machine import threads
 from gclbench.methods.mvgrl import Mvgrl
@@ -120,3 +122,25 @@ def test_a_sweep_takes_it_by_itself(
     monkeypatch.setattr(local.Local, "run", lambda self, *rest: seen.append(self.workers))
     main([*words, "method=kmeans", "dataset=sbm", "dataset.nodes=60", f"runs_dir={tmp_path / 'r'}"])
     assert seen == [expected]
+
+
+@pytest.mark.parametrize(
+    ("devices", "dealt"),
+    [
+        (["auto", "cuda"], True),
+        (["cpu", "cuda"], True),
+        (["cuda:1", "auto"], False),
+        (["cpu", "cpu"], False),
+    ],
+)
+def test_gpus_are_dealt_out_unless_one_is_named(
+    devices: list[str], dealt: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A worker that is given one GPU has no `cuda:1`."""
+    seen: list[bool] = []
+    monkeypatch.setattr(pool, "environments", lambda workers, gpus: seen.append(gpus) or [])
+    monkeypatch.setattr(pool, "Pool", lambda *arguments: SimpleNamespace(run=lambda units: None))
+    units = tuple(replace(UNIT, device=device) for device in devices)
+    sweep = Sweep(str(tmp_path), units, "local", {})
+    local.Local(workers=2).run(sweep, None, lambda text: None)  # type: ignore[arg-type]
+    assert seen == [dealt]

@@ -189,6 +189,19 @@ def test_patience_counts_epochs_not_batches() -> None:
     assert watch.curve == [(epoch, 1.0) for epoch in (1, 2, 3, 4)], "no share of the broken-off one"
 
 
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_a_training_that_goes_on_ends_as_if_it_had_not_stopped(after: int, tmp_path: Path) -> None:
+    """Also where it stops just before patience ends it."""
+    stopper, path = Stopper(after), tmp_path / "c"
+    model = Constant(small_collection())
+    watch = Watch(stopper, checkpoint=Checkpoint(path, "k", 1e9), stop=stopper.flag)
+    with pytest.raises(Preempted):
+        train(model, torch.optim.Adam(model.parameters()), watch, patience=2)
+    watch, model = Watch(checkpoint=Checkpoint(path, "k", 1e9)), Constant(small_collection())
+    train(model, torch.optim.Adam(model.parameters()), watch, patience=2)
+    assert watch.curve == [(epoch, 1.0) for epoch in (1, 2, 3, 4)] and watch.last_loss == 1.0
+
+
 class Rising(Constant):
     """Its loss is low until it changes its meaning in the middle of an epoch."""
 
