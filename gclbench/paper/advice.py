@@ -15,7 +15,7 @@ from gclbench.paper.columns import dataset_departures, typed
 from gclbench.paper.config_defaults import (
     can_be_untrained,
     shipped_settings,
-    younger_settings,
+    with_younger,
 )
 from gclbench.paper.table_definition import SEEDS
 
@@ -96,7 +96,7 @@ def choosing(group: Group, words: tuple[str, ...]) -> tuple[str, ...]:
     usual |= shipped_settings({**flat, "method.name": _method(words, group)})
     settings = (
         f"{key}={typed(value)}"
-        for key, value in {**flat, **younger_settings(flat), **flat}.items()
+        for key, value in with_younger(flat).items()
         if key.startswith("dataset.") and key != "dataset.name"
         if typed(value) != typed(usual.get(key))
     )

@@ -9,7 +9,7 @@ from typing import Any
 from gclbench.component.declared import declared
 from gclbench.component.registry import KINDS
 from gclbench.paper.aggregate import Group
-from gclbench.paper.config_defaults import younger_settings
+from gclbench.paper.config_defaults import with_younger
 from gclbench.records import Record, digest, flatten
 
 PARTS = ("method", "negatives", "filter")
@@ -47,7 +47,7 @@ def alike_but_for_versions(groups: Iterable[Group]) -> list[list[Group]]:
     alike: dict[str, list[Group]] = {}
     versions = {f"versions.{part}" for part in PARTS}
     for group in groups:
-        settings = {**younger_settings(group.flat), **group.flat}
+        settings = with_younger(group.flat)
         rest = {key: value for key, value in settings.items() if key not in versions}
         alike.setdefault(digest(rest), []).append(group)
     return [*alike.values()]
@@ -93,9 +93,18 @@ def recorded_seeds(records: Sequence[Record]) -> set[int]:
 
 def sentence(cells: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Of cells, by name: which of them are of other versions; empty where none is."""
+    return told("Runs", ((name, others(flat)) for name, flat in cells))
+
+
+def told(what: str, cells: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Names with what `others` gave for each, by component; empty where it gave nothing.
+
+    Args:
+        what: `Runs`, `Controls`.
+    """
     found: dict[str, dict[str, None]] = {}
-    for name, flat in cells:
-        for other in others(flat):
+    for name, older in cells:
+        for other in older:
             found.setdefault(other, {})[name] = None
-    told = "; ".join(f"{other}: {', '.join(names)}" for other, names in found.items())
-    return f"Runs of other versions than the code has: {told}." if told else ""
+    listed = "; ".join(f"{other}: {', '.join(names)}" for other, names in found.items())
+    return f"{what} of other versions than the code has: {listed}." if listed else ""

@@ -47,6 +47,12 @@ def younger_settings(flat: Mapping[str, Any]) -> Mapping[str, Any]:
     return _younger(_chosen(flat))
 
 
+def with_younger(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Flattened settings, then those that they leave out, as of a record that is older
+    (`younger_settings`)."""
+    return {**flat, **younger_settings(flat), **flat}
+
+
 def own_negatives(method: str) -> str:
     """The strategy for negatives that a method states: `nml` of nml_gcl; `uniform` where it states
     none."""

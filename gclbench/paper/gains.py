@@ -26,7 +26,7 @@ from gclbench.paper.component_versions import (
     others,
     recorded_seeds,
 )
-from gclbench.paper.config_defaults import can_be_untrained, younger_settings
+from gclbench.paper.config_defaults import can_be_untrained, with_younger
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
@@ -229,7 +229,7 @@ def _control(
     A setting that is younger than a record, or that it leaves out at its default, says that
     default.
     """
-    said = {**younger_settings(wanted), **wanted}
+    said = with_younger(wanted)
     fitting = of_newest_versions([group for group in groups if _agrees(said, group.flat)])
     words = (*run_words.of_method(wanted), *run_words.of_dataset(wanted))
     best = max(fitting, key=lambda group: (len(group.records), group.key), default=None)
@@ -237,7 +237,7 @@ def _control(
 
 
 def _agrees(wanted: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
-    there = {**younger_settings(flat), **flat}
+    there = with_younger(flat)
     return all(
         there[key] == value
         for key, value in wanted.items()

@@ -12,13 +12,13 @@ from gclbench.config.composition import all_names
 from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
-from gclbench.paper.config_defaults import shipped_settings, younger_settings
+from gclbench.paper.config_defaults import shipped_settings, with_younger
 
 
 def of_method(flat: Mapping[str, Any]) -> list[str]:
     """Method, filter and strategy of flattened settings, `method=gca`, `method.epochs=0`; what the
     method states and what is shipped are left out."""
-    flat = _whole(flat)
+    flat = with_younger(flat)  # of these another value than the default may be shipped
     method = str(flat["method.name"])
     usual = all_names({"method": method}) if method in METHODS.entries else {}
     shipped = shipped_settings(flat)
@@ -58,18 +58,12 @@ def unusual(flat: Mapping[str, Any]) -> list[str]:
 
 def of_dataset(flat: Mapping[str, Any]) -> list[str]:
     """The dataset's settings that are not the shipped ones: `dataset.features=binary`."""
-    flat = _whole(flat)
+    flat = with_younger(flat)
     return [
         f"{key}={typed(flat[key])}"
         for key, value in shipped_settings(flat).items()
         if key.startswith("dataset.") and key in flat and flat[key] != value
     ]
-
-
-def _whole(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Flattened settings with those that a record leaves out at their class's default, where
-    another value may be shipped."""
-    return {**flat, **younger_settings(flat), **flat}
 
 
 def recorded_dataset(groups: Sequence[Group]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gclbench.machine.environment import CHANGED
 from gclbench.machine.messages import counted
 from gclbench.paper.component_versions import sentence as sentence_of_versions
+from gclbench.paper.component_versions import told
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
 from gclbench.paper.gains import commands
@@ -185,19 +186,6 @@ def _gains(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _older_controls(comparison: Comparison) -> Iterator[str]:
-    """Which controls are of other versions than the code has."""
-    found: dict[str, dict[str, None]] = {}
-    for entry in comparison.entries:
-        for gain in entry.gains:
-            for other in gain.older:
-                name = f"{gain.control} of {entry.heading} on {entry.dataset}"
-                found.setdefault(other, {})[name] = None
-    if found:
-        told = "; ".join(f"{other}: {', '.join(names)}" for other, names in found.items())
-        yield f"Controls of other versions than the code has: {told}."
-
-
 def _rivals(comparison: Comparison) -> Iterator[str]:
     """How added columns are held against the others."""
     if not comparison.rivals:
@@ -289,7 +277,15 @@ def _rest(comparison: Comparison) -> Iterator[str]:
         if entry.ours.values and entry.records
     ):
         yield older
-    yield from _older_controls(comparison)
+    if controls := told(
+        "Controls",
+        (
+            (f"{gain.control} of {entry.heading} on {entry.dataset}", gain.older)
+            for entry in comparison.entries
+            for gain in entry.gains
+        ),
+    ):
+        yield controls
     if changed := [
         f"{entry.heading} on {entry.dataset}"
         for entry in comparison.entries
