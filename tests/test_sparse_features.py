@@ -252,7 +252,9 @@ def test_linear_on_sparse_rows(no_room: None) -> None:
 def test_an_embedding_without_room_is_not_written(
     no_room: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Nor does that of an earlier attempt stay: files beside a record are of that record."""
     found = embedded(made_sparse(), "method=linear")
+    (tmp_path / saving.EMBEDDING).write_bytes(b"of an earlier attempt")
     saving.save(tmp_path, ["embedding"], found, None)
     assert not [*tmp_path.iterdir()]
     assert "embedding.npy is not written: this reads the embedding as a dense" in caplog.text

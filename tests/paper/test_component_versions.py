@@ -22,6 +22,7 @@ from gclbench.paper.component_versions import (
     recorded_seeds,
     sentence,
 )
+from gclbench.paper.drawing.selection import most
 from gclbench.paper.own_tables import missing_runs, own_tables
 from gclbench.paper.sources import Collection
 from gclbench.paper.summary import printed_cells
@@ -105,6 +106,13 @@ def test_versions_are_told_beside_a_dagger_and_in_the_matrix(record) -> None:
     filled = compare(matrix.table(("cora",)), Collection((run, of_version("0", run))))
     told = "cora: 1 run of grace with uniform is not shown, of other versions: method 0."
     assert told in filled.notes
+
+
+def test_a_figure_takes_the_newest_version_and_not_the_one_with_more_runs(record) -> None:
+    now = [record(seed=seed) for seed in range(2)]
+    before = [of_version("0", record(seed=seed)) for seed in range(3)]
+    shown = most(group_records([*before, *now]))
+    assert shown is not None and [each.id for each in shown.records] == [each.id for each in now]
 
 
 def test_versions_are_of_one_setting(record) -> None:
