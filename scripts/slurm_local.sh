@@ -148,25 +148,40 @@ stop() {
 }
 
 down() { # as when the power goes: slurmd and everything that its jobs started are killed
-  local sessions
+  local daemon sessions
   alive slurmd || fail "the node is down already"
-  sessions=$(scontrol listpids | awk 'NR > 1 && $1 > 0 {print $1}' | xargs -r ps -o sid= -p)
-  kill -KILL "$(cat "$here/slurmd.pid")"
-  rm -f "$here/slurmd.pid"
-  # Nothing starts any more. A job that had only just begun is not listed above, but has its slurmstepd.
-  sessions=$(echo "$sessions $(steps)" | tr -s ' ' '\n' | sort -u)
-  # All at the same moment: none may live to tell of the others' end.
-  for signal in STOP KILL; do
+  daemon=$(cat "$here/slurmd.pid")
+  # Frozen, not dead: nothing starts any more, and a job that has only just begun waits for its
+  # answer. If slurmd were dead, such a job would end by itself and tell of it.
+  kill -STOP "$daemon"
+  # All at the same moment: none may live to tell of the others' end. Looked for twice, since
+  # a job that has only just begun may have started a session before it was frozen.
+  for signal in STOP STOP KILL; do
+    [ "$signal" = KILL ] || sessions=$(sessions)
     for session in $sessions; do pkill -"$signal" -s "$session" || true; done
   done
+  kill -KILL "$daemon"
+  rm -f "$here/slurmd.pid"
   scontrol update NodeName="$(hostname -s)" State=DOWN Reason="power failure"
 }
 
-steps() { # the sessions of this cluster's slurmstepd processes
-  local pid
+sessions() { # of this cluster's slurmstepd processes and of all that descends from them
+  local pid roots=
   for pid in $(pgrep -x slurmstepd); do
-    if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "SLURM_CONF=$SLURM_CONF"; then ps -o sid= -p "$pid"; fi
+    if cat "/proc/$pid/environ" 2>/dev/null | tr '\0' '\n' | grep -qx "SLURM_CONF=$SLURM_CONF"; then roots+=" $pid"; fi
   done
+  # Not from `scontrol listpids`: it waits for an answer of each slurmstepd, and these are frozen.
+  ps -e -o pid=,ppid=,sid= | awk -v roots="$roots" '
+    BEGIN {n = split(roots, todo, " ")}
+    {children[$2] = children[$2] " " $1; session[$1] = $3}
+    END {
+      while (n) {
+        pid = todo[n--]
+        if (pid in session && !(session[pid] in told)) {told[session[pid]]; print session[pid]}
+        m = split(children[pid], more, " ")
+        while (m) todo[++n] = more[m--]
+      }
+    }'
 }
 
 up() {
