@@ -114,6 +114,11 @@ class CollectionModel(Model):
         self.epoch_loss = total
         self.epoch_final.fill_(final)
 
+    def outcome(self) -> Tensor | None:
+        """The loss of the last epoch, which no later one is there to tell."""
+        known = bool(self.epoch_final) and bool(torch.isfinite(self.epoch_loss))
+        return self.epoch_loss.clone() if known else None
+
     def all_rows(self, collection: GraphCollection | None = None) -> Tensor:
         """The rows of all graphs in order, n×d, a batch at a time; of the own collection, or of
         another one."""

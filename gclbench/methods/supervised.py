@@ -35,7 +35,8 @@ class Supervised(Trained):
         epochs: full-graph steps at most.
         patience: steps without a smaller cross-entropy on the validation nodes that end the
             training, which then goes back to the state with the smallest; 0: all epochs, the last
-            state, and no validation node is read.
+            state, and no validation node is read. A state is judged before the step that follows
+            it, so that after the last of all epochs is not.
         lr: of Adam. weight_decay: of Adam, on the weights that the method names.
         hidden: width of a hidden layer. dropout: before each layer.
         normalize_features: divide each row of the features by its absolute sum.

@@ -165,7 +165,8 @@ class AugclNegatives(Negatives):
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
         """The weights of both directions, from rows at most `refresh` − 1 iterations old."""
-        if pair.is_batch or self.settings.refresh == 1:
+        # Of several views each has its own weights, and there is one place to keep some.
+        if pair.is_batch or pair.several or self.settings.refresh == 1:
             return self._scoring(u, v, pair.block), self._scoring(v, u, pair.block)
         age = pair.step.iteration - 1 - math.floor(self.settings.base * pair.step.total)
         if age % self.settings.refresh == 0 or (

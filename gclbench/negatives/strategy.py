@@ -56,6 +56,7 @@ class Pair:
         nodes: N, where `batch` is given. batched: whether the training walks batches, even where
             this pair has all nodes.
         block: anchors per tile, chosen by `block_rows` when None.
+        several: whether this is one of several pairs of an iteration (`each`).
         kept: what a strategy computes once for the pair and its detached twin.
     """
 
@@ -72,6 +73,7 @@ class Pair:
     nodes: int | None = None
     batched: bool = False
     block: int | None = None
+    several: bool = False
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -132,6 +134,7 @@ class Pair:
                 self,
                 views=(view,),
                 kept_edges=None if masks is None else (masks[0], masks[place + 1]),
+                several=len(self.views) > 1,
                 kept=self.kept if place == 0 else edges,
             )
 

@@ -17,7 +17,7 @@ from gclbench.component.settings import Count, OneOf, Positive
 from gclbench.data.splits import Split, public, pygcn, random_10_10_80
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, without_labels
-from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.embedding_rows import embedding_rows, standardised
 from gclbench.tasks.linear_probe import LinearProbe, fit_linear_probe
 from gclbench.tasks.scores import Scores
 from gclbench.training.streams import Streams
@@ -169,6 +169,11 @@ class Classification:
             ),
             floor=_agreement(truth, np.full(len(truth), classes[sizes.argmax()])),
         )
+
+    def rows(self, embedding: Embedding, graph: Graph) -> np.ndarray:
+        """The rows of all nodes, n×d, scaled as the probe sees them, but by all nodes."""
+        z = embedding_rows(embedding, graph, self.normalize)
+        return standardised(z) if self.normalize == "standardize" else z
 
     def _scaled(self, train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
         """The rows of the parts; by the training rows' mean and deviation where asked.

@@ -9,7 +9,8 @@
 | `davies_bouldin` | smaller | mean likeness of a cluster to the one most like it (1979) |
 
 The clusters are the method's own where it defines some, else those of k-means, as many as the
-dataset has classes or `task.clustering.clusters` says. The indices are scikit-learn's.
+dataset has classes or `task.clustering.clusters` says. They are made and judged in the rows that
+the task evaluates (`rows` of a task that scales columns). The indices are scikit-learn's.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ def _index(
     from gclbench.tasks.embedding_rows import embedding_rows
 
     bare = without_labels(visible)
-    z = embedding_rows(embedding, bare, getattr(task, "normalize", "auto"))
+    if hasattr(task, "rows"):
+        z = task.rows(embedding, bare)
+    else:
+        z = embedding_rows(embedding, bare, getattr(task, "normalize", "auto"))
     asked, seed = getattr(task, "clusters", None), rng.integer("criterion")
     if embedding.clusters is not None and asked is None:
         clusters = embedding.clusters.cpu().numpy()

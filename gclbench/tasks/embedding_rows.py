@@ -56,6 +56,13 @@ def embedding_rows(
     return z.numpy()
 
 
+def standardised(z: np.ndarray) -> np.ndarray:
+    """Rows (n×d) whose columns have zero mean and unit variance; a constant column is zero."""
+    mean, deviation = z.mean(axis=0), z.std(axis=0)
+    deviation[deviation <= 1e-6 * np.abs(mean)] = np.inf
+    return (z - mean) / deviation
+
+
 def dense_rows(z: Tensor) -> Tensor:
     """An embedding as a dense matrix, itself where it is one.
 

@@ -13,7 +13,7 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph
 from gclbench.tasks.clustering import agreement, chance, fit_kmeans, number_of_clusters
-from gclbench.tasks.embedding_rows import embedding_rows
+from gclbench.tasks.embedding_rows import embedding_rows, standardised
 from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
@@ -51,6 +51,16 @@ class GraphClustering(WholeGraph):
         number_of_clusters(graph, self.clusters, "graph_clustering")
         return None
 
+    def rows(self, embedding: Embedding, graph: Graph) -> np.ndarray:
+        """The rows that are clustered, n×d.
+
+        Raises:
+            ValueError: the embedding has the wrong number of rows or is not finite.
+        """
+        z = embedding_rows(embedding, graph, self.normalize)
+        auto = self.normalize == "auto" and embedding.geometry != "cosine"
+        return standardised(z) if auto or self.normalize == "standardize" else z
+
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams
     ) -> Scores:
@@ -66,12 +76,7 @@ class GraphClustering(WholeGraph):
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
         k = number_of_clusters(graph, self.clusters, "graph_clustering")
-        z = embedding_rows(embedding, graph, self.normalize)
-        auto = self.normalize == "auto" and embedding.geometry != "cosine"
-        if auto or self.normalize == "standardize":
-            deviation = z.std(axis=0)
-            deviation[deviation <= 1e-6 * np.abs(z.mean(axis=0))] = np.inf
-            z = (z - z.mean(axis=0)) / deviation
+        z = self.rows(embedding, graph)
         clusters, inertia = fit_kmeans(z, k, self.n_init, rng.integer("kmeans"))
         labels = np.full(graph.items, -1) if graph.y is None else graph.y.numpy()
         known = labels >= 0

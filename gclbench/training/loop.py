@@ -117,6 +117,11 @@ class Model(nn.Module):
     def after(self, step: Step) -> None:
         """What follows the optimiser's steps of an iteration."""
 
+    def outcome(self) -> Tensor | None:
+        """What patience judges the state after the last iteration by, where that is known without
+        another iteration; None: it is not judged, and the states before are."""
+        return None
+
     def embed(self, step: Step) -> Embedding:
         """The embedding at the end. Called in eval mode and without gradients.
 
@@ -230,6 +235,8 @@ def train(
             watch.leave()
             continue
         model.after(step)
+    if patience and done == total and (judged_last := model.outcome()) is not None:
+        waiting.spent(judged_last, done)
     replay = None  # its recordings hold the memory of a step each
     if passed is not None:
         passed.pass_by(done, last=True)

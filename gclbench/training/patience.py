@@ -28,6 +28,7 @@ class Patience:
         self._waited = 0
         self._kept: dict[str, Any] | None = None
         self._steps_kept = 0
+        self._judged = 0
 
     def spent(self, loss: float | Tensor, steps: int) -> bool:
         """Notes the loss of the module as it is now, after so many steps.
@@ -38,6 +39,7 @@ class Patience:
         if not self._iterations:
             return False
         value = float(loss)
+        self._judged += 1
         if value < self._lowest:
             self._lowest, self._waited = value, 0
             self._kept, self._steps_kept = copy.deepcopy(self._module.state_dict()), steps
@@ -58,18 +60,25 @@ class Patience:
         """A sentence where the state that was kept is the untrained one."""
         if self._kept is None or self._steps_kept:
             return []
+        if self._judged == 1:
+            return [
+                "the training ended before a second loss was compared, so early stopping kept the"
+                f" untrained state (method.patience={self._iterations})"
+            ]
         return [
             "the loss never fell below its first value, so early stopping kept the untrained state"
             f" (method.patience={self._iterations})"
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        """Lowest loss, iterations waited since, the module's state then, and its steps."""
+        """Lowest loss, iterations waited since, the module's state then, its steps, and how many
+        losses were compared."""
         return {
             "lowest": self._lowest,
             "waited": self._waited,
             "kept": self._kept,
             "steps_kept": self._steps_kept,
+            "judged": self._judged,
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -79,4 +88,4 @@ class Patience:
             int(state["waited"]),
             copy.deepcopy(state["kept"]),
         )
-        self._steps_kept = int(state["steps_kept"])
+        self._steps_kept, self._judged = int(state["steps_kept"]), int(state["judged"])

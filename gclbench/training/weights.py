@@ -25,7 +25,9 @@ class Weights:
 
     Attributes:
         tensors: parameters and buffers by name, on the CPU.
-        iteration: the iteration whose state it is. total: iterations of the training.
+        iteration: the one that the embedding is of: where the validation score chose a state, its
+            own, else that at which the training ended, also where patience then went back to an
+            earlier state (`steps_kept`). total: iterations of the training.
     """
 
     tensors: dict[str, Tensor]

@@ -16,6 +16,7 @@ from augcl_loops import (
     pair_of,
     plain_weights,
     stretched,
+    unit,
     weights_of,
 )
 
@@ -87,6 +88,18 @@ def test_weights_are_refreshed_every_few_iterations() -> None:
         losses[iteration] = strategy._weights[0](0, NODES)
     assert torch.equal(losses[6], losses[7]) and torch.equal(losses[6], losses[8])
     assert not torch.equal(losses[6], losses[9])
+
+
+def test_several_views_have_weights_of_their_own() -> None:
+    """Whether an iteration makes weights anew or not."""
+    views = (unit(3), unit(4))
+    for iteration in (6, 7, 8):
+        several, alone = made(replace(SMALL, refresh=3)), made(replace(SMALL, refresh=1))
+        for strategy in (several, alone):
+            strategy.update(pair_of())
+            strategy(pair_of(views=views))
+        pair = pair_of(iteration, views=views)
+        assert float(several(pair).value) == float(alone(pair).value)
 
 
 def test_a_checkpoint_between_two_refreshes_goes_on_alike() -> None:

@@ -157,6 +157,14 @@ def test_standardize_takes_its_statistics_from_training_rows_only(toy: Toy) -> N
     assert task.evaluate(Embedding(constant), graph, split, Streams(0)) == pytest.approx(expected)
 
 
+def test_the_rows_a_criterion_judges_are_standardized_where_the_probes_are(toy: Toy) -> None:
+    graph = toy()
+    z = Embedding(graph.x * torch.tensor([1e3, 1.0, 1.0]))
+    rows = Classification(normalize="standardize").rows(z, graph)
+    assert rows == pytest.approx(StandardScaler().fit_transform(z.z.numpy()), abs=1e-4)
+    assert (Classification().rows(z, graph) == z.z.numpy()).all()
+
+
 def test_fits_that_stop_early_are_counted(toy: Toy) -> None:
     graph, task = toy(), Classification(max_iter=1, tolerance=1e-12)
     split = task.split(graph, Streams(0))

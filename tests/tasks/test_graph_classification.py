@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import silhouette_score
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import normalize as normalized
 
 from gclbench.data.splits import stratified_folds
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported, make_graph
+from gclbench.tasks.clustering import fit_kmeans
+from gclbench.tasks.criteria import value_of
 from gclbench.tasks.graph_classification import GraphClassification, _majority
 from gclbench.tasks.graph_clustering import GraphClustering
 from gclbench.tasks.support_vectors import _similarities, classify
@@ -216,6 +221,24 @@ def test_a_column_that_is_constant_says_nothing() -> None:
     assert task.evaluate(constant, graph, split, rng) == pytest.approx(
         task.evaluate(embedding, graph, split, rng)
     )
+
+
+@pytest.mark.parametrize("normalize", ["auto", "standardize", "none", "l2"])
+@pytest.mark.parametrize("task", [GraphClustering, GraphClassification])
+def test_a_search_s_criterion_judges_the_rows_that_the_task_evaluates(
+    task: type[GraphClustering | GraphClassification], normalize: str
+) -> None:
+    graph, embedding = clouds()
+    scaled = Embedding(embedding.z * torch.tensor([1e4, 1.0, 1.0, 1.0, 1.0]))
+    chosen = task(normalize=normalize)
+    found = value_of("silhouette", chosen, graph, None, scaled, math.nan, Streams(0))
+    z = scaled.z.numpy()
+    rows = {"none": z, "l2": normalized(z)}.get(normalize, (z - z.mean(0)) / z.std(0))
+    clusters, _ = fit_kmeans(rows, 3, 10, Streams(0).integer("criterion"))
+    assert found == pytest.approx(silhouette_score(rows, clusters), abs=1e-5)
+    cosine = replace(scaled, geometry="cosine")
+    unit = value_of("silhouette", task(), graph, None, cosine, math.nan, Streams(0))
+    assert unit == value_of("silhouette", task(normalize="l2"), graph, None, scaled, 0, Streams(0))
 
 
 def test_graph_clustering_finds_the_clouds_at_any_scale_of_a_column() -> None:

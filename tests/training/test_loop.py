@@ -103,6 +103,24 @@ def test_patience_that_does_not_run_out_goes_back_too() -> None:
     assert found.z.tolist() == [[-1.0]] and found.findings == {"steps_kept": 1}
 
 
+def test_a_model_that_knows_how_it_ended_is_judged_by_that_too() -> None:
+    class Knowing(Counter):
+        ending = 2.0
+
+        def outcome(self) -> Tensor:
+            return torch.tensor(self.ending)
+
+    def found(values: list[float], patience: int) -> tuple[list[list[float]], dict[str, float]]:
+        model = Knowing(values)
+        embedding = train(model, descent(model), Watch(), patience=patience)
+        return embedding.z.tolist(), dict(embedding.findings)
+
+    assert found([5.0, 3.0, 4.0], 3) == ([[-3.0]], {"steps_kept": 3})
+    assert found([5.0, 1.0, 4.0], 3) == ([[-1.0]], {"steps_kept": 1})
+    assert found([5.0, 3.0, 4.0, 4.0], 2) == ([[-1.0]], {"steps_kept": 1}), "patience ended it"
+    assert found([5.0, 3.0, 4.0], 0) == ([[-3.0]], {})
+
+
 def test_patience_waits_for_losses_that_are_final() -> None:
     """The first two are lower than any that follow, and say nothing."""
     values = [0.1, 0.2, 5.0, 4.0, 4.5, 4.6, 0.0]

@@ -36,6 +36,18 @@ def test_a_training_that_ends_where_it_started_says_so():
     assert (patience.findings(), patience.remarks()) == ({"steps_kept": 0}, [said])
 
 
+def test_a_training_of_one_step_says_that_it_compared_nothing():
+    patience = Patience(2, nn.Linear(1, 1))
+    walked([4], patience, nn.Linear(1, 1))
+    again = Patience(2, nn.Linear(1, 1))
+    again.load_state_dict(patience.state_dict())
+    said = (
+        "the training ended before a second loss was compared, so early stopping kept the untrained"
+        " state (method.patience=2)"
+    )
+    assert patience.remarks() == again.remarks() == [said]
+
+
 def test_without_patience_everything_stays_as_it_is():
     module = nn.Linear(1, 1)
     patience = Patience(0, module)
