@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.components import Components
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared, declared_or_none
 from gclbench.component.registry import METHODS, nearest
 from gclbench.component.settings import schema, unfit
 from gclbench.config.overrides import ConfigErrors, parse
@@ -147,7 +147,8 @@ def _of_no_method(settings: Mapping[str, Any], methods: list[str]) -> list[str]:
     for key in settings:
         if "." in key or key in searched:
             continue
-        if not any(key in declared(METHODS, name).defaults for name in METHODS.entries):
+        known = (declared_or_none(METHODS, name) for name in METHODS.entries)
+        if not any(key in method.defaults for method in known if method is not None):
             guess = nearest(key, sorted(searched))
             hint = f" Did you mean '{guess}'?" if guess else ""
             errors.append(

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gclbench.component.declared import declared
+from gclbench.component.declared import declared, declared_or_none
 from gclbench.component.registry import GROUPS, LAUNCHERS, METHODS, TASKS, nearest
 
 CLOSER_THAN_THE_SAME_NAME = 0.85
@@ -76,7 +76,11 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
     )
     hint = f" Did you mean '{guess}'?" if guess else ""
     if head == "launcher":
-        having = [name for name in LAUNCHERS.names() if leaf in declared(LAUNCHERS, name).defaults]
+        having = [
+            name
+            for name in LAUNCHERS.names()
+            if (found := declared_or_none(LAUNCHERS, name)) is not None and leaf in found.defaults
+        ]
         hint = (
             f" Did you mean launcher={' or launcher='.join(having)}, with that setting?"
             if having

@@ -25,7 +25,7 @@ from gclbench.paper.config_defaults import shipped_settings
 from gclbench.paper.filled_table import Comparison, Entry, NotInTable
 from gclbench.paper.floors import NAMES
 from gclbench.paper.graph_labels import graph_key, graph_labels
-from gclbench.paper.metrics import OF_TASK
+from gclbench.paper.metrics import shown_of
 from gclbench.paper.missing import refused
 from gclbench.paper.sources import Collection
 from gclbench.paper.table_definition import Definition
@@ -237,7 +237,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     settings = [word.partition(f"task.{task}.")[2] for word in words[1:]]
     rest = "_".join(text.removeprefix("protocol=") for text in settings)
     recorded = dict.fromkeys(name for group in groups for name in group.metrics())
-    metrics = [name for name in OF_TASK.get(task, ()) if name in recorded] or [*recorded]
+    metrics = shown_of(task, recorded)
     places = graph_labels(groups)
     rows: dict[str, list[Group]] = {}
     for group in groups:

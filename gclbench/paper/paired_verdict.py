@@ -26,8 +26,8 @@ class Settled:
     Attributes:
         verdict: of the first against the second: equivalent (TOST, not corrected), above or below
             (after Holm's correction), undetermined, failed seeds, or not run.
-        outcome: None with fewer than two common seeds, or the same difference in all. n: common
-            seeds.
+        outcome: None with fewer than two common seeds, or with two to four that all have the same
+            difference. n: common seeds.
         difference: of the means over the common seeds; None without one.
         p_value: of no difference, after Holm's correction.
         needed: of an undetermined one, how many seeds would decide; None where no number up to

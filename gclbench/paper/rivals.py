@@ -45,8 +45,9 @@ def against_rivals(
     """The entries; what the added columns' cells are against all others; the number of tests, over
     which Holm's correction is; and sentences on what is missing or not alike.
 
-    Only cells at the asked or the paper's settings are compared, in metrics of which one direction
-    is better. A cell that is of other graphs or splits than the table's takes no part in ranks.
+    Two added columns are compared once, the first minus the second. Only cells at the asked or the
+    paper's settings are compared, in metrics of which one direction is better. A cell that is of
+    other graphs or splits than the table's takes no part in ranks.
     """
     added = {column.label for column in definition.columns if column.added}
     found: list[tuple[Entry, Entry, Mapping[int, list[str]]]] = []
@@ -56,6 +57,7 @@ def against_rivals(
     for entry in entries:
         rows.setdefault((entry.dataset, entry.metric), []).append(entry)
     for row in rows.values():
+        done: set[tuple[str, str]] = set()
         for own in row:
             if own.heading not in added:
                 continue
@@ -69,10 +71,21 @@ def against_rivals(
             ]
             differ = [(other, _differing(own.records, other.records)) for other in others]
             notes += _said(own, differ)
-            if any(kinds for _, seeds in differ for kinds in seeds.values()):
+            # Added columns that differ among each other say nothing of the table's.
+            if any(
+                kinds
+                for other, seeds in differ
+                if other.heading not in added
+                for kinds in seeds.values()
+            ):
                 unlike.add((own.dataset, own.column))
             if own.faithful and own.ours.values and own.shown.better != "neither":
-                found += [(own, other, seeds) for other, seeds in differ if other.ours.values]
+                found += [
+                    (own, other, seeds)
+                    for other, seeds in differ
+                    if other.ours.values and (other.heading, own.heading) not in done
+                ]
+                done |= {(own.heading, other.heading) for other, _ in differ}
     settlements, tests = settled(
         [(_alike(own.ours, seeds), other.ours) for own, other, seeds in found],
         [own.shown.is_fraction for own, _, _ in found],

@@ -160,7 +160,8 @@ def paired(ours: Mapping[int, float], others: Mapping[int, float], margin: float
     """Two settings over the seeds that both have (Student 1908).
 
     Returns:
-        None with fewer than two common seeds.
+        None as `against_value` gives it: with fewer than two common seeds, or with two to four that
+        all have the same difference.
     """
     gaps = [ours[seed] - others[seed] for seed in sorted(set(ours) & set(others))]
     return against_value(gaps, 0.0, margin)

@@ -33,7 +33,9 @@ def page(comparisons: Iterable[Comparison]) -> str:
             " both have. The verdicts are those of the gains under each table: better and worse are"
             " significant after Holm's correction over the table's gains; equivalent is within one"
             " point (two one-sided tests). Methods that learn from labels are among them. The"
-            " tables of mmix_iclr, which print mmix's numbers again, are not."
+            " tables of mmix_iclr, which print mmix's numbers again, are not. A cell that several"
+            " tables have counts in each, and in the total as often; its verdict may differ, since"
+            " each table corrects for its own gains."
         ),
         "",
         f"| table | cells | {' | '.join(SHOWN.values())} |",

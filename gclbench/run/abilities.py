@@ -106,13 +106,15 @@ def able(registry: Registry, ability: str, items: str = "nodes") -> list[str]:
     found = []
     for name in registry.names():
         cls: Any = None
+        says: Any = False
         with contextlib.suppress(Exception):  # somebody's package that cannot be used here
             cls = registry.load(name)
-        if cls is None:
+            says = getattr(cls, ability, False)
+            if isinstance(says, property):
+                # One with settings that have no default does not tell.
+                says = getattr(cls(), ability)
+        if cls is None or isinstance(says, property):
             continue
-        says = getattr(cls, ability, False)
-        if isinstance(says, property):
-            says = getattr(cls(), ability)
         # Filters and strategies are for both, and say nothing of items.
         embeds = getattr(cls, "items", ("nodes",)) if registry is METHODS else (items,)
         if _says(says, items) and items in embeds:

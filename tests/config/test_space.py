@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gclbench.component.registry import LAUNCHERS, METHODS, Entry
 from gclbench.config.overrides import ConfigErrors
 from gclbench.config.space import Dimension, space_of, unfit_values
 from gclbench.config.validation import experiment_of
@@ -48,6 +49,18 @@ def test_the_common_space_has_what_each_method_has() -> None:
         f"method.{name}" for name in ("lr", "weight_decay", "tau", "epochs")
     }
     assert "method.hidden" in spaces["dgi"] and "method.tau" not in spaces["dgi"]
+
+
+def test_a_package_that_cannot_be_imported_leaves_the_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = Entry("rotten", "", "no_such_module:Rotten", "a test", builtin=False)
+    monkeypatch.setitem(METHODS.entries, "rotten", broken)
+    with pytest.raises(ConfigErrors, match="no method has a setting 'lrr'. Did you mean 'lr'?"):
+        space_of("{lrr:[0.1]}", ["grace"])
+    monkeypatch.setitem(LAUNCHERS.entries, "rotten", broken)
+    with pytest.raises(ConfigErrors, match="Did you mean launcher=slurm, with that setting?"):
+        experiment_of(["launcher.partition=gpu"])
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,23 @@ def test_other_seeds_are_told_and_only_common_ones_paired(record, own) -> None:
     )
 
 
+def test_two_rows_are_compared_once_and_one_does_not_turn_the_other_away(record, own) -> None:
+    """A row of other splits than the table's loses its rank; the other keeps it."""
+    changed = runs(record, OWN, tau=0.9, split="t")
+    comparison = filled([*own(OWN), *changed, *runs(record, GRACE)], "mine", "grace method.tau=0.9")
+    pairs = [(each.own, each.column) for each in comparison.rivals]
+    assert pairs == [
+        ("mine", "grace"),
+        ("mine", "grace method.tau=0.9"),
+        ("grace method.tau=0.9", "grace"),
+    ]
+    assert [each.settled.n for each in comparison.rivals] == [5, 0, 0]
+    assert comparison.rival_tests == 1
+    block = comparison.blocks[0].entries
+    assert block["accuracy", "mine"].faithful and block["accuracy", "mine"].rank == 1
+    assert not block["accuracy", "grace method.tau=0.9"].faithful
+
+
 @pytest.mark.parametrize("unlike", ["split", "graph"])
 def test_other_splits_and_graphs_are_told_and_not_paired(record, own, unlike: str) -> None:
     mine = own(OWN, split="t") if unlike == "split" else own(OWN)

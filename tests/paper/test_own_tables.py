@@ -40,6 +40,17 @@ def _on(each, hash: str):
     return replace(each, spec={**each.spec, "dataset_hash": hash * 64})
 
 
+def test_metrics_of_pieces_have_columns_of_their_own(record) -> None:
+    """As those of a comparison of graphs of two sizes."""
+    values = {"accuracy_n7": 0.6, "accuracy_n10": 0.7}
+    rows = [
+        record(method="graphcl", dataset="mutag", task="similarity", seed=seed, metrics=values)
+        for seed in range(2)
+    ]
+    (own,) = own_tables(Collection(tuple(rows)))
+    assert set(values) <= set(own.metrics)
+
+
 def test_it_has_what_no_papers_table_shows(record) -> None:
     shown = runs(record)  # DMAT-i on cora is in dmat/1
     hidden = runs(record, tau=0.3)  # at other settings, beside those: in no table

@@ -79,6 +79,52 @@ def test_the_tests_that_were_made_are_told_and_no_others(record) -> None:
     assert "t-tests Welch's, from the printed mean, spread and number of runs; level" in clusters
 
 
+def test_what_is_not_printed_is_not_said_to_be_tested_or_explained(record) -> None:
+    """Nor is a table's test said of its columns that have no printed number."""
+
+    def trained(seed: int, **settings: object):
+        value = 0.7 + seed / 100
+        return record(task="classification", seed=seed, metrics={"accuracy": value}, **settings)
+
+    splits = {"task_settings": {"protocol": "random_10_10_80"}}
+    rows = [trained(seed, method="grace", **splits) for seed in range(3)]
+    text = markdown(compare(find_table("contrast/10_10_80"), collection(rows)))
+    assert "- Test against the paper: none; none of these numbers is printed." in text
+    assert "as printed" not in text and "printed as missing" not in text
+    clusters = [
+        record(method=name, filter=filter, task="clustering", seed=seed, metrics={"acc": value})
+        for name, filter in (("kmeans", "none"), ("kmeans", "gnnbp"))
+        for seed, value in enumerate((0.3, 0.31, 0.33))
+    ]
+    whole = compare(find_table("dmat/1"), collection(clusters))
+    text = markdown(whole.restrict(["cora"], methods=["k-means on filtered"]))
+    assert "0.31" not in text and "31.33 ± 1.53 (3)" in text, "the runs are shown"
+    assert "Test against the paper: none; none of these numbers is printed." in text
+
+
+def test_gains_name_the_controls_that_there_are(record) -> None:
+    """On collections the features of nodes are none."""
+
+    def told(table: str, **settings: object) -> str:
+        runs = [
+            record(seed=seed, metrics={"accuracy": 0.6 + gain + seed / 100}, **changed)
+            for seed in range(3)
+            for gain, changed in ((0.0, {**settings, "epochs": 0}), (0.1, settings))
+        ]
+        text = markdown(compare(find_table(table), collection(runs)))
+        (line,) = (line for line in text.splitlines() if line.startswith("- Gain over"))
+        return line
+
+    folds = {"folds": 10, "svm": "rbf"}
+    collections = {"dataset": "mutag", "task": "graph_classification", "task_settings": folds}
+    graphs = told("mmix/3", method="graphcl", **collections)
+    assert "the same settings without training, over the seeds" in graphs
+    nodes = told(
+        "nml/1", method="grace", task="classification", task_settings={"protocol": "public"}
+    )
+    assert "without training, the raw features, and the features after GnnBP" in nodes
+
+
 def test_every_table_of_mixtures_of_whole_graphs_has_their_controls() -> None:
     found = [table for table in TABLES.values() if table.task == "graph_classification"]
     mixed = [table for table in found if "mmix_mp" in {each.label for each in table.columns}]

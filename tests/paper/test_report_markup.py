@@ -91,6 +91,7 @@ def test_memory(value: object, shown: str) -> None:
         (None, "null"),
         (True, "true"),
         (1e-4, "0.0001"),
+        (2 / 3, "0.6666666666666666"),
         ([256, 128], "[256,128]"),
         ({"a": [1.0, None]}, "{a:[1,null]}"),
         ("x", "x"),

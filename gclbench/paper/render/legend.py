@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gclbench.machine.environment import CHANGED
 from gclbench.machine.messages import counted
@@ -10,7 +10,7 @@ from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.component_versions import told
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
-from gclbench.paper.gains import commands
+from gclbench.paper.gains import UNTRAINED, commands
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
@@ -80,12 +80,15 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield from _collapsed(comparison)
         return
     percent = all(definition.measure(metric).shown.is_fraction for metric in comparison.metrics)
-    paper = " paper: as printed (in parentheses: ours minus the paper's)."
+    printed = any(entry.printed is not None for entry in comparison.entries)
+    paper = " paper: as printed (in parentheses: ours minus the paper's)." if printed else ""
     yield (
         "ours: mean ± standard deviation (ddof=1) over runs (number of runs; runs without a value"
-        f" by status){', in percent' if percent else ''}.{'' if definition.own else paper}"
+        f" by status){', in percent' if percent else ''}.{paper}"
     )
-    if definition.compared and not definition.own:
+    if definition.compared and not definition.own and not printed:
+        yield "Test against the paper: none; none of these numbers is printed."
+    elif definition.compared and not definition.own:
         yield (
             f"{MARKS[EQUIVALENT]} equivalent: two one-sided tests reject a difference of one point"
             f" or of the printed std, whichever is larger; {MARKS[ABOVE]} significantly better;"
@@ -106,21 +109,22 @@ def _legend(comparison: Comparison) -> Iterator[str]:
         yield f"{DAGGER} not at the paper's settings; the notes below say what differs."
     yield from _fitted(comparison)
     yield from _collapsed(comparison)
-    if not definition.own:
+    if printed:
         yield PRINTED_SIGNS
 
 
 def _test(comparison: Comparison) -> str:
     """How ours was held against the printed numbers."""
-    if not comparison.tests:
+    tested = [entry.outcome for entry in comparison.entries if entry.outcome is not None]
+    if not tested:
         beside = [entry for entry in comparison.entries if entry.printed is not None]
         if beside and not any(entry.comparable for entry in beside):
             return "Test against the paper: none; its numbers are of another quantity than ours."
-        return "Test against the paper: none; a test takes two runs or more of ours."
+        which = " of the cells shown" if comparison.tests else ""
+        return f"Test against the paper: none{which}; a test takes two runs or more of ours."
     spread = comparison.definition.spread
-    outcomes = (entry.outcome for entry in comparison.entries)
     # `others`: runs behind the printed number.
-    alone = [not outcome.others for outcome in outcomes if outcome is not None]
+    alone = [not outcome.others for outcome in tested]
     kind = "Welch's, from the printed mean, spread and number of runs"
     if all(alone):
         kind = "against the printed mean alone, as if it were exact"
@@ -166,11 +170,11 @@ def _gains(comparison: Comparison) -> Iterator[str]:
     """What the gains are, and what runs the controls that are not there."""
     if not any(entry.gains for entry in comparison.entries):
         return
+    controls = {gain.control for entry in comparison.entries for gain in entry.gains}
     if any(gain.settled.n for entry in comparison.entries for gain in entry.gains):
         yield (
-            "Gain over controls: ours minus the same settings without training, the raw features,"
-            " and the features after GnnBP (filter alone), both also with rows of length 1 (unit"
-            " rows), over the seeds that both have (their number)."
+            "Gain over controls: ours minus the same settings without training"
+            f"{_features(controls)}, over the seeds that both have (their number)."
             f" {MARKS[ABOVE]} gains, {MARKS[BELOW]} loses (paired t-tests, Holm-corrected over the"
             f" {counted(comparison.gain_tests, 'gain')} of the whole table), {MARKS[EQUIVALENT]}"
             f" equivalent within one point, {MARKS[UNDETERMINED]} undetermined, with the number of"
@@ -184,6 +188,16 @@ def _gains(comparison: Comparison) -> Iterator[str]:
             f"Controls that are not run: {'; '.join(lines[:SHOWN_COMMANDS])}{rest}"
             f" (gclbench table {comparison.definition.id} --missing)."
         )
+
+
+def _features(controls: Collection[str]) -> str:
+    """The controls that are features, which collections have none of."""
+    if not set(controls) - {UNTRAINED}:
+        return ""
+    return (
+        ", the raw features, and the features after GnnBP (filter alone), both also with rows of"
+        " length 1 (unit rows)"
+    )
 
 
 def _rivals(comparison: Comparison) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gclbench.paper.columns import typed
 from gclbench.paper.measure import finite_number
 
 MINUTE, HOUR = 60, 3600
@@ -54,7 +55,7 @@ def setting(value: object) -> str:
         return "[" + ",".join(setting(item) for item in value) + "]"
     if isinstance(value, dict):
         return "{" + ",".join(f"{key}:{setting(item)}" for key, item in value.items()) + "}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return typed(value) if isinstance(value, float) else str(value)
 
 
 def count(quantity: int, noun: str, plural: str = "") -> str:
