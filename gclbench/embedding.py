@@ -146,3 +146,8 @@ def _check_type(given: Any, what: str) -> None:
     if not right:
         kind = str(given.dtype) if isinstance(given, Tensor) else type(given).__name__
         raise TypeError(f"{what} is a tensor of numbers (torch.float32), and this one is {kind}")
+    if given.layout not in (torch.strided, torch.sparse_csr):
+        raise TypeError(
+            f"{what} is a dense tensor or a sparse_csr one, and this one is {given.layout}:"
+            " .to_dense() or .to_sparse_csr() makes it one"
+        )

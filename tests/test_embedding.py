@@ -14,6 +14,13 @@ def test_embedding_checks_itself() -> None:
         Embedding(torch.ones(3))
 
 
+def test_a_sparse_one_is_of_compressed_rows() -> None:
+    z = torch.eye(3)
+    assert Embedding(z.to_sparse_csr()).z.layout == torch.sparse_csr
+    with pytest.raises(TypeError, match="dense tensor or a sparse_csr one, and this one is torch"):
+        Embedding(z.to_sparse())
+
+
 def test_clusters_and_their_history_are_one_per_item() -> None:
     z = torch.ones(2, 3)
     assert Embedding(z).clusters is None

@@ -75,10 +75,10 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print(
-            "\ninterrupted; what was recorded stays, the same command goes on from there",
-            file=sys.stderr,
-        )
+        words = sys.argv[1:] if argv is None else argv
+        records = not words or words[0] not in VERBS or words[0] in ("sweep", "search")
+        stays = "; what was recorded stays, the same command goes on from there" * records
+        print(f"\ninterrupted{stays}", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:
         full = error.errno in NO_ROOM and error.filename is None

@@ -17,7 +17,7 @@ def main(argv: list[str]) -> int:
     Parser(
         "doctor", "Checks versions, devices, folders, configs and components of other packages."
     ).parse_args(argv)
-    from gclbench.component.registry import KINDS
+    from gclbench.component.registry import KINDS, RegistryConflict
     from gclbench.data import mirror
     from gclbench.machine import precision, threads
     from gclbench.machine.environment import device_name, instructions, versions
@@ -44,9 +44,16 @@ def main(argv: list[str]) -> int:
     )
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
-    counts = ", ".join(f"{len(registry.entries)} {kind}" for kind, registry in KINDS.items())
-    print(f"{'components':<16}{counts}")
+    registries = {}
     for kind, registry in KINDS.items():
+        try:
+            registries[kind] = (registry, len(registry.entries))
+        except RegistryConflict as error:
+            healthy = False
+            print(f"{'component':<16}{error}")
+    counts = ", ".join(f"{count} {kind}" for kind, (_, count) in registries.items())
+    print(f"{'components':<16}{counts}")
+    for kind, (registry, _) in registries.items():
         for entry in registry.entries.values():
             if not entry.builtin:
                 healthy &= _loads(kind, registry, entry)

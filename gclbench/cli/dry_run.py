@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def preview(experiments: list[Experiment]) -> int:
     """Says what would be run; exit code 1 where a graph of one's own cannot be read."""
-    from gclbench.launch.execution import incomplete
+    from gclbench.launch.execution import incomplete, packed_beside
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
     from gclbench.run.estimate import Durations
@@ -77,6 +77,8 @@ def preview(experiments: list[Experiment]) -> int:
         for run_id in unit.ids
         if run_id not in present and run_id in in_results and in_results[run_id].ok
     ]
+    if packed := packed_beside(plan, store):
+        print(packed)
     if there:
         print(
             f"{len(there)} of those to be done stand in {RESULTS}, where tables find them;"

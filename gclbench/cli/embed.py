@@ -151,7 +151,8 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
             return np.load(folder / EMBEDDING, allow_pickle=False)
         except (ValueError, EOFError) as error:
             raise _Refused(
-                f"{folder / EMBEDDING} is damaged: {error}; delete it, then {_again(root, record)}"
+                f"{folder / EMBEDDING} is damaged, or no array; delete it, then"
+                f" {_again(root, record)}"
             ) from error
     if not (folder / MODEL).is_file():
         asked = "embedding" if graph is None else "model"

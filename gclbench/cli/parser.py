@@ -39,6 +39,17 @@ KEYS = (
 """What a command sets by KEY=VALUE, beside the settings of what is chosen."""
 
 
+NAMED = {
+    "DIR": "a folder",
+    "DIR|SWEEP": "a folder or a sweep",
+    "RUN": "a run",
+    "SWEEP": "a sweep",
+    "ID": "a table or a figure",
+    "METHOD": "a method",
+}
+"""Words of --help that must name something, and what."""
+
+
 def add_with(parser: argparse.ArgumentParser, to: str) -> None:
     """The option --with (`options.added`): rows that a user adds, as --help says to what."""
     parser.add_argument(
@@ -96,6 +107,7 @@ class Parser(argparse.ArgumentParser):
         known, extras = (
             self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         )(words, namespace)
+        self._check_named(known)
         if extras:
             # The word after an option that does not exist was its value.
             values = [
@@ -103,12 +115,26 @@ class Parser(argparse.ArgumentParser):
                 for word, after in itertools.pairwise(extras)
                 if word.startswith("-") and not after.startswith("-")
             ]
+            # A wrong option ends what may stand between words: those behind it are not wrong.
+            behind = [] if extras[0].startswith("-") and self._settings else extras[1:]
+            told = [extras[0], *behind, *(word for word in extras[1:] if word.startswith("-"))]
             self.error(
                 "; ".join(
-                    dict.fromkeys(self._meant(word, words) for word in extras if word not in values)
+                    dict.fromkeys(self._meant(word, words) for word in told if word not in values)
                 )
             )
         return known
+
+    def _check_named(self, known: argparse.Namespace) -> None:
+        """Ends the program where a folder, a run or a file is named by nothing, as by a variable of
+        the shell that is not set, or a file by `-`."""
+        for action in self._actions:
+            given = getattr(known, action.dest, None)
+            what = action.option_strings[0] if action.option_strings else str(action.metavar)
+            if action.metavar in NAMED and "" in (given if isinstance(given, list) else [given]):
+                self.error(f"{what} names {NAMED[action.metavar]}, and '' names none")
+            if action.dest == "output" and given is not None and str(given) == "-":
+                self.error(f"{what} names a file, and '-' is none; /dev/stdout is the output")
 
     def error(self, message: str) -> NoReturn:
         """One line, as all of our errors, instead of the usage."""

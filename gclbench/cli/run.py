@@ -98,7 +98,7 @@ def launch(
 
     # Not before: they take torch, and a misspelt name is answered without it.
     from gclbench.cli.remarks import say_methods, say_repairs, say_seeds, say_splits
-    from gclbench.launch.execution import carry_out, prepare, recorded
+    from gclbench.launch.execution import carry_out, packed_beside, prepare, recorded
     from gclbench.launch.launcher import LaunchError
 
     first = experiments[0]
@@ -121,6 +121,8 @@ def launch(
             for reason, count in plan.unkept.items():
                 note(f"{count} {'run' if count == 1 else 'runs'}: {reason}")
             say_repairs(experiments, note)
+            if packed := packed_beside(plan, store):
+                note(packed)
             if plan.done:
                 note(recorded(plan, store))
             if plan.units and detached:

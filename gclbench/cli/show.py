@@ -112,6 +112,8 @@ def _dataset(overrides: list[str]) -> int:
 
 
 def _run(prefix: str, asked: list[str] | None) -> int:
+    if not prefix:
+        return _wrong("RUN names a run, and '' names none")
     from gclbench.paper.machine_differences import beside
     from gclbench.paper.sources import MissingStore, collect
 

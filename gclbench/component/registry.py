@@ -36,6 +36,10 @@ NAME = re.compile(r"\w[\w-]*")
 """Of a component: it is typed, as in `method=NAME`, and names files of configs."""
 
 
+NAME_OF_IT = "name"
+"""The key of a component's own name among its settings, in configs and records."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One component, known by name before its module is imported.
@@ -109,6 +113,11 @@ class Registry:
                     f"{self.kind} '{name}': {cls.__qualname__} is not a dataclass; put @dataclass"
                     " below @register"
                 )
+            if NAME_OF_IT in cls.__dataclass_fields__:
+                raise TypeError(
+                    f"{self.kind} '{name}': {cls.__qualname__} has a setting 'name', and that says"
+                    f" which {self.kind} it is; give the setting another name"
+                )
             absent = [part for part in self.parts if not hasattr(cls, part)]
             if absent:
                 raise TypeError(
@@ -141,14 +150,23 @@ class Registry:
                     f" and in {entry.origin}"
                 )
             found[entry.name] = entry
+        wrong: list[str] = []
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
-            entry = self._outside(point)
-            if entry.name in found:
-                raise RegistryConflict(
+            entry = _outside(point)
+            if not NAME.fullmatch(entry.name):
+                wrong.append(
+                    f"{self.kind} '{entry.name}' of {entry.origin}: a name is letters, digits, _"
+                    " and -, for it is typed and names files; rename it"
+                )
+            elif entry.name in found:
+                wrong.append(
                     f"{self.kind} '{entry.name}' of {entry.origin} is also defined in"
                     f" {found[entry.name].origin}; rename one of them"
                 )
-            found[entry.name] = entry
+            else:
+                found[entry.name] = entry
+        if wrong:
+            raise RegistryConflict("; ".join(wrong))
         return found
 
     def names(self) -> list[str]:
@@ -203,19 +221,16 @@ class Registry:
         for path in sorted(root.glob("*.py")):
             yield from _registered_in(path, f"{self.package}.{path.stem}", self._variable)
 
-    def _outside(self, point: EntryPoint) -> Entry:
-        dist = point.dist
-        origin = f"{dist.name} {dist.version}" if dist is not None else point.value
-        if not NAME.fullmatch(point.name):
-            raise RegistryConflict(
-                f"{self.kind} '{point.name}' of {origin}: a name is letters, digits, _ and -, for"
-                " it is typed and names files; rename it"
-            )
-        return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
-
     @property
     def _variable(self) -> str:
         return self.group.rpartition(".")[2].upper()
+
+
+def _outside(point: EntryPoint) -> Entry:
+    """The component of an entry point of another package."""
+    dist = point.dist
+    origin = f"{dist.name} {dist.version}" if dist is not None else point.value
+    return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
 
 
 HEAD = re.compile(

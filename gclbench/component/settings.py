@@ -233,7 +233,10 @@ def bind(cls: type, values: dict[str, Any], where: str, errors: list[str]) -> An
         return cls(**given)
     except ValueError as error:
         errors.append(f"{where}: {error}")
-        return None
+    except Exception as error:  # whatever a class of another package raises
+        kind = type(error).__name__
+        errors.append(f"{where}: {cls.__module__}.{cls.__qualname__} raised {kind}: {error}")
+    return None
 
 
 def unfit(cls: type, key: str, value: Any) -> str:
@@ -256,6 +259,10 @@ def _example(cls: type, key: str) -> str:
     """The end of an error about a number that is out of range, or no list: the default, where it is
     a number or a list with items."""
     usual = defaults(cls)[key]
+    try:
+        convert(usual, schema(cls)[key])
+    except ValueError:
+        return f" (the default of {cls.__module__}.{cls.__qualname__} is not)"
     if isinstance(usual, list) and usual:
         return f", for example [{','.join(map(str, usual))}]"
     number = isinstance(usual, (int, float)) and not isinstance(usual, bool)

@@ -11,12 +11,13 @@ import itertools
 import math
 import re
 import shlex
+import unicodedata
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.component.registry import GROUPS, KINDS
+from gclbench.component.registry import GROUPS, KINDS, did_you_mean
 from gclbench.config.plain_override import PlainOverride, plain_override
 from gclbench.config.quoting import quoted
 
@@ -54,6 +55,9 @@ REMOVALS = {
 }
 """What to write instead of `~KEY`."""
 
+
+KEY = re.compile(r"[+~]*[A-Za-z_][\w./@:-]*", re.ASCII)
+"""What a word begins with that sets something."""
 
 TEXTS = ("dataset.path", "dataset.name", "runs_dir")
 """Keys whose value is text and may hold any character. What Hydra's grammar cannot read is taken as
@@ -214,6 +218,13 @@ def parse(
     return parsed
 
 
+def unaccented(text: str) -> str:
+    """Letters without what stands above or below them: e for é."""
+    return "".join(
+        letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter)
+    )
+
+
 def _unreadable(text: str) -> str:
     """What to say of a word that is no override; Hydra's own words speak of its grammar."""
     key, equals, value = text.partition("=")
@@ -240,6 +251,9 @@ def _unreadable(text: str) -> str:
     of_seeds = key == "seeds" and re.fullmatch(r"[\[\]0-9,-]+", hyphens)
     if hyphens != value and (of_seeds or re.fullmatch(r"-[0-9.eE+-]+", hyphens)):
         return f"'{text}' has a dash that is no hyphen; did you mean {key}={hyphens}?"
+    if not KEY.fullmatch(key):
+        hint = did_you_mean(unaccented(key), known=[*GROUPS, *OF_THE_COMMAND])
+        return f"'{key}' does not exist: a setting is letters, digits, _ and dots.{hint}"
     first, *others = value.split()
     if others and all("=" in word for word in others):
         return (

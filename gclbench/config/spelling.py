@@ -34,7 +34,14 @@ def in_python(text: str) -> str:
 
 
 def of_method(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Settings of the method by their whole names; one that has a dot is taken as it is."""
+    """Settings of the method by their whole names; one that has a dot is taken as it is.
+
+    Raises:
+        TypeError: when they are no settings by name.
+    """
+    if not isinstance(settings, (Mapping, type(None))):
+        kind = type(settings).__name__
+        raise TypeError(f"settings={settings!r} is a {kind}; settings are {{'lr': 0.1}}, by name")
     return {
         key if "." in key else f"method.{key}": value for key, value in (settings or {}).items()
     }

@@ -37,6 +37,16 @@ def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
     return plan, store
 
 
+def packed_beside(plan: Plan, store: Store) -> str:
+    """What to say where runs are to be done and the store has packed files; else ""."""
+    if not plan.units or not store.holds_packed():
+        return ""
+    return (
+        f"{store.root} holds packed records, as `gclbench export --to` writes them: tables read"
+        " them, and a run that only they hold is made again"
+    )
+
+
 def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
     """The units of a plan and the launcher that is to run them. How earlier attempts at them ended
     is forgotten.

@@ -28,6 +28,9 @@ class MemoryLimit(MemoryError):
 IN_VAIN = ("can't allocate memory", "std::bad_alloc")
 """What torch says on a processor."""
 
+IN_VAIN_WITHIN = ("could not create a primitive", "could not create a memory object")
+"""What oneDNN says below torch, of memory and of much else: within a limit it is the memory."""
+
 
 def no_memory_left(error: BaseException) -> bool:
     """Whether an error is that the processor's memory was asked for in vain: by Python, by the
@@ -56,7 +59,7 @@ def memory_limit(gib: float | None) -> Iterator[None]:
     try:
         yield
     except (MemoryError, OSError, RuntimeError) as error:
-        if not no_memory_left(error):
+        if not (no_memory_left(error) or any(text in str(error) for text in IN_VAIN_WITHIN)):
             raise
         raise MemoryLimit(
             f"{str(error).partition(chr(10))[0] or 'no memory is left'} (memory_limit={gib:g} GiB"

@@ -21,7 +21,7 @@ from gclbench.graph import is_sparse
 from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.metric_learning import ROWS_AT_ONCE, BatchModel, MetricLearning
-from gclbench.negatives.strategy import Pair, Strategy
+from gclbench.negatives.strategy import Pair, Strategy, built
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.sparse import in_groups, rows_of
 from gclbench.training.loop import Loss, Model, Step
@@ -81,7 +81,7 @@ class DmatIModel(BatchModel):
             "nodes": nodes,
         }
         self.known: dict[str, Any] = known  # what every pair of views knows of the graph
-        self.strategy = negatives.build(width, nodes, rng, graph.x.device)
+        self.strategy = built(negatives, width, nodes, rng, graph.x.device)
         self.batched = min(settings.batch_size, len(settings.training_nodes(labels))) < nodes
 
     def trained(self) -> list[nn.Parameter]:

@@ -26,7 +26,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.trained import BatchOfGraphs, CourseEvery, Trained
-from gclbench.negatives.strategy import Pair, Strategy
+from gclbench.negatives.strategy import Pair, Strategy, built
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.gin import GinEncoder
 from gclbench.nn.readout import READOUTS
@@ -118,7 +118,7 @@ class GraphclModel(CollectionModel):
             self.projector = self.heads(self.encoder.width)
             glorot_(self)
         width = self.encoder.width
-        self.strategy = negatives.build(width, len(self.collection), rng, self.device)
+        self.strategy = built(negatives, width, len(self.collection), rng, self.device)
 
     def heads(self, width: int) -> nn.Module:
         """What only the loss sees."""

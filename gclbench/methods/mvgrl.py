@@ -17,7 +17,7 @@ from gclbench.methods.mvgrl_collection import collection_model
 from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.methods.subgraphs import Subgraphs
 from gclbench.methods.two_propagations import TwoPropagations, stores_diffusion
-from gclbench.negatives.strategy import Pair, Strategy, mean_of
+from gclbench.negatives.strategy import Pair, Strategy, built, mean_of
 from gclbench.negatives.uniform import Uniform
 from gclbench.nn.convolution import Convolution
 from gclbench.training.loop import Loss, Model, Step
@@ -113,7 +113,7 @@ class NodesModel(MvgrlModel):
         super().__init__(settings, graph, rng)
         # Nothing reads it. It was drawn so that both objectives start alike.
         del self.discriminator
-        self.strategy = negatives.build(settings.hidden, self.nodes, rng, graph.x.device)
+        self.strategy = built(negatives, settings.hidden, self.nodes, rng, graph.x.device)
 
     def trained(self) -> list[nn.Parameter]:
         own = [*self.first.parameters(), *self.second.parameters()]

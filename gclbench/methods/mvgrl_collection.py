@@ -17,7 +17,7 @@ from gclbench.methods.collection_model import CollectionModel
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.mvgrl_settings import MvgrlSettings
 from gclbench.methods.subgraphs import Subgraphs
-from gclbench.negatives.strategy import Pair, Report, Strategy
+from gclbench.negatives.strategy import Pair, Report, Strategy, built
 from gclbench.negatives.uniform import Uniform, UniformNegatives
 from gclbench.nn.convolution import Convolutions
 from gclbench.nn.diffusion import Diffusion
@@ -124,7 +124,7 @@ class NodesCollection(MvgrlCollection):
             )
         width = settings.hidden * (1 if self.mixes_nodes else settings.layers)
         contrasted = graph.num_nodes if self.mixes_nodes else len(self.collection)
-        self.strategy = negatives.build(width, contrasted, rng, self.device)
+        self.strategy = built(negatives, width, contrasted, rng, self.device)
 
     def trained(self) -> list[nn.Parameter]:
         own = [*self.first.parameters(), *self.second.parameters()]

@@ -24,7 +24,7 @@ from gclbench.graph.carrier import Data
 from gclbench.methods.contrasted import contrasted
 from gclbench.methods.drops import Drops, check_shapes
 from gclbench.methods.trained import Trained
-from gclbench.negatives.strategy import Pair, RowMixture, Strategy
+from gclbench.negatives.strategy import Pair, RowMixture, Strategy, built
 from gclbench.negatives.uniform import Uniform
 from gclbench.nn.gcn import GCN_ACTIVATIONS, GcnEncoder, Projector
 from gclbench.nn.sparse import Adjacency, Features
@@ -101,7 +101,7 @@ class TwoViewModel(Model):
             )
             self.projector = Projector(widths[-1], settings.projector)
         self.encoder.use(self.state["noise"])
-        self.strategy = negatives.build(widths[-1], self.features.nodes, rng, graph.x.device)
+        self.strategy = built(negatives, widths[-1], self.features.nodes, rng, graph.x.device)
 
     def trained(self) -> list[nn.Parameter]:
         modules = (self.encoder, self.projector)

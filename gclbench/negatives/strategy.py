@@ -4,7 +4,7 @@ A strategy is chosen in the config (`negatives=NAME`). Its settings are a frozen
 registered in NEGATIVES. They *build* a `Negatives` module once per training, which holds the
 strategy's state. Any base method hands it pairs of views:
 
-    strategy = negatives.build(width, nodes, rng, device)    once per training
+    strategy = built(negatives, width, nodes, rng, device)   once per training
     strategy.update(pair.detached())                         what it learns by itself
     loss = strategy(pair)                                    what the encoder's step makes smaller
     report = strategy.report(pair)                           once, of the last pair
@@ -300,6 +300,23 @@ def check_two_nodes(name: str, nodes: int) -> None:
     """
     if nodes < 2:
         raise Unsupported(f"negatives={name} needs two nodes or more, and this graph has {nodes}")
+
+
+def built(
+    strategy: Strategy, width: int, nodes: int, rng: Streams, device: torch.device
+) -> Negatives:
+    """The strategy's state for one training, as `Strategy.build` returns it.
+
+    Raises:
+        TypeError: when that is no `Negatives`.
+    """
+    found: Any = strategy.build(width, nodes, rng, device)
+    if not isinstance(found, Negatives):
+        raise TypeError(
+            f"{type(strategy).__qualname__}.build must return a Negatives, and returned"
+            f" {type(found).__name__}"
+        )
+    return found
 
 
 class Strategy(Protocol):

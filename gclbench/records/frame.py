@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+BEFORE, BEHIND = ("id", *KINDS, "seed", "status"), ("seconds", "device", "reason")
+COLUMNS = frozenset((*BEFORE, *BEHIND))
+"""The columns of every table of runs, which no metric may be called."""
+
+
 def frame_of(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:
     """A row per record, with a column per setting where these are asked for."""
     import pandas as pd
@@ -39,6 +44,6 @@ def frame_of(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:
             }
         )
     metrics = dict.fromkeys(name for record in records for name in record.metrics)
-    first = ["id", *KINDS, "seed", "status", *metrics, "seconds", "device", "reason"]
+    first = [*BEFORE, *metrics, *BEHIND]
     last = sorted({key for chosen in own for key in chosen} - {*first})
     return pd.DataFrame(rows, columns=[*first, *last])

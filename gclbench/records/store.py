@@ -7,6 +7,7 @@ import errno
 import json
 import logging
 import os
+import re
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ from gclbench.records.schema import SCHEMA
 from gclbench.records.store_warnings import DIFFERENT, NEWER, UNREADABLE, StoreWarnings
 
 log = logging.getLogger(__name__)
+
+ID = re.compile(r"[0-9a-f]{16}")
+"""Of a run, which is also its folder's name."""
 
 
 class StoreError(OSError):
@@ -135,6 +139,13 @@ class Store:
                 " records are)"
             )
             raise StoreError(error.errno, text) from error
+
+    def holds_packed(self) -> bool:
+        """Whether packed files stand there, at the root or in its folders of methods; `ids` and
+        `read` know runs of folders alone."""
+        folders = (name for name in self.ids() if not ID.fullmatch(name))
+        places = (self.root, *(self.root / name for name in folders))
+        return any(next(place.glob("*.jsonl"), None) is not None for place in places)
 
     def read(self, run_id: str) -> Record | None:
         """The record of a run from its own file, or None when there is none or it is damaged (a

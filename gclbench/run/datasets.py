@@ -57,13 +57,13 @@ def _loaded(dataset: Any, name: str) -> Any:
         return dataset.load()
     except (DataUnavailable, GraphError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         log.debug("%s", name, exc_info=error)
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise GraphError(f"{name} raised {text} ({_line_in(type(dataset), error)})") from error
 
 
-def _line_in(cls: type, error: Exception) -> str:
+def _line_in(cls: type, error: BaseException) -> str:
     """The last line of the class's own file on the way to an error; where it has none, the line
     that raised."""
     module = sys.modules.get(cls.__module__)

@@ -12,6 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from gclbench.records import LARGEST
+from gclbench.records.frame import COLUMNS
 from gclbench.tasks.scores import Scores
 
 PLAIN = (float, int, str, bool)
@@ -29,7 +30,7 @@ def scores_of(found: Any, where: str) -> Scores:
 
     Raises:
         TypeError: when it is no mapping of names to numbers.
-        ValueError: for a finite number beyond anything measured.
+        ValueError: for a finite number beyond anything measured, or a name in `COLUMNS`.
     """
     if not isinstance(found, Mapping):
         raise TypeError(
@@ -94,11 +95,13 @@ def plain(value: Any, what: str, where: str, depth: int = 0) -> Any:
         value = (value.detach().cpu() if isinstance(value, Tensor) else value).tolist()
     if depth < DEEPEST and isinstance(value, (list, tuple)):
         return [plain(item, what, where, depth + 1) for item in value]
-    if (
-        depth < DEEPEST
-        and isinstance(value, Mapping)
-        and all(isinstance(key, str) for key in value)
-    ):
+    if depth < DEEPEST and isinstance(value, Mapping):
+        other = [key for key in value if not isinstance(key, str)]
+        if other:
+            raise TypeError(
+                f"{where} returned {what} with the name {other[0]!r}; a record takes mappings by"
+                " text"
+            )
         return {key: plain(item, what, where, depth + 1) for key, item in value.items()}
     raise TypeError(
         f"{where} returned {what} that hold {_kind(value)}; a record takes numbers, text, lists and"
@@ -120,6 +123,11 @@ def _plain_number(value: Any) -> float | int | None:
 def _name(name: Any, where: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{where} must return metrics by name, and returned the name {name!r}")
+    if name in COLUMNS:
+        raise ValueError(
+            f"{where} returned a metric called '{name}', as a column of tables of runs is; give it"
+            f" another name, such as '{name}_found'"
+        )
     return name
 
 

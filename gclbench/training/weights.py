@@ -81,8 +81,7 @@ class Weights:
         except WeightsError:
             raise
         except Exception as error:  # torch.load raises nearly anything on damaged bytes
-            reason = str(error).partition("\n")[0]
-            raise WeightsError(f"{path} holds no weights of gclbench: {reason}") from error
+            raise WeightsError(f"{path} is damaged, or holds no weights of gclbench") from error
 
     def put(self, model: nn.Module) -> None:
         """Puts them into a model of the same settings, which may be at work on another graph.

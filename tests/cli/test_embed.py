@@ -226,6 +226,7 @@ def test_files_that_are_damaged_are_told_with_what_makes_them_again(
         assert main(["embed", run.name, "--output", "x.npy"]) == 1
         told = capsys.readouterr().err
         assert f"delete {run / file}, then" in told.replace("it, then", f"{run / file}, then")
+        assert f"{run / file} is damaged, or" in told and "allow_pickle" not in told
         assert "features of sbm" not in told and "rerun=incomplete" in told
         (run / file).unlink()
     again = shlex.split(told.partition("keeps that: gclbench ")[2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import yaml
 
 from gclbench.cli import main
 from gclbench.cli.list import PLURALS
+from gclbench.component import registry as registries
 from gclbench.component.registry import DATASETS, KINDS, METHODS, Entry
 from gclbench.data.catalog import CATALOG
 from gclbench.records import Record, Store
@@ -352,6 +354,21 @@ def test_doctor_says_what_is_there(capsys: Output, tmp_path: Path) -> None:
     assert f"{len(DATASETS.entries)} dataset, " in out and f"{len(METHODS.entries)} method, " in out
     assert f"{tmp_path / 'cache'} (writable)" in out
     assert f"\ninstructions    {torch.backends.cpu.get_cpu_capability()}, which torch" in out
+
+
+def test_doctor_goes_on_where_a_name_cannot_be_typed(
+    capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = [EntryPoint(name, "m:M", METHODS.group) for name in ("a.b", "grace")]
+    monkeypatch.setattr(
+        registries, "entry_points", lambda group: points if group == METHODS.group else []
+    )
+    monkeypatch.delitem(METHODS.__dict__, "entries", raising=False)
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "component       method 'a.b' of m:M: a name is letters, digits" in out
+    assert "; method 'grace' of m:M is also defined in " in out
+    assert " dataset, " in out and "offline         " in out
 
 
 def test_doctor_finds_what_is_missing(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
 
+from gclbench import cli
 from gclbench.cli import VERBS, main
 
 
@@ -264,3 +266,55 @@ def test_a_row_without_runs_is_told_a_table_that_takes_it(
     (table,) = re.findall(r"`gclbench sweep table=(\S+) --with 'kmeans filter=gnnbp'` makes", told)
     assert main(["sweep", f"table={table}", "--with", row, "--dry-run"]) == 0
     assert main(["sweep", "table=dmat/1", "--with", row, "--dry-run"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["méthode=grace"], "'méthode' does not exist: a setting is letters, digits, _ and dots."),
+        (["méthod=grace"], "and dots. Did you mean 'method'?"),
+        (["table", "own", "--runs", ""], "--runs names a folder, and '' names none"),
+        (["table", "nml/1", "--with", ""], "--with names a method, and '' names none"),
+        (["status", ""], "DIR|SWEEP names a folder or a sweep, and '' names none"),
+        (["embed", "", "--output", "z.npy"], "RUN names a run, and '' names none"),
+        (["show", ""], "RUN names a run, and '' names none"),
+        (["figure", "curve", ""], "RUN names a run, and '' names none"),
+        (["table", "dmat/1", "--output", "-"], "--output names a file, and '-' is none; /dev/std"),
+    ],
+)
+def test_what_is_named_by_nothing_is_told(
+    words: list[str], told: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.suppress(SystemExit):
+        assert main(words) == 2
+    assert told in capsys.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+def test_words_behind_a_wrong_option_are_not_called_wrong(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["search", "method=grace", "-m", "task=clustering", "criterion=loss", "--nonsense"])
+    err = capsys.readouterr().err
+    assert "cannot be read" not in err
+    assert "-m is for runs;" in err and "there is no option '--nonsense'" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "goes_on"),
+    [(["table", "dmat/1"], False), (["report"], False), (["method=grace"], True), ([], True)],
+)
+def test_what_records_nothing_does_not_say_that_it_goes_on(
+    words: list[str],
+    goes_on: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_main", interrupted)
+    assert main(words) == 130
+    said = "; what was recorded stays, the same command goes on from there" * goes_on
+    assert capsys.readouterr().err == f"\ninterrupted{said}\n"

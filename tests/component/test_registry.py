@@ -307,3 +307,12 @@ def test_a_class_is_found_however_it_is_written(
     )
     assert (entry.name, entry.summary) == ("one", "Says this.")
     assert (entry.target, entry.origin) == (f"package.module:{name}", f"{path}:{line + 1}")
+
+
+def test_no_setting_is_called_as_the_component_is() -> None:
+    @dataclass(frozen=True)
+    class Named:
+        name: str = "x"
+
+    with pytest.raises(TypeError, match="has a setting 'name', and that says which shape it is"):
+        shapes().register("named")(Named)

@@ -305,3 +305,31 @@ def test_the_annotations_of_a_class_are_read_once_and_stay_as_they_are():
     assert schema(Some) is found and list(found) == ["count"]
     with pytest.raises(TypeError):
         found["count"] = int
+
+
+def test_what_a_class_raises_is_told() -> None:
+    @dataclass(frozen=True)
+    class Picky:
+        size: int = 1
+
+        def __post_init__(self) -> None:
+            raise RuntimeError("no good")
+
+    errors: list[str] = []
+    assert bind(Picky, {}, "method", errors) is None
+    (told,) = errors
+    assert told.startswith("method: test_settings.") and told.endswith(
+        "Picky raised RuntimeError: no good"
+    )
+
+
+def test_a_default_that_is_out_of_range_is_no_example() -> None:
+    @dataclass(frozen=True)
+    class Wrong:
+        size: Positive = -3.0
+
+    errors: list[str] = []
+    assert bind(Wrong, {"size": -3.0}, "method", errors) is None
+    (told,) = errors
+    assert told.startswith("method.size=-3.0 is out of range: it must be > 0 (the default of test_")
+    assert told.endswith("Wrong is not)") and "for example" not in told

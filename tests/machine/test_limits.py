@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from gclbench.machine.limits import MemoryLimit, alarm, memory_limit
+from gclbench.machine.limits import MemoryLimit, alarm, memory_limit, no_memory_left
 
 
 def data_of_this_process() -> float:
@@ -56,6 +56,14 @@ def test_the_systems_own_refusal_names_the_limit() -> None:
     limit = data_of_this_process() + 1
     with pytest.raises(MemoryLimit, match="Cannot allocate memory"), memory_limit(limit):
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+
+def test_within_a_limit_what_onednn_says_is_the_memory() -> None:
+    said = RuntimeError("could not create a primitive")
+    limit = data_of_this_process() + 1
+    with pytest.raises(MemoryLimit, match=r"primitive \(memory_limit="), memory_limit(limit):
+        raise said
+    assert not no_memory_left(said), "it says so of much else"
 
 
 def test_other_errors_pass_through() -> None:

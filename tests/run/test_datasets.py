@@ -42,9 +42,10 @@ def test_what_is_no_graph_is_told(returned: Any, kind: str) -> None:
         (MemoryError("no room"), "MemoryError: no room"),
         (OSError(errno.ENOSPC, "full"), r"OSError: \[Errno 28\] full"),
         (ZeroDivisionError("a\nb"), "ZeroDivisionError: a"),
+        (SystemExit(4), "SystemExit: 4"),
     ],
 )
-def test_what_a_load_raises_is_told_with_its_place(raised: Exception, text: str) -> None:
+def test_what_a_load_raises_is_told_with_its_place(raised: BaseException, text: str) -> None:
     told = rf"^Mine.load\(\) raised {text} \(test_datasets.py, line \d+\)$"
     with pytest.raises(GraphError, match=told) as caught:
         Datasets()(Mine(raised))

@@ -20,6 +20,7 @@ from gclbench.filters.filtered import Filtered
 from gclbench.launch.execution import execute
 from gclbench.methods.trained import Trained
 from gclbench.negatives.strategy import Negatives, Pair
+from gclbench.negatives.uniform import Uniform
 from gclbench.records import Record, Store
 from gclbench.run.returned import plain, scores_of
 from gclbench.tasks.scores import Scores
@@ -141,6 +142,8 @@ def test_numbers_of_numpy_and_torch_become_floats(value: Any, monkeypatch: Any) 
         ({"acc": torch.ones(2)}, "metric 'acc' as a Tensor of shape (2,)"),
         ({"acc": 1e70}, "metric 'acc' as 1e+70, which is beyond 1e+60"),
         ({"acc": 10**400}, "metric 'acc' as a whole number of 1329 bits, which is beyond 1e+60"),
+        ({"status": 1.0}, "Scored.evaluate returned a metric called 'status', as a column of"),
+        ({"seconds": 1.0}, "give it another name, such as 'seconds_found'"),
         ({1: 0.5}, "Scored.evaluate must return metrics by name, and returned the name 1"),
         (None, "must return metrics by name, such as {'acc': 0.5}, and returned NoneType (None)"),
         (0.5, "such as {'acc': 0.5}, and returned float (0.5)"),
@@ -170,7 +173,7 @@ def test_a_floor_that_no_record_holds_fails_its_run(
     [
         (None, "Scored.data must return values by name, and returned NoneType"),
         ({"points": [object]}, "Scored.data returned data that hold type"),
-        ({"points": {1: 2}}, "Scored.data returned data that hold dict ({1: 2})"),
+        ({"points": {1: 2}}, "Scored.data returned data with the name 1; a record takes"),
     ],
 )
 def test_data_that_no_record_holds_fails_its_run(
@@ -278,6 +281,18 @@ def test_a_strategy_that_returns_no_loss_is_told() -> None:
 
     with pytest.raises(TypeError, match=r"Mine.loss must return Loss\(value\), and returned Ten"):
         Mine()(Pair(torch.ones(3, 2), (torch.ones(3, 2),), 0.5, Step(1, 1)))
+
+
+@pytest.mark.parametrize(
+    "base", [["method=grace"], ["method=dmat_i"], ["method=mvgrl", "method.objective=nodes"]]
+)
+def test_a_strategy_that_builds_none_is_told(
+    base: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Uniform, "build", lambda *given: None)
+    record = ran(*base, "method.epochs=1", "task=clustering")
+    assert record.status == "failed"
+    assert "Uniform.build must return a Negatives, and returned NoneType" in record.reason
 
 
 class Loose(dict[str, float]):
