@@ -117,3 +117,16 @@ def test_names_of_a_user_s_graph_tell_no_settings_apart(record) -> None:
     ):
         found = {each.name("dataset"): each.called for each in group_records([*same, other])}
         assert found == {"one": ("two",), "three": ()}
+
+
+def test_graphs_of_which_no_record_says_what_they_hold_are_not_one(record) -> None:
+    def on(name: str, content: str | None):
+        run = record(dataset={"name": name, "from": "custom"})
+        return replace(run, spec={**run.spec, "dataset_hash": content})
+
+    for content in ("", None):
+        groups = group_records([on("one", content), on("two", content)])
+        assert [(group.name("dataset"), group.called) for group in groups] == [
+            ("one", ()),
+            ("two", ()),
+        ]

@@ -225,6 +225,16 @@ def test_trainings_that_spread_nothing_are_told(record) -> None:
         )
 
 
+def test_of_a_run_that_failed_it_is_not_told_where_its_training_points(record) -> None:
+    cosine = {"iterations": 200, "mean_cosine": 0.9999}
+    runs = [
+        replace(record(method="grace", seed=seed, status=status), fit=cosine)
+        for seed, status in enumerate(("ok", "failed"))
+    ]
+    (note,) = (note for note in closing_table(runs).notes if "one way" in note)
+    assert note.startswith("grace · cora · clustering · seed 0: ")
+
+
 def test_a_collection_has_graphs_that_point_one_way(record) -> None:
     made = record(
         method="graphcl",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import pytest
 from scipy import stats
@@ -195,6 +196,23 @@ def test_runs_in_no_column_are_noted(record) -> None:
     assert comparison.notes == (
         "cora: runs in no column of this table: 2 of dmat_i (filter none).",
     )
+
+
+def test_a_time_is_divided_by_the_mean_of_its_own_device(record) -> None:
+    def timed(device: str, seconds: float, **settings):
+        return replace(record(**settings), device=device, seconds={"fit": seconds})
+
+    agc = {"method": "agc", "filter": "none"}
+    comparison = of(
+        [
+            *(timed("slow", seconds, seed=seed) for seed, seconds in enumerate((30.0, 50.0))),
+            timed("fast", 10.0, seed=2),
+            timed("slow", 20.0, seed=0, **agc),
+            timed("fast", 20.0, seed=1, **agc),
+        ],
+        "dmat/4",
+    )
+    assert block(comparison).entries["ratio", "agc"].ours.values == {0: 0.5, 1: 2.0}
 
 
 def test_unknown_names() -> None:

@@ -98,6 +98,25 @@ def test_a_cell_of_one_run_is_offered_a_second_one(record) -> None:
     ]
 
 
+def test_a_cell_that_has_as_many_seeds_as_are_needed_is_offered_one_more(record) -> None:
+    """Against few other runs fewer seeds may have the power that more of them have not."""
+    comparison = of(runs(record, "kmeans", 2.0, KMEANS))
+    enough = [
+        replace(
+            block,
+            entries={
+                key: replace(entry, needed=entry.needed and 3)
+                for key, entry in block.entries.items()
+            },
+        )
+        for block in comparison.blocks
+    ]
+    assert undecided(replace(comparison, blocks=tuple(enough)))[:2] == [
+        "# cora, kmeans: 1 undetermined cell, 1 more run, about 2 s",
+        "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[3]'",
+    ]
+
+
 def test_seconds_on_a_gpu_are_not_those_of_this_machine(record) -> None:
     one = record(method="kmeans", metrics={"acc": 0.3})
     there = replace(one, seconds={"fit": 30.0}, memory={"gpu_allocated": 5})

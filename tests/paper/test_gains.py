@@ -108,6 +108,24 @@ def test_without_epochs_it_does_not_matter_which_would_be_taken(record) -> None:
     assert gains["untrained"].settled.verdict == ABOVE
 
 
+def test_what_an_epoch_is_is_no_word_of_an_untrained_control(record) -> None:
+    for said in ({"epoch_is": "pass"}, {"epoch_by": "last"}):
+        lines = commands(filled(runs(record, OURS, **said)).entries)
+        untrained = [line for line in lines if "method.epochs=0" in line]
+        expected = "gclbench method=dmat_i method.epochs=0 task=clustering dataset=cora seeds=5"
+        assert untrained == [expected]
+
+
+def test_of_several_settings_of_a_control_the_one_with_the_most_runs_is_taken(record) -> None:
+    for many, few in (("a", "b"), ("b", "a")):
+        controls = [
+            *runs(record, LOWER, method="kmeans", extra=many),
+            *runs(record, OURS[:2], method="kmeans", extra=few),
+        ]
+        found = gains_of(filled([*runs(record, OURS), *controls]))["raw features"].settled
+        assert found.n == 5 and found.difference == pytest.approx(0.106)
+
+
 def test_notes_tell_of_other_versions_and_of_columns_of_another_precision(record) -> None:
     here = {name: METHODS.load(name).version for name in ("dmat_i", "kmeans")}
     ours = of_data(runs(record, OURS), method=here["dmat_i"])
@@ -121,6 +139,18 @@ def test_notes_tell_of_other_versions_and_of_columns_of_another_precision(record
     assert "Columns that are ranked together differ in precision: cora (gclbench show ID)." in told
     told = markdown(filled([*ours, *other]))
     assert "other versions" not in told and "ranked together" not in told
+
+
+def test_a_column_that_has_no_part_in_the_ranks_is_not_told_for_its_precision(record) -> None:
+    ranked = [*runs(record, OURS), *runs(record, LOWER, method="kmeans")]
+    other = [
+        replace(one, environment={**one.environment, "precision": "fast"})
+        for one in runs(record, OURS, method="dgi", epochs=3, normalize_features=False)
+    ]
+    comparison = filled([*ranked, *other])
+    dgi = next(entry for entry in comparison.entries if entry.records and entry.method == "dgi")
+    assert dgi.ours.n == 5 and not dgi.faithful
+    assert "ranked together" not in markdown(comparison)
 
 
 def test_notes_tell_of_columns_that_were_computed_on_a_gpu(record) -> None:
@@ -324,3 +354,13 @@ def test_cells_of_uncommitted_code_are_told(record) -> None:
     told = "Made with code that had changes which its commit (+changes) does not hold"
     assert f"{told}, in whole or in part: dmat_i on cora." in markdown(filled([changed, *rest]))
     assert told not in markdown(filled([first, *rest]))
+
+
+def test_a_control_of_an_older_version_without_common_seeds_is_not_told(record) -> None:
+    filtered = {"filter": GNNBP}
+    ours = of_data(runs(record, OURS, **filtered), filter=FILTERS.load("gnnbp").version)
+    apart = [record(seed=seed, metrics={"acc": 0.6}, epochs=0, **filtered) for seed in (7, 8)]
+    comparison = filled([*ours, *of_data(apart, filter="0")])
+    gain = gains_of(comparison)["untrained"]
+    assert (gain.settled.verdict, gain.older) == (NOT_RUN, ())
+    assert "Controls of other versions" not in markdown(comparison)

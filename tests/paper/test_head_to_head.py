@@ -12,6 +12,7 @@ from gclbench.config.overrides import ConfigErrors
 from gclbench.paper.head_to_head import NothingToCompare, head_to_head
 from gclbench.paper.head_to_head_rows import FIELDS, HEAD, legend, numbers, texts
 from gclbench.paper.run_words import of_seeds, of_task
+from gclbench.paper.significance import seeds_needed
 from gclbench.paper.sources import Collection
 from gclbench.paper.verdict import ABOVE, BELOW, EQUIVALENT, FAILED, UNDETERMINED
 from gclbench.records import flatten
@@ -55,6 +56,7 @@ def test_the_difference_is_paired_over_common_seeds(record) -> None:
         ("conductance", [value - 0.1 for value in OURS], BELOW),
         ("acc", [0.701, 0.719, 0.711, 0.741, 0.69], EQUIVALENT),
         ("acc", [0.75, 0.66, 0.72, 0.76, 0.67], UNDETERMINED),
+        ("seconds", [0.701, 0.719, 0.711, 0.741, 0.69], UNDETERMINED),  # it has no point
         ("acc", [0.7], UNDETERMINED),
     ],
 )
@@ -62,6 +64,19 @@ def test_verdicts(record, metric: str, others, verdict: str) -> None:
     line = against(record, others, metric)
     assert line.settled.verdict == verdict
     assert (line.settled.needed is not None) == (verdict == UNDETERMINED and len(others) > 1)
+
+
+def test_the_seeds_that_are_needed_are_those_of_all_lines_together(record) -> None:
+    both = [
+        record(seed=seed, metrics=dict.fromkeys(("acc", "nmi"), values[seed]), epochs=epochs)
+        for epochs, values in ((300, OURS), (0, [0.69, 0.66, 0.72, 0.66, 0.67]))
+        for seed in range(5)
+    ]
+    found = head_to_head(("dmat_i", UNTRAINED), Collection(tuple(both)))
+    assert found.tests == 2
+    for line in found.lines:
+        alone, together = (seeds_needed(line.settled.outcome, tests) for tests in (1, 2))
+        assert line.settled.needed == together and together != alone
 
 
 def test_a_failed_seed_shows_and_nothing_is_tested(record) -> None:
@@ -343,6 +358,17 @@ def test_the_newest_version_counts_and_another_than_the_codes_is_told(record) ->
         "Runs of other versions than the code has: dmat_i 0"
         f" (here {code}): dmat_i on cora, clustering.",
     )
+
+
+def test_more_runs_of_an_older_version_that_did_not_say_all_settings_do_not_count(record) -> None:
+    code = METHODS.load("dmat_i").version
+    old = of_version(runs(record, [0.1] * 5), "0")
+    for one in old:
+        del one.spec["method"]["unit_input"]
+    new = of_version(runs(record, OURS[:3]), code)
+    other = of_version(runs(record, OURS, epochs=0), code)
+    (line,) = head_to_head(("dmat_i", UNTRAINED), Collection((*old, *new, *other))).lines
+    assert line.cells[0].values == dict(enumerate(OURS[:3]))
 
 
 def test_sides_that_were_not_computed_alike_are_told(record) -> None:

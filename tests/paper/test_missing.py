@@ -164,6 +164,15 @@ PAPER = {
 }
 
 
+def test_of_several_settings_in_a_column_the_one_with_the_most_seeds_counts(record) -> None:
+    for many, few in (("a", "b"), ("b", "a")):
+        runs = [record("kmeans", seed=seed, extra=many) for seed in range(2)]
+        found = lacking(
+            [*runs, record("kmeans", seed=2, extra=few)], "dmat/1", ["cora"], ["kmeans"], 3
+        )
+        assert "gclbench sweep table=dmat/1 dataset=cora column=kmeans 'seeds=[2]'" in found
+
+
 def test_what_is_not_built_and_what_needs_no_runs_is_left_out() -> None:
     assert lacking([], "mmix/8", ["dblp_citation"], ["grace_gat"]) == []
     assert lacking([], "dmat/7") == lacking([], "dmat/8") == []

@@ -125,6 +125,13 @@ def test_runs_at_other_settings_than_asked_are_told(record, own) -> None:
     assert said in comparison.notes
 
 
+def test_a_column_at_other_settings_than_the_papers_is_no_rival(record, own) -> None:
+    comparison = filled([*own(OWN), *runs(record, GRACE[:3], epochs=3)])
+    grace = comparison.blocks[0].entries["accuracy", "grace"]
+    assert grace.ours.n == 3 and not grace.faithful
+    assert comparison.rivals == () and not any("other seeds" in note for note in comparison.notes)
+
+
 def test_other_seeds_are_told_and_only_common_ones_paired(record, own) -> None:
     comparison = filled([*own(OWN[:3]), *runs(record, GRACE)])
     assert rival(comparison).n == 3

@@ -305,6 +305,16 @@ def test_a_floor_is_no_method_that_gains_over_controls(record) -> None:
     assert "| mine | chance |" not in markdown(own).partition("## Gain over controls")[2]
 
 
+def test_features_that_the_task_scales_are_the_control_of_rows_that_it_scales(record) -> None:
+    scaled = {"dataset": "digits", "task_settings": {"normalize": "l2"}}
+    ours = runs(record, method="grace", **scaled)
+    features = runs(record, [0.4, 0.45, 0.43], method="kmeans", **scaled)
+    (own,) = fill("own", lambda: Collection((*ours, *features)))
+    (gains,) = (entry.gains for entry in own.entries if entry.method == "grace")
+    found = {gain.control: gain.settled.n for gain in gains if gain.settled.n}
+    assert found == {"raw features": 3, "raw unit rows": 3}
+
+
 def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:
     own = {"name": "blocks", "from": "custom"}
     run = record(dataset=own, method="grace", epochs=20)

@@ -13,6 +13,8 @@ from gclbench.paper.sources import Collection
 from gclbench.paper.tables import TABLES
 
 QUALITY = {"agc": 0.3, "kmeans": 0.2, "deepwalk": 0.4}
+FORMS = {"amazon_photo": {"edges": "as_stored"}, "coauthor_cs": {"features": "counts"}}
+"""Those that the `dmat` paper's tables read."""
 FIVE, SIX = DMAT_DATASETS[:5], DMAT_DATASETS[:6]
 
 
@@ -21,10 +23,7 @@ def runs(record, datasets=FIVE, qualities=QUALITY, **fields):
     return [
         record(
             method=method,
-            # The form that the `dmat` paper's tables read.
-            dataset={"name": dataset, "edges": "as_stored"}
-            if dataset == "amazon_photo"
-            else dataset,
+            dataset={"name": dataset, **FORMS.get(dataset, {})},
             seed=seed,
             metrics={"acc": quality + 0.01 * place, "nmi": -quality},
             **fields,
@@ -82,6 +81,15 @@ def test_blocks_are_complete_and_the_caption_says_what_was_left_out(record) -> N
 def test_the_column_that_lacks_most_goes_where_too_few_datasets_are_common(record) -> None:
     panel, _ = shown([*runs(record), *runs(record, SIX[1:], {"ssgc": 0.9})]).panels
     assert set(panel.ranks.labels) == {*QUALITY} and panel.title == "ACC, 5 datasets"
+
+
+def test_of_columns_that_lack_datasets_the_one_with_the_fewest_goes(record) -> None:
+    few = runs(record, DMAT_DATASETS[2:7], {"ssgc": 0.9})
+    records = [*runs(record, SIX), *few]
+    panel, _ = shown(records).panels
+    assert set(panel.ranks.labels) == {*QUALITY} and panel.title == "ACC, 6 datasets"
+    text = caption(FIGURES["ranks/dmat-1"], Collection(tuple(records)))
+    assert "left out for their number of datasets are ssgc (5)" in text
 
 
 def test_a_column_with_a_failed_seed_is_not_ranked_there(record) -> None:

@@ -185,6 +185,14 @@ def test_doubtful_and_quoted_values_come_last() -> None:
     ]
 
 
+def test_a_reproduced_value_comes_before_the_quoted_one_where_neither_is_doubted() -> None:
+    values = printed("citeseer", "mvgrl", "classification", "accuracy", paper="mmix")
+    assert [(value.variant, value.doubtful) for value in values] == [
+        ("reproduced", False),
+        ("as published", False),
+    ]
+
+
 def test_no_two_rows_share_a_name() -> None:
     keys = Counter(
         (v.paper, v.table, v.task, v.dataset, v.method, v.variant, v.metric)
