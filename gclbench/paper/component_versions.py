@@ -26,19 +26,15 @@ def age(versions: Mapping[str, Any], parts: Sequence[str] = PARTS) -> tuple[tupl
 
 
 def newest(groups: Sequence[Group]) -> list[Group]:
-    """Those of the newest versions."""
-    ages = [age(group.settings.get("versions", {})) for group in groups]
-    return [group for group, one in zip(groups, ages, strict=True) if one == max(ages)]
+    """Those of the newest versions of which a run has ended; of the newest, where none has."""
+    left = [group for group in groups if _has_ended(group)] or groups
+    ages = [age(group.settings.get("versions", {})) for group in left]
+    return [group for group, one in zip(left, ages, strict=True) if one == max(ages)]
 
 
 def of_newest_versions(groups: Sequence[Group]) -> list[Group]:
-    """Of groups that differ in their versions alone, those of the newest of which a run has ended
-    (of the newest, where none has); in their order."""
-    kept = {
-        group.key
-        for several in alike_but_for_versions(groups)
-        for group in newest([each for each in several if _has_ended(each)] or several)
-    }
+    """Of groups that differ in their versions alone, the `newest`; in their order."""
+    kept = {group.key for several in alike_but_for_versions(groups) for group in newest(several)}
     return [group for group in groups if group.key in kept]
 
 

@@ -82,7 +82,11 @@ def settled(
     for pair, outcome, p_value, is_lower in zip(pairs, outcomes, corrected, lower, strict=True):
         verdict = _verdict(pair, outcome, p_value, is_lower)
         undecided = outcome is not None and verdict == UNDETERMINED
-        needed = seeds_needed(outcome, tests) if outcome is not None and undecided else None
+        needed = (
+            seeds_needed(outcome, tests, beyond=outcome.n)
+            if outcome is not None and undecided
+            else None
+        )
         difference = _difference(*pair)
         n = len(common(*pair))
         found.append(Settled(verdict, n, difference, outcome, p_value, needed))

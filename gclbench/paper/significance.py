@@ -232,25 +232,27 @@ def _holm(p_values: list[float]) -> list[float]:
         gc.unfreeze()
 
 
-def seeds_needed(outcome: Outcome, tests: int, level: float = LEVEL) -> int | None:
+def seeds_needed(outcome: Outcome, tests: int, level: float = LEVEL, beyond: int = 0) -> int | None:
     """The least number of seeds that would decide, were the difference and the spread the true
-    ones: find the difference, or show equivalence, with POWER. The other mean stays as it is.
+    ones: find the difference, or show equivalence, with POWER. The other mean stays as it is:
+    where it is of few runs, more of ours may say less.
 
     Args:
         tests: of the family; a difference must be found at `level` / tests, as Holm's first step
-            asks. level: of each test; equivalence is tested at it as it is.
+            asks. level: of each test; equivalence is tested at it as it is. beyond: the number is
+            larger than this, as that of the seeds that did not decide.
 
     Returns:
         None where no number up to MOST_SEEDS would.
     """
     if not (outcome.spread or outcome.error):
-        return 2
+        return max(2, beyond + 1)
     plain = {key: value for key, value in asdict(outcome).items() if key != "interval"}
-    return _least_seeds(plain, tests, level)
+    return _least_seeds(plain, tests, level, beyond)
 
 
 @kept
-def _least_seeds(values: dict[str, Any], tests: int, level: float) -> int | None:
+def _least_seeds(values: dict[str, Any], tests: int, level: float, beyond: int) -> int | None:
     import numpy as np
 
     outcome = Outcome(**values)
@@ -268,10 +270,10 @@ def _least_seeds(values: dict[str, Any], tests: int, level: float) -> int | None
     # A difference beyond the margin is never shown to be equivalent.
     powers = [found, shown] if gap < outcome.margin else [found]
     if outcome.error:
-        enough = np.any([power(runs) >= POWER for power in powers], axis=0)
+        enough = np.any([power(runs) >= POWER for power in powers], axis=0) & (runs > beyond)
         return int(runs[enough][0]) if enough.any() else None
     least = [first for power in powers if (first := _first(power, runs)) is not None]
-    return min(least) if least else None
+    return max(min(least), beyond + 1) if least else None
 
 
 def _first(power: Callable[[Any], Any], runs: Any) -> int | None:

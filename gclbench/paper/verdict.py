@@ -75,7 +75,7 @@ def judged(entries: Sequence[Entry]) -> tuple[list[Entry], int]:
                 outcome=outcome,
                 p_value=of_difference[place],
                 p_equivalence=of_equivalence[place],
-                needed=seeds_needed(outcome, tests)
+                needed=seeds_needed(outcome, tests, beyond=outcome.n)
                 if outcome is not None and verdict == UNDETERMINED
                 else None,
             )

@@ -291,3 +291,14 @@ def test_the_seeds_that_are_needed_are_found_as_if_every_number_were_tried() -> 
         assert seeds_needed(outcome, tests) == wanted
         answers.add(wanted)
     assert len(answers) > 6
+
+
+def test_no_more_of_ours_help_where_few_others_are_what_is_uncertain() -> None:
+    """Against five printed runs 2 of ours would do by luck; 20 did not, and no number will."""
+    outcome = of(0.04, 0.00256, n=20, error=0.0128 / 5**0.5, others=5)
+    assert seeds_needed(outcome, 24) == 2
+    assert seeds_needed(outcome, 24, beyond=20) is None
+    plain = of(0.02, 0.01)
+    least = seeds_needed(plain, 1)
+    assert least is not None
+    assert seeds_needed(plain, 1, beyond=least + 5) == least + 6
