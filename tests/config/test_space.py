@@ -29,6 +29,11 @@ def test_a_file_has_settings_for_all_methods_and_for_one(tmp_path: Path) -> None
     }
 
 
+def test_a_step_may_be_as_long_as_its_range() -> None:
+    found = space_of("{epochs:{from:1,to:10,step:9}}", ["grace"])["grace"]
+    assert found == {"method.epochs": Dimension(low=1, high=10, step=9, whole=True)}
+
+
 def test_a_space_in_braces_is_for_all_methods() -> None:
     spaces = space_of("{tau:[0.2,0.4],lr:{from:1e-3,to:1e-2}}", ["grace", "bgrl"])
     assert list(spaces["grace"]) == ["method.tau", "method.lr"]
@@ -72,6 +77,8 @@ def test_a_package_that_cannot_be_imported_leaves_the_message(
         ("{lr:{from:1,to:0.1}}", "is no range; from < to"),
         ("{lr:{from:0.1,to:1,log:maybe}}", "is no range; from < to"),
         ("{tau:{from:1,to:10,step:100}}", "is no range; from < to"),
+        ("{tau:{from:1,to:10,step:10}}", "a step > 0 and within it"),
+        ("{tau:{from:1,to:10,step:0}}", "a step > 0 and within it"),
         (
             "{lrr:[0.1],tau:[0.2]}",
             "no method has a setting 'lrr'. Did you mean 'lr'? Those of grace",

@@ -13,6 +13,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import PREEMPTED, perform
 from gclbench.launch.plan import expand
 from gclbench.machine import precision
+from gclbench.machine.limits import TimeLimit
 from gclbench.records import Store
 from gclbench.run import runner
 
@@ -179,4 +180,21 @@ def test_a_first_task_that_is_unsupported_does_not_keep_the_checkpoint() -> None
     assert left.ids == unit.ids[1:]
     assert perform(left, "runs") == {left.ids[0]: "ok"}
     assert record_of(left).fit["resumed"] == 1
+    assert not list(Path("runs").glob("*/checkpoint.pt"))
+
+
+def test_a_training_that_passed_its_time_limit_keeps_its_checkpoint() -> None:
+    """With a longer limit it goes on from there."""
+    command = ("task=clustering", "checkpoint_every=1000")
+    (unit,) = units(*command)
+    stopper = Stopper(after=7)
+    perform(unit, "runs", stopper, stopper.flag)
+
+    def late(iteration: int, total: int, loss: float) -> None:
+        raise TimeLimit("stopped")
+
+    assert perform(unit, "runs", late) == {unit.ids[0]: "timeout"}
+    (again,) = units(*command, "rerun=all")
+    assert perform(again, "runs") == {unit.ids[0]: "ok"}
+    assert record_of(unit).fit["resumed"] == 1
     assert not list(Path("runs").glob("*/checkpoint.pt"))

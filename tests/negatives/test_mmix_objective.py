@@ -21,6 +21,7 @@ from mmix_loops import (
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from gclbench.contrast.objectives import inter_view_nce
 from gclbench.negatives.mmix import VARIANTS, Mmix, MmixNegatives, diversity_loss
 from gclbench.negatives.strategy import Pair
 from gclbench.training.streams import Streams
@@ -142,6 +143,24 @@ def test_constant_shares_leave_the_projections_to_the_diversity_loss() -> None:
     learned(pair_of()).value.backward()
     assert learned.query is not None and learned.query.weight.grad is not None
     assert float(learned.query.weight.grad.abs().max()) > 0
+
+
+@pytest.mark.parametrize("variant,scope", SETTINGS)
+def test_constant_shares_leave_the_embeddings_what_they_are_mixed_of(
+    variant: str, scope: str
+) -> None:
+    """The gradient is that of mixtures by given shares."""
+    settings = Mmix(
+        variant=variant, scope=scope, threshold=THRESHOLD, diversity=False, gradient=False
+    )
+    strategy, pair = made(settings), pair_of(intra=False)
+    shares = plain_shares(strategy, normalize(pair.u, dim=1))
+    first, second = (pair.u.clone().requires_grad_() for _ in range(2))
+    strategy(replace(pair, u=first)).value.backward()
+    mixed = normalize(strategy.head(shares @ normalize(second, dim=1)), dim=1)
+    inter_view_nce(mixed, normalize(pair.v, dim=1), pair.tau).backward()
+    torch.testing.assert_close(first.grad, second.grad, rtol=0, atol=1e-12)
+    assert float(second.grad.abs().max()) > 1e-3
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

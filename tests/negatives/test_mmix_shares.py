@@ -114,6 +114,8 @@ def test_scope_op_says_how_many_nodes_have_anything_to_be_mixed_with() -> None:
 
     assert findings(settings) == {"mmix_mixed": 5 / 7}
     assert findings(replace(settings, threshold=-1.0)) == {"mmix_mixed": 1.0}
+    at_the_threshold = findings(replace(settings, threshold=1.0))
+    assert at_the_threshold == {"mmix_mixed": 5 / 7}, "equal nodes have a cosine of exactly 1"
     assert findings(replace(settings, scope="all")) == {}
 
 

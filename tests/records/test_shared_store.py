@@ -93,6 +93,24 @@ def test_an_ok_record_that_arrives_while_a_worse_one_is_written_stays(
     assert files(tmp_path) == [f"{SPEC.id}/record.json"]
 
 
+def test_an_ok_record_that_arrives_before_a_worse_one_is_moved_aside_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was moved is then the other node's record, and not the one that was judged."""
+    store = Store(tmp_path)
+    store.write(record(status="oom", metrics={}))
+    plain = Path.rename
+
+    def late(source: Path, target: Path) -> Path:
+        Store(tmp_path).write(record())
+        return plain(source, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    store.write(record(status="failed", metrics={}))
+    assert store.read(SPEC.id) == record()
+    assert files(tmp_path) == [f"{SPEC.id}/record.json"]
+
+
 def test_an_ok_record_is_never_moved_for_a_worse_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

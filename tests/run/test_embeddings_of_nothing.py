@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pytest
 import torch
 from small_runs import SMALL
 from torch import Tensor
@@ -70,3 +71,16 @@ def test_an_embedding_without_columns_is_unsupported(
 def test_rows_of_zeros_are_told_where_there_are_several() -> None:
     assert collapse_of(Embedding(torch.zeros(5, 1))) == ("every row of the embedding is zero",)
     assert collapse_of(Embedding(torch.zeros(1, 1))) == ()
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_are_alike_by_the_size_of_their_entries(scale: float, sparse: bool) -> None:
+    """Neither are small rows alike because they are small, nor large ones apart by rounding."""
+
+    def told(last: float) -> tuple[str, ...]:
+        z = scale * torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, last]])
+        return collapse_of(Embedding(z.to_sparse_csr() if sparse else z))
+
+    assert told(2.0 * (1 - 2e-6)) == ("all rows of the embedding are alike",)
+    assert told(2.0 * (1 - 1e-4)) == ()

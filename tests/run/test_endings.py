@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from own_collections import save_cycles
 from small_runs import SMALL, Unruly, run, write_graph
 from torch_geometric.data import Data
 
@@ -162,13 +164,19 @@ def test_a_split_that_fails_is_its_own_tasks_failure(
     }
 
 
-def test_seconds_of_a_split_are_its_own_tasks() -> None:
+def test_seconds_of_a_split_and_of_an_evaluation_are_their_own_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of the other phases are of the training that the tasks share."""
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     clock = Clock(0.0)
     for _ in range(2):
-        with clock.phase("split"), clock.phase("hide"):
-            time.sleep(0.01)
+        for name in ("split", "hide", "evaluate"):
+            with clock.phase(name):
+                pass
         found = clock.taken(0.0)
-    assert 0.01 <= found["split"] < found["hide"] >= 0.02
+    assert found == {"load": 0.0, "hide": 2.0, "split": 1.0, "evaluate": 1.0}
 
 
 def test_the_sweep_goes_on_after_a_run_that_failed() -> None:
@@ -243,3 +251,19 @@ def test_a_method_that_writes_into_the_graph_is_the_one_that_fails(
     assert "Unruly.fit wrote into graph.x, which other runs share; work on a copy" in culprit.reason
     again = run("method=kmeans", "task=clustering", "filter=none", "rerun=all")["clustering"]
     assert again.ok and again.metrics == clean.metrics and again.id == clean.id
+
+
+def test_edited_graphs_are_not_scored_where_the_graphs_came_through_a_filter() -> None:
+    """The copies would reach the method unfiltered."""
+    save_cycles("graphs.npz")
+    command = [
+        *("device=cpu", "method=graph_statistics", "dataset=custom_graphs"),
+        *("dataset.path=graphs.npz", "task=similarity"),
+        *("task.similarity.nodes=[6]", "task.similarity.triplets=5"),
+    ]
+    plain, filtered = (
+        execute(experiment_of([*command, f"filter={name}"]))[0] for name in ("none", "ssgc")
+    )
+    assert plain.ok and "triplet_accuracy_n6" in plain.metrics
+    assert (filtered.status, filtered.metrics) == ("unsupported", {})
+    assert "or saw it through a filter; try method=graph_statistics" in filtered.reason

@@ -248,6 +248,18 @@ def test_what_is_no_embedding_is_told(
     assert record.status == "failed" and reason in record.reason
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_class_scores_that_are_not_finite_end_a_run_as_diverged(
+    value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = torch.zeros(60, 2)
+    scores[7, 1] = value
+    monkeypatch.setattr(Stepping, "embedded", lambda model: Embedding(model.x, scores=scores))
+    record = ran("method=stepping", "task=clustering")
+    assert record.status == "diverged" and record.metrics == {}
+    assert record.reason.startswith("the class scores hold NaN or infinite values")
+
+
 def test_findings_of_torch_become_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {"share": torch.tensor(0.5), "each": np.arange(2)}
     monkeypatch.setattr(Stepping, "embedded", lambda model: Embedding(model.x, findings=found))

@@ -12,6 +12,7 @@ from small_runs import SMALL, Spy, run, write_graph
 
 from gclbench.config.validation import experiment_of
 from gclbench.embedding import Contrast
+from gclbench.filters.ssgc import SsgcFilter
 from gclbench.launch.execution import execute
 from gclbench.launch.plan import expand
 from gclbench.launch.specification import specification
@@ -192,3 +193,20 @@ def test_the_graph_is_loaded_once_for_the_runs_that_share_it(
     assert len(loads) == 1
     run("method=kmeans", "task=clustering", "dataset.seed=1")
     assert len(loads) == 2
+
+
+def test_features_of_another_version_of_a_filter_are_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = ("method=spy", "filter=ssgc", "task=clustering", "rerun=all")
+    assert [run(*command)["clustering"].filter_report["cached"] for _ in range(2)] == [False, True]
+    monkeypatch.setattr(SsgcFilter, "version", "of tomorrow")
+    assert run(*command)["clustering"].filter_report["cached"] is False
+
+
+def test_only_tasks_of_one_training_share_its_seconds() -> None:
+    alone = run("method=unruly", "task=clustering")["clustering"]
+    together = run("method=unruly", "rerun=all")
+    assert alone.shared == together["link_prediction"].shared == ["load"]
+    for task in ("clustering", "classification"):
+        assert together[task].shared == ["load", "hide", "filter", "fit"]

@@ -148,6 +148,19 @@ def test_the_oracle_is_the_iteration_with_the_largest_accuracy_under_names_of_it
     assert metrics["acc"] == cm.clustering_accuracy(y.numpy()[known], last.numpy()[known])
 
 
+def test_with_a_number_of_clusters_asked_for_nothing_is_of_the_methods_own(toy: Toy) -> None:
+    """Neither an iteration of its history nor the floor, which deals as many clusters as asked."""
+    graph = toy()
+    own = Embedding(graph.x, clusters=graph.y, history=graph.y[None])
+    metrics = Clustering(clusters=6).evaluate(own, graph, None, Streams(0))
+    assert not [name for name in metrics if "oracle" in name]
+    truth = graph.y.numpy()
+    dealt = clustering.chance(truth, 6, Streams(0).numpy("chance"))
+    assert metrics.floor == dealt
+    # Three clusters would hold more of a class each.
+    assert dealt["acc"] < clustering.chance(truth, 3, Streams(0).numpy("chance"))["acc"] - 0.05
+
+
 def test_unlabelled_nodes_are_clustered_but_not_scored(toy: Toy) -> None:
     y = toy().y.clone()
     y[:30] = -1

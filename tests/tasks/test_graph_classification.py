@@ -88,6 +88,19 @@ def test_the_spread_over_folds_is_that_of_their_accuracies(
     assert found["accuracy_fold_std"] == pytest.approx(np.std([0.5, 1.0, 0.9], ddof=1))
 
 
+def test_inner_folds_are_drawn_anew_for_each_fold_and_repeat_with_the_seed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[int] = []
+    module = "gclbench.tasks.graph_classification.classify"
+    monkeypatch.setattr(module, lambda *words: given.append(words[-1]) or classify(*words))
+    graph, embedding = clouds()
+    task = GraphClassification(folds=3, inner_folds=2)
+    for seed in (0, 0, 1):
+        task.evaluate(embedding, graph, task.split(graph, Streams(0)), Streams(seed))
+    assert given[:3] == given[3:6] and len(set(given)) == 6
+
+
 def test_rows_of_a_test_fold_do_not_scale_the_others() -> None:
     """Mean and deviation are those of the training rows."""
     train, test = np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[1e6, 6.0]])

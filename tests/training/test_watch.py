@@ -10,6 +10,7 @@ import torch
 
 from gclbench.machine.limits import TimeLimit
 from gclbench.training import watch as module
+from gclbench.training.checkpoint import Checkpoint
 from gclbench.training.watch import CURVE_POINTS, Diverged, Watch
 
 
@@ -85,6 +86,23 @@ def test_the_time_limit(monkeypatch):
         watch(2, 3, 0.5)
     assert watch.reached == 2, "the iteration that was done counts"
     assert watch.last_loss == 0.5
+
+
+def test_a_checkpoint_that_takes_long_to_write_is_written_more_rarely(monkeypatch, tmp_path):
+    """An iteration takes a second, and a writing five: that is a twentieth of a hundred."""
+    now, written = [0.0], []
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+
+    class Slow(Checkpoint):
+        def write(self, progress):
+            written.append(progress.iteration)
+            now[0] += 5.0
+
+    watch = Watch(checkpoint=Slow(tmp_path / "c", "k", every=10.0))
+    for iteration in watch.iterations(250):
+        now[0] += 1.0
+        watch(iteration, 250, 0.5)
+    assert written == [10, 110, 210]
 
 
 def test_no_time_limit(monkeypatch):
