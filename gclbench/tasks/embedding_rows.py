@@ -14,6 +14,10 @@ from gclbench.graph.features import matrix_of
 from gclbench.machine import memory_map
 
 
+LARGEST_ENTRY = 1e16
+"""Of an embedding: thousands of squares are summed in float32, which ends at 3·10³⁸."""
+
+
 def embedding_rows(
     embedding: Embedding, graph: Graph, normalize: str = "auto", sparse: bool = False
 ) -> Any:
@@ -31,7 +35,8 @@ def embedding_rows(
 
     Raises:
         Unsupported: a sparse embedding would have to be dense and does not fit the memory so.
-        ValueError: the embedding has another number of rows, or holds NaN or infinite values.
+        ValueError: the embedding has another number of rows, or holds NaN, infinite values, or
+            numbers beyond `LARGEST_ENTRY`.
     """
     z: Tensor = embedding.z.detach()
     if z.shape[0] != graph.items:
@@ -50,6 +55,12 @@ def embedding_rows(
         raise ValueError(
             f"the embedding holds NaN or infinite values in {broken} of {graph.items} rows; "
             "training diverged: lower method.lr or raise the temperature, then run again"
+        )
+    largest = float(z.abs().max()) if z.numel() else 0.0
+    if largest > LARGEST_ENTRY:
+        raise ValueError(
+            f"the embedding holds numbers up to {largest:.0e}, whose squares float32 does not hold;"
+            " scale the features of the graph"
         )
     if normalize == "l2" or (normalize == "auto" and embedding.geometry == "cosine"):
         z = torch.nn.functional.normalize(z, dim=1)

@@ -371,6 +371,14 @@ def test_more_runs_of_an_older_version_that_did_not_say_all_settings_do_not_coun
     assert line.cells[0].values == dict(enumerate(OURS[:3]))
 
 
+def test_an_interrupted_run_of_the_newest_version_hides_none_of_the_one_before(record) -> None:
+    code = METHODS.load("dmat_i").version
+    old = of_version([*runs(record, OURS), *runs(record, OURS, epochs=0)], "0")
+    begun = of_version([record(seed=0, status="interrupted")], code)
+    (line,) = head_to_head(("dmat_i", UNTRAINED), Collection((*old, *begun))).lines
+    assert line.cells[0].values == dict(enumerate(OURS))
+
+
 def test_sides_that_were_not_computed_alike_are_told(record) -> None:
     ours, other = runs(record, OURS), runs(record, OURS, epochs=0)
     fast = [replace(one, environment={**one.environment, "precision": "fast"}) for one in other]

@@ -65,3 +65,9 @@ def test_values_that_are_not_finite() -> None:
         match="NaN or infinite values in 2 of 3 rows; training diverged: lower method.lr",
     ):
         embedding_rows(Embedding(z), graph(3))
+
+
+def test_numbers_whose_squares_are_no_float32() -> None:
+    assert embedding_rows(Embedding(Z * 1e10), graph(3)).max() > 1e9
+    with pytest.raises(ValueError, match=r"numbers up to .e\+30, whose squares float32 does not"):
+        embedding_rows(Embedding(Z * 1e30), graph(3))
