@@ -134,7 +134,7 @@ class Pair:
                 self,
                 views=(view,),
                 kept_edges=None if masks is None else (masks[0], masks[place + 1]),
-                several=len(self.views) > 1,
+                several=self.several or len(self.views) > 1,
                 kept=self.kept if place == 0 else edges,
             )
 

@@ -13,7 +13,6 @@ from gclbench.graph import Graph, Unsupported, is_sparse
 from gclbench.graph.features import matrix_of
 from gclbench.machine import memory_map
 
-
 LARGEST_ENTRY = 1e16
 """Of an embedding: thousands of squares are summed in float32, which ends at 3·10³⁸."""
 

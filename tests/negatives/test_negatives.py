@@ -351,7 +351,7 @@ def test_every_strategy_takes_several_views(name: str) -> None:
         strategy.mixture(NODES, torch.device("cpu"))
         strategy.update(several.detached())
     found = negatives(several)
-    parts = [by_hand(pair(views=(view,))).value for view in views]
+    parts = [by_hand(pair(views=(view,), several=True)).value for view in views]
     torch.testing.assert_close(found.value, torch.stack(parts).mean())
 
 
