@@ -42,6 +42,8 @@ KEYS = (
 NAMED = {
     "DIR": "a folder",
     "DIR|SWEEP": "a folder or a sweep",
+    "FOLDER": "a folder",
+    "FILE": "a file",
     "RUN": "a run",
     "SWEEP": "a sweep",
     "ID": "a table or a figure",
@@ -107,7 +109,7 @@ class Parser(argparse.ArgumentParser):
         known, extras = (
             self.parse_known_intermixed_args if self._intermixed else self.parse_known_args
         )(words, namespace)
-        self._check_named(known)
+        self._check_named(known, words)
         if extras:
             # The word after an option that does not exist was its value.
             values = [
@@ -125,13 +127,16 @@ class Parser(argparse.ArgumentParser):
             )
         return known
 
-    def _check_named(self, known: argparse.Namespace) -> None:
+    def _check_named(self, known: argparse.Namespace, words: Sequence[str]) -> None:
         """Ends the program where a folder, a run or a file is named by nothing, as by a variable of
         the shell that is not set, or a file by `-`."""
         for action in self._actions:
             given = getattr(known, action.dest, None)
             what = action.option_strings[0] if action.option_strings else str(action.metavar)
-            if action.metavar in NAMED and "" in (given if isinstance(given, list) else [given]):
+            values = given if isinstance(given, list) else [given]
+            # `type=Path` has made the folder `.` of it.
+            typed = "" in words or any(f"{option}=" in words for option in action.option_strings)
+            if action.metavar in NAMED and ("" in values or (typed and Path() in values)):
                 self.error(f"{what} names {NAMED[action.metavar]}, and '' names none")
             if action.dest == "output" and given is not None and str(given) == "-":
                 self.error(f"{what} names a file, and '-' is none; /dev/stdout is the output")

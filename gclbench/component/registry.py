@@ -16,7 +16,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TypeVar
@@ -113,7 +113,7 @@ class Registry:
                     f"{self.kind} '{name}': {cls.__qualname__} is not a dataclass; put @dataclass"
                     " below @register"
                 )
-            if NAME_OF_IT in cls.__dataclass_fields__:
+            if NAME_OF_IT in {field.name for field in fields(cls)}:
                 raise TypeError(
                     f"{self.kind} '{name}': {cls.__qualname__} has a setting 'name', and that says"
                     f" which {self.kind} it is; give the setting another name"

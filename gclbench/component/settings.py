@@ -258,6 +258,8 @@ def _told(cls: type, key: str, value: Any, error: ValueError) -> str:
 def _example(cls: type, key: str) -> str:
     """The end of an error about a number that is out of range, or no list: the default, where it is
     a number or a list with items."""
+    if key in required(cls):
+        return ""
     usual = defaults(cls)[key]
     try:
         convert(usual, schema(cls)[key])

@@ -252,7 +252,13 @@ def _unreadable(text: str) -> str:
     if hyphens != value and (of_seeds or re.fullmatch(r"-[0-9.eE+-]+", hyphens)):
         return f"'{text}' has a dash that is no hyphen; did you mean {key}={hyphens}?"
     if not KEY.fullmatch(key):
-        hint = did_you_mean(unaccented(key), known=[*GROUPS, *OF_THE_COMMAND])
+        bare = key.strip()
+        if KEY.fullmatch(bare):
+            return (
+                f"'{text}' has blanks beside the setting or its '='; write {bare}={value.strip()}"
+            )
+        plain = unaccented(bare)
+        hint = did_you_mean(plain, known=[*GROUPS, *OF_THE_COMMAND]) if "." not in plain else ""
         return f"'{key}' does not exist: a setting is letters, digits, _ and dots.{hint}"
     first, *others = value.split()
     if others and all("=" in word for word in others):

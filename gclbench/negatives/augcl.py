@@ -50,7 +50,8 @@ class Augcl:
         base: share of the training before the network is trained and weights apply.
         hardest: negatives of each anchor that the network scores, the most similar ones; the others
             have the mean weight 1.
-        refresh: iterations that share one scoring.
+        refresh: iterations that share one scoring, with one pair of views of a whole graph; batches
+            and several views are scored in each.
         pairs: pairs per anchor and pass that the network is trained on. passes: over them. lr: of
             its Adam. batch_size: pairs a step.
     """
@@ -164,7 +165,8 @@ class AugclNegatives(Negatives):
         return step.iteration > math.floor(self.settings.base * step.total)
 
     def _current(self, pair: Pair, u: Tensor, v: Tensor) -> tuple[WeightRows, WeightRows]:
-        """The weights of both directions, from rows at most `refresh` − 1 iterations old."""
+        """The weights of both directions; of one pair of views of a whole graph from rows at most
+        `refresh` − 1 iterations old."""
         # Of several views each has its own weights, and there is one place to keep some.
         if pair.is_batch or pair.several or self.settings.refresh == 1:
             return self._scoring(u, v, pair.block), self._scoring(v, u, pair.block)

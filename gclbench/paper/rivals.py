@@ -71,13 +71,9 @@ def against_rivals(
             ]
             differ = [(other, _differing(own.records, other.records)) for other in others]
             notes += _said(own, differ)
-            # Added columns that differ among each other say nothing of the table's.
-            if any(
-                kinds
-                for other, seeds in differ
-                if other.heading not in added
-                for kinds in seeds.values()
-            ):
+            # Added columns say nothing of the table's, unless there is nothing else.
+            deciding = [pair for pair in differ if pair[0].heading not in added] or differ
+            if any(kinds for _, seeds in deciding for kinds in seeds.values()):
                 unlike.add((own.dataset, own.column))
             if own.faithful and own.ours.values and own.shown.better != "neither":
                 found += [

@@ -234,8 +234,9 @@ def _holm(p_values: list[float]) -> list[float]:
 
 def seeds_needed(outcome: Outcome, tests: int, level: float = LEVEL, beyond: int = 0) -> int | None:
     """The least number of seeds that would decide, were the difference and the spread the true
-    ones: find the difference, or show equivalence, with POWER. The other mean stays as it is:
-    where it is of few runs, more of ours may say less.
+    ones: find the difference, or show equivalence, with POWER. The other mean stays as it is.
+    Where it is of few runs, the power may fall with more of ours: Welch's degrees of freedom go
+    down to those of the other mean.
 
     Args:
         tests: of the family; a difference must be found at `level` / tests, as Holm's first step
@@ -243,7 +244,7 @@ def seeds_needed(outcome: Outcome, tests: int, level: float = LEVEL, beyond: int
             larger than this, as that of the seeds that did not decide.
 
     Returns:
-        None where no number up to MOST_SEEDS would.
+        None where no number up to MOST_SEEDS would, nor one beyond.
     """
     if not (outcome.spread or outcome.error):
         return max(2, beyond + 1)

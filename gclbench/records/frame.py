@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 BEFORE, BEHIND = ("id", *KINDS, "seed", "status"), ("seconds", "device", "reason")
-COLUMNS = frozenset((*BEFORE, *BEHIND))
-"""The columns of every table of runs, which no metric may be called."""
+COLUMNS = frozenset((*BEFORE, *BEHIND, "dataset_hash"))
+"""The fixed columns of tables of runs, which no metric may be called. Those of settings have a
+dot."""
 
 
 def frame_of(records: Sequence[Record], settings: bool = False) -> pd.DataFrame:

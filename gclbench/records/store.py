@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gclbench.records.atomic import write_atomically, write_unless
-from gclbench.records.files import content, lines
+from gclbench.records.files import OF_OTHERS, PACKED, content, lines
 from gclbench.records.record import Record, finite
 from gclbench.records.schema import SCHEMA
 from gclbench.records.store_warnings import DIFFERENT, NEWER, UNREADABLE, StoreWarnings
@@ -141,11 +141,13 @@ class Store:
             raise StoreError(error.errno, text) from error
 
     def holds_packed(self) -> bool:
-        """Whether packed files stand there, at the root or in its folders of methods; `ids` and
-        `read` know runs of folders alone."""
-        folders = (name for name in self.ids() if not ID.fullmatch(name))
-        places = (self.root, *(self.root / name for name in folders))
-        return any(next(place.glob("*.jsonl"), None) is not None for place in places)
+        """Whether packed files stand there, outside the folders of runs; `ids` and `read` know runs
+        of folders alone."""
+        names = [name for name in self.ids() if not ID.fullmatch(name) and name not in OF_OTHERS]
+        return any(
+            name.endswith(PACKED) or next((self.root / name).rglob(f"*{PACKED}"), None) is not None
+            for name in names
+        )
 
     def read(self, run_id: str) -> Record | None:
         """The record of a run from its own file, or None when there is none or it is damaged (a

@@ -30,7 +30,8 @@ def scores_of(found: Any, where: str) -> Scores:
 
     Raises:
         TypeError: when it is no mapping of names to numbers.
-        ValueError: for a finite number beyond anything measured, or a name in `COLUMNS`.
+        ValueError: for a finite number beyond anything measured, or a name that is in `COLUMNS` or
+            has a dot.
     """
     if not isinstance(found, Mapping):
         raise TypeError(
@@ -123,10 +124,10 @@ def _plain_number(value: Any) -> float | int | None:
 def _name(name: Any, where: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{where} must return metrics by name, and returned the name {name!r}")
-    if name in COLUMNS:
+    if name in COLUMNS or "." in name:
         raise ValueError(
-            f"{where} returned a metric called '{name}', as a column of tables of runs is; give it"
-            f" another name, such as '{name}_found'"
+            f"{where} returned a metric called '{name}', as a column of tables of runs is or a"
+            f" setting may be; give it another name, such as '{name.replace('.', '_')}_found'"
         )
     return name
 

@@ -87,7 +87,7 @@ def _index(
     from gclbench.tasks.embedding_rows import embedding_rows
 
     bare = without_labels(visible)
-    if hasattr(task, "rows"):
+    if callable(getattr(task, "rows", None)):
         z = task.rows(embedding, bare)
     else:
         z = embedding_rows(embedding, bare, getattr(task, "normalize", "auto"))

@@ -55,15 +55,20 @@ def embedding_rows(
             f"the embedding holds NaN or infinite values in {broken} of {graph.items} rows; "
             "training diverged: lower method.lr or raise the temperature, then run again"
         )
-    largest = float(z.abs().max()) if z.numel() else 0.0
-    if largest > LARGEST_ENTRY:
-        raise ValueError(
-            f"the embedding holds numbers up to {largest:.0e}, whose squares float32 does not hold;"
-            " scale the features of the graph"
-        )
+    if z.numel():
+        _check_size(max(float(z.max()), -float(z.min())))
     if normalize == "l2" or (normalize == "auto" and embedding.geometry == "cosine"):
         z = torch.nn.functional.normalize(z, dim=1)
     return z.numpy()
+
+
+def _check_size(largest: float) -> None:
+    """Raises ValueError for an embedding whose largest entry is beyond `LARGEST_ENTRY`."""
+    if largest > LARGEST_ENTRY:
+        raise ValueError(
+            f"the embedding holds numbers up to {largest:.0e}, whose squares float32 does not hold:"
+            " the training diverged (lower method.lr), or the graph's features are to be scaled"
+        )
 
 
 def standardised(z: np.ndarray) -> np.ndarray:
@@ -98,5 +103,7 @@ def _matrix(z: Tensor, embedding: Embedding, normalize: str) -> Any:
     rows = matrix_of(z)
     if not np.isfinite(rows.data).all():
         raise ValueError("the embedding holds NaN or infinite values")
+    if rows.nnz:
+        _check_size(float(np.abs(rows.data).max()))
     unit = normalize == "l2" or (normalize == "auto" and embedding.geometry == "cosine")
     return scaled(rows) if unit else rows

@@ -222,3 +222,18 @@ def test_a_criterion_without_a_value_is_told(
     assert (record.fit["criteria"][name] is None) == bool(why)
     assert bool(why) == ("has no value" in " ".join(capsys.readouterr().out.split()))
     assert any(text.startswith(why) for text in record.fit.get("remarks") or [""])
+
+
+def test_packed_records_are_told_where_runs_are_to_be_done(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*QUICK, "seeds=1"]) == 0
+    assert main(["export", "--runs", "runs", "--to", "packed"]) == 0
+    told = "packed holds packed records, as `gclbench export --to` writes them: tables read them"
+    capsys.readouterr()
+    assert main([*QUICK, "seeds=1", "runs_dir=packed", "--dry-run"]) == 0
+    assert told in capsys.readouterr().out
+    assert main([*QUICK, "seeds=1", "runs_dir=packed"]) == 0
+    assert told in capsys.readouterr().err
+    assert main([*QUICK, "seeds=1", "runs_dir=packed"]) == 0
+    assert told not in capsys.readouterr().err, "nothing is left to be done"

@@ -316,3 +316,9 @@ def test_no_setting_is_called_as_the_component_is() -> None:
 
     with pytest.raises(TypeError, match="has a setting 'name', and that says which shape it is"):
         shapes().register("named")(Named)
+
+    @dataclass(frozen=True)
+    class Constant:
+        name: ClassVar[str] = "x"
+
+    assert shapes().register("constant")(Constant) is Constant

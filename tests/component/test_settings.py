@@ -333,3 +333,11 @@ def test_a_default_that_is_out_of_range_is_no_example() -> None:
     (told,) = errors
     assert told.startswith("method.size=-3.0 is out of range: it must be > 0 (the default of test_")
     assert told.endswith("Wrong is not)") and "for example" not in told
+
+    @dataclass(frozen=True)
+    class Asked:
+        size: Positive
+
+    errors = []
+    assert bind(Asked, {"size": -3.0}, "method", errors) is None
+    assert errors == ["method.size=-3.0 is out of range: it must be > 0"]

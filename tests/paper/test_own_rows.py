@@ -159,6 +159,9 @@ def test_two_rows_are_compared_once_and_one_does_not_turn_the_other_away(record,
     block = comparison.blocks[0].entries
     assert block["accuracy", "mine"].faithful and block["accuracy", "mine"].rank == 1
     assert not block["accuracy", "grace method.tau=0.9"].faithful
+    # Where nothing else tells which splits are the table's, neither has a rank.
+    alone = filled([*own(OWN), *changed], "mine", "grace method.tau=0.9").blocks[0].entries
+    assert not any(each.faithful for each in alone.values() if each.records)
 
 
 @pytest.mark.parametrize("unlike", ["split", "graph"])

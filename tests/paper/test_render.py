@@ -122,7 +122,7 @@ def test_gains_name_the_controls_that_there_are(record) -> None:
     nodes = told(
         "nml/1", method="grace", task="classification", task_settings={"protocol": "public"}
     )
-    assert "without training, the raw features, and the features after GnnBP" in nodes
+    assert "without training, the raw features, the features after GnnBP" in nodes
 
 
 def test_every_table_of_mixtures_of_whole_graphs_has_their_controls() -> None:

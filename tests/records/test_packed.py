@@ -106,3 +106,14 @@ def test_pack_does_not_drop_what_it_cannot_read(tmp_path):
     with pytest.raises(ValueError, match=f"not valid JSON .*, in {path} line 2"):
         pack([record(replace(SPEC, seed=5))], tmp_path)
     assert path.read_bytes() == damaged
+
+
+def test_a_store_says_whether_packed_files_stand_in_it(tmp_path):
+    store = Store(tmp_path)
+    assert not Store(tmp_path / "nowhere").holds_packed()
+    store.write(full_record())
+    (tmp_path / "wandb").mkdir()
+    (tmp_path / "wandb" / "events.jsonl").write_text("")
+    assert not store.holds_packed(), "runs of folders, and what is another tool's"
+    pack([full_record()], tmp_path / "records")
+    assert store.holds_packed() and Store(tmp_path / "records").holds_packed()

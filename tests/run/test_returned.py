@@ -143,6 +143,10 @@ def test_numbers_of_numpy_and_torch_become_floats(value: Any, monkeypatch: Any) 
         ({"acc": 1e70}, "metric 'acc' as 1e+70, which is beyond 1e+60"),
         ({"acc": 10**400}, "metric 'acc' as a whole number of 1329 bits, which is beyond 1e+60"),
         ({"status": 1.0}, "Scored.evaluate returned a metric called 'status', as a column of"),
+        (
+            {"method.lr": 1.0},
+            "setting may be; give it another name, such as 'method_lr_found'",
+        ),
         ({"seconds": 1.0}, "give it another name, such as 'seconds_found'"),
         ({1: 0.5}, "Scored.evaluate must return metrics by name, and returned the name 1"),
         (None, "must return metrics by name, such as {'acc': 0.5}, and returned NoneType (None)"),

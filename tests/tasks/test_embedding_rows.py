@@ -71,3 +71,5 @@ def test_numbers_whose_squares_are_no_float32() -> None:
     assert embedding_rows(Embedding(Z * 1e10), graph(3)).max() > 1e9
     with pytest.raises(ValueError, match=r"numbers up to .e\+30, whose squares float32 does not"):
         embedding_rows(Embedding(Z * 1e30), graph(3))
+    with pytest.raises(ValueError, match=r"numbers up to .e\+30, whose squares float32 does not"):
+        embedding_rows(Embedding((Z * 1e30).to_sparse_csr()), graph(3), sparse=True)

@@ -10,7 +10,14 @@ from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.component_versions import told
 from gclbench.paper.filled_table import DAGGER, DEGENERATE, Comparison
 from gclbench.paper.fitted import FITTED
-from gclbench.paper.gains import UNTRAINED, commands
+from gclbench.paper.gains import (
+    FILTER_ALONE,
+    FILTERED_UNIT_ROWS,
+    RAW_FEATURES,
+    UNIT_ROWS,
+    UNTRAINED,
+    commands,
+)
 from gclbench.paper.machine_differences import sentence
 from gclbench.paper.significance import LEVEL
 from gclbench.paper.verdict import ABOVE, AS_PRINTED, BELOW, EQUIVALENT, MARKS, UNDETERMINED
@@ -23,6 +30,13 @@ PRINTED_SIGNS = (
     "– printed as missing (out of GPU memory unless the paper says otherwise); ? not legible; * not"
     " converged, says the paper; (?) doubtful."
 )
+
+
+CONTROLS_IN_WORDS = {
+    UNTRAINED: "the same settings without training",
+    RAW_FEATURES: "the raw features",
+    FILTER_ALONE: "the features after GnnBP (filter alone)",
+}
 
 
 def footer(comparison: Comparison, only: str = "") -> list[str]:
@@ -173,8 +187,8 @@ def _gains(comparison: Comparison) -> Iterator[str]:
     controls = {gain.control for entry in comparison.entries for gain in entry.gains}
     if any(gain.settled.n for entry in comparison.entries for gain in entry.gains):
         yield (
-            "Gain over controls: ours minus the same settings without training"
-            f"{_features(controls)}, over the seeds that both have (their number)."
+            f"Gain over controls: ours minus {_named(controls)}, over the seeds that both have"
+            " (their number)."
             f" {MARKS[ABOVE]} gains, {MARKS[BELOW]} loses (paired t-tests, Holm-corrected over the"
             f" {counted(comparison.gain_tests, 'gain')} of the whole table), {MARKS[EQUIVALENT]}"
             f" equivalent within one point, {MARKS[UNDETERMINED]} undetermined, with the number of"
@@ -190,14 +204,12 @@ def _gains(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _features(controls: Collection[str]) -> str:
-    """The controls that are features, which collections have none of."""
-    if not set(controls) - {UNTRAINED}:
-        return ""
-    return (
-        ", the raw features, and the features after GnnBP (filter alone), both also with rows of"
-        " length 1 (unit rows)"
-    )
+def _named(controls: Collection[str]) -> str:
+    """What the gains of a table are over; a collection has no features to compare with."""
+    named = [text for control, text in CONTROLS_IN_WORDS.items() if control in controls]
+    if {UNIT_ROWS, FILTERED_UNIT_ROWS} & set(controls):
+        named.append("such features with rows of length 1 (unit rows)")
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))
 
 
 def _rivals(comparison: Comparison) -> Iterator[str]:
