@@ -230,7 +230,7 @@ def test_gains_in_every_format(record) -> None:
     assert "## Gain over controls: acc" in page
     gains = "+10.60 (5) ▲ | −9.00 (5) ▼ | +10.60 (5) ▲ | −0.10 (5) ✓ | +10.60 (5) ▲"
     assert f"| cora | dmat_i‡ | {gains} |" in page
-    assert "both also with rows of length 1 (unit rows)" in page
+    assert "such features with rows of length 1 (unit rows)" in page
     assert "Gain over controls" not in markdown(comparison, "paper")
     assert "<caption>Gain over controls: acc</caption>" in html(comparison)
     assert r"+10.60 (5) $\blacktriangle$" in latex(comparison)
