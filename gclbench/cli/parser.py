@@ -118,8 +118,8 @@ class Parser(argparse.ArgumentParser):
                 if word.startswith("-") and not after.startswith("-")
             ]
             # A wrong option ends what may stand between words: those behind it are not wrong.
-            behind = [] if extras[0].startswith("-") and self._settings else extras[1:]
-            told = [extras[0], *behind, *(word for word in extras[1:] if word.startswith("-"))]
+            options = [word for word in extras if word.startswith("-")]
+            told = options if self._settings and extras[0] in options else extras
             self.error(
                 "; ".join(
                     dict.fromkeys(self._meant(word, words) for word in told if word not in values)

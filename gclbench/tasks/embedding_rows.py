@@ -71,6 +71,12 @@ def _check_size(largest: float) -> None:
         )
 
 
+def standardises(normalize: str, geometry: str) -> bool:
+    """Whether a task on graphs standardises columns: where asked, and by `auto` for embeddings
+    whose lengths carry a meaning."""
+    return normalize == "standardize" or (normalize == "auto" and geometry != "cosine")
+
+
 def standardised(z: np.ndarray) -> np.ndarray:
     """Rows (n×d) whose columns have zero mean and unit variance; a constant column is zero."""
     mean, deviation = z.mean(axis=0), z.std(axis=0)

@@ -16,7 +16,7 @@ from gclbench.data.splits import Split, stratified_folds
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph, Unsupported
 from gclbench.tasks.classification import class_scores
-from gclbench.tasks.embedding_rows import embedding_rows, standardised
+from gclbench.tasks.embedding_rows import embedding_rows, standardised, standardises
 from gclbench.tasks.scores import Scores
 from gclbench.tasks.support_vectors import Fitted, classify
 from gclbench.training.streams import Streams
@@ -137,11 +137,7 @@ class GraphClassification:
     def rows(self, embedding: Embedding, graph: Graph) -> np.ndarray:
         """The rows of all graphs, n×d, scaled as the machines see them, but by all graphs."""
         z = embedding_rows(embedding, graph, self.normalize)
-        return standardised(z) if self._standardises(embedding.geometry) else z
-
-    def _standardises(self, geometry: str) -> bool:
-        auto = self.normalize == "auto" and geometry != "cosine"
-        return auto or self.normalize == "standardize"
+        return standardised(z) if standardises(self.normalize, embedding.geometry) else z
 
     def _fitted(
         self, embedding: Embedding | Sequence[Embedding], graph: Graph, split: Split, rng: Streams
@@ -171,7 +167,7 @@ class GraphClassification:
         self, train: np.ndarray, test: np.ndarray, geometry: str
     ) -> tuple[np.ndarray, np.ndarray]:
         """Rows scaled by the training rows' mean and deviation, where asked."""
-        if not self._standardises(geometry):
+        if not standardises(self.normalize, geometry):
             return train, test
         mean, deviation = train.mean(axis=0), train.std(axis=0)
         # A column that is constant over the training rows says nothing.

@@ -13,7 +13,7 @@ from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.graph import Graph
 from gclbench.tasks.clustering import agreement, chance, fit_kmeans, number_of_clusters
-from gclbench.tasks.embedding_rows import embedding_rows, standardised
+from gclbench.tasks.embedding_rows import embedding_rows, standardised, standardises
 from gclbench.tasks.scores import Scores
 from gclbench.tasks.whole_graph import WholeGraph
 from gclbench.training.streams import Streams
@@ -58,8 +58,7 @@ class GraphClustering(WholeGraph):
             ValueError: the embedding has the wrong number of rows or is not finite.
         """
         z = embedding_rows(embedding, graph, self.normalize)
-        auto = self.normalize == "auto" and embedding.geometry != "cosine"
-        return standardised(z) if auto or self.normalize == "standardize" else z
+        return standardised(z) if standardises(self.normalize, embedding.geometry) else z
 
     def evaluate(
         self, embedding: Embedding, graph: Graph, split: Split | None, rng: Streams

@@ -10,6 +10,7 @@ import pytest
 
 from gclbench.cli import main
 from gclbench.launch import local, pool, workers
+from gclbench.launch.execution import unheard, unseen
 from gclbench.launch.sweep import Sweep
 from gclbench.launch.workers import PROCESS, workers_for
 from gclbench.machine import threads
@@ -142,5 +143,5 @@ def test_gpus_are_dealt_out_unless_one_is_named(
     monkeypatch.setattr(pool, "Pool", lambda *arguments: SimpleNamespace(run=lambda units: None))
     units = tuple(replace(UNIT, device=device) for device in devices)
     sweep = Sweep(str(tmp_path), units, "local", {})
-    local.Local(workers=2).run(sweep, None, lambda text: None)  # type: ignore[arg-type]
+    local.Local(workers=2).run(sweep, unseen, unheard)
     assert seen == [dealt]

@@ -328,3 +328,11 @@ def test_the_line_under_a_table_names_the_numbers_that_are_not_tested(record) ->
         "did not converge: acc, nmi, ari, macro_f1, modularity, conductance of age on dbl" in line
     )
     assert "conductance of sdcn on coauthor_cs." in line
+
+
+def test_seeds_that_a_cell_has_are_not_called_the_needed_ones() -> None:
+    """Twenty did not decide, and against five printed runs fewer are no answer."""
+    cell = entry(around(0.74, 0.000433, 20), printed(0.70, 0.0128, 5))
+    found, tests = judged([cell] * 24)
+    assert found[0].verdict == "undetermined" and found[0].outcome is not None
+    assert seeds_needed(found[0].outcome, tests) == 2 and found[0].needed is None
