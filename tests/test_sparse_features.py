@@ -17,6 +17,7 @@ from small_embeddings import embedded, embedding
 from torch_geometric.data import Data
 
 import gclbench
+from gclbench.cli import main
 from gclbench.component.registry import METHODS, NEGATIVES
 from gclbench.contrast.centrality import column_dropping
 from gclbench.contrast.unit_rows import unit_rows
@@ -37,6 +38,7 @@ from gclbench.graph import (
 )
 from gclbench.machine import memory_map
 from gclbench.nn.sparse import Features, in_groups, normalised_rows, rows_of
+from gclbench.records import Store
 from gclbench.run import saving
 from gclbench.run.abilities import able
 from gclbench.run.collapse import collapse_of
@@ -255,9 +257,26 @@ def test_an_embedding_without_room_is_not_written(
     """Nor does that of an earlier attempt stay: files beside a record are of that record."""
     found = embedded(made_sparse(), "method=linear")
     (tmp_path / saving.EMBEDDING).write_bytes(b"of an earlier attempt")
-    saving.save(tmp_path, ["embedding"], found, None)
-    assert not [*tmp_path.iterdir()]
+    left_out = saving.save(tmp_path, ["embedding"], found, None)
+    assert not [*tmp_path.iterdir()] and [*left_out] == ["embedding"]
     assert "embedding.npy is not written: this reads the embedding as a dense" in caplog.text
+
+
+def test_an_embedding_without_room_is_asked_for_once(
+    no_room: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, runs = f"{tmp_path}/g.npz", f"{tmp_path}/runs"
+    np.savez(file, x=MATRIX.toarray(), edge_index=EDGES, y=np.arange(NODES) % 2)
+    command = ["method=linear", "dataset=custom", f"dataset.path={file}", f"runs_dir={runs}"]
+    command += ["task=classification", "save=[embedding]", "rerun=incomplete"]
+    assert main(command) == 0
+    (record,) = Store(runs).scan()
+    assert record.ok and "40 × 60 numbers take" in record.fit["too_large"]["embedding"]
+    assert main([*command, "--dry-run"]) == 0
+    assert f"1 is recorded in {runs}, 0 are to be done" in capsys.readouterr().out
+    assert main(["embed", record.id, "--runs", runs, "--output", f"{tmp_path}/z.npy"]) == 1
+    told = capsys.readouterr().err
+    assert f"run {record.id} left no embedding: this reads the embedding as a dense" in told
 
 
 def test_rows_that_are_alike_are_seen(always: None) -> None:

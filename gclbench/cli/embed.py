@@ -173,6 +173,8 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
             )
         if not record.ok:
             raise _Refused(f"run {record.id} ended as {record.status}: {record.reason}")
+        if asked in record.fit.get("too_large", {}):
+            raise _Refused(f"run {record.id} left no {asked}: {record.fit['too_large'][asked]}")
         raise _Refused(
             f"run {record.id} left no {asked} beside its record; {_again(root, record, asked)}"
         )

@@ -57,12 +57,13 @@ def compose(options: argparse.Namespace, typed: list[str], detached: bool = Fals
     from gclbench.config import validation as config
     from gclbench.config.named_settings import with_named_settings
     from gclbench.config.overrides import sweep
-    from gclbench.config.own_configs import with_own_configs
+    from gclbench.config.own_configs import own_names, with_own_configs
 
     try:
         commands = [options.overrides]
         if options.multirun:
-            commands = with_named_settings(sweep(options.overrides))
+            own = own_names(options.config_dir) if options.config_dir is not None else ()
+            commands = with_named_settings(sweep(options.overrides), own)
         if options.config_dir is not None:
             commands = with_own_configs(options.config_dir, commands)
     except config.ConfigErrors as error:

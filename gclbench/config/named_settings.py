@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gclbench.component.declared import declared
 from gclbench.component.registry import GROUPS, KINDS, METHODS, nearest
@@ -18,9 +18,12 @@ MISSING = re.compile(r"'([\w.]+)' does not exist\b")
 """What `unknown_key` says of a setting."""
 
 
-def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
+def with_named_settings(commands: list[list[str]], own: Collection[str] = ()) -> list[list[str]]:
     """The commands of a sweep with `NAME.SETTING=VALUE` as `KIND.SETTING=VALUE` where the command
     has that component, and without it elsewhere. Commands that become the same are one.
+
+    Args:
+        own: names of a user's own configs, which stand for components.
 
     Raises:
         ConfigErrors: when no command has a component that is named, or one has two of that name.
@@ -29,14 +32,14 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
     unused: dict[str, str] = {}
     found: dict[tuple[str, ...], None] = {}
     for command in commands:
-        named = [word for word in command if _owner(word)]
+        named = [word for word in command if _owner(word, own)]
         if not named:
             found[tuple(command)] = None
             continue
         names = _names(command)
         words: list[str] = []
         for word in command:
-            owner = _owner(word)
+            owner = _owner(word, own)
             kinds = [kind for kind in OF if owner and names.get(kind) == owner]
             if len(kinds) > 1:
                 errors.append(
@@ -57,7 +60,7 @@ def with_named_settings(commands: list[list[str]]) -> list[list[str]]:
         for word, owner in unused.items()
         if owner
     ]
-    errors += _misspelt(commands)
+    errors += _misspelt(commands, own)
     if errors:
         raise ConfigErrors(list(dict.fromkeys(errors)))
     return [list(words) for words in found]
@@ -96,7 +99,7 @@ def for_those_that_have(
     return sentences
 
 
-def _misspelt(commands: list[list[str]]) -> list[str]:
+def _misspelt(commands: list[list[str]], own: Collection[str]) -> list[str]:
     """Sentences on settings of what is no component, but nearly one of a sweep's."""
     if len(commands) < 2:
         return []
@@ -116,7 +119,7 @@ def _misspelt(commands: list[list[str]]) -> list[str]:
     heads = {
         word: key_of(word).partition(".")[0]
         for word in dict.fromkeys(word for command in commands for word in command)
-        if "." in key_of(word) and not _owner(word)
+        if "." in key_of(word) and not _owner(word, own)
     }
     strange = {word: head for word, head in heads.items() if head not in GROUPS}
     if not strange:
@@ -135,7 +138,7 @@ def _without_setting(word: str, kind: str) -> str:
     """What to say where a component of gclbench's own has no such setting; else empty."""
     owner, _, setting = key_of(word).partition(".")
     registry = KINDS[kind]
-    if not registry.entries[owner].builtin:
+    if owner not in registry.entries or not registry.entries[owner].builtin:
         return ""
     known = [*declared(registry, owner).defaults]
     if setting in known:
@@ -157,12 +160,13 @@ def _as_typed(word: str, commands: list[list[str]]) -> str:
     return f" under that name; '{name}' was typed: {name}.{rest}" if name else ""
 
 
-def _owner(word: str) -> str:
-    """The component that a word is a setting of by name; empty for every other word."""
+def _owner(word: str, own: Collection[str] = ()) -> str:
+    """The component, or the user's own config of one, that a word is a setting of by name; empty
+    for every other word."""
     head, separator, _ = key_of(word).partition(".")
     if not separator or head in GROUPS:
         return ""
-    return head if any(head in KINDS[kind].entries for kind in OF) else ""
+    return head if head in own or any(head in KINDS[kind].entries for kind in OF) else ""
 
 
 def _names(command: list[str]) -> dict[str, str]:

@@ -38,6 +38,11 @@ def with_own_configs(folder: Path, commands: list[list[str]]) -> list[list[str]]
     return [_extended(folder, command) for command in commands]
 
 
+def own_names(folder: Path) -> set[str]:
+    """The names that a folder's files have."""
+    return {path.stem for kind in GROUPS for path in (folder / kind).glob("*.yaml")}
+
+
 def _strange(folder: Path) -> list[str]:
     """What is wrong with the folder as a whole."""
     if not folder.is_dir():

@@ -243,8 +243,9 @@ def _lacks(experiment: Experiment, record: Record, store: Store) -> bool:
         return False
     folder, method = store.path(record.id).parent, experiment.components.method
     criterion = experiment.criterion
+    too_large = record.fit.get("too_large", ())
     return (
-        bool(lacking(folder, experiment.save, method))
+        bool(lacking(folder, experiment.save, method, too_large))
         or (criterion is not None and criterion not in record.fit.get("criteria", {}))
         or not _followed(record, getattr(method, "course", 0))
     )

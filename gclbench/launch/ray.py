@@ -105,7 +105,7 @@ class Ray(Detached):
                 if isinstance(error.cause, StoreError):
                     raise error.cause from error
                 first = f"{type(error.cause).__name__}: {error.cause}".partition("\n")[0]
-                ended = give_up(unit, sweep.runs_dir, Ending("failed", first))
+                ended = give_up(unit, sweep.runs_dir, Ending("failed", first, str(error)))
             except ray.exceptions.RayError as error:
                 status = "oom" if isinstance(error, ray.exceptions.OutOfMemoryError) else "failed"
                 times = f", {self.retries + 1} times" if self.retries else ""

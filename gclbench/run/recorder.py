@@ -69,22 +69,28 @@ class Recorder:
             StoreError: when the record or one of these files cannot be written.
         """
         record = self._record(task, result)
-        if other := self._unlike(record):
-            record.fit["remarks"] = [*record.fit.get("remarks", ()), other]
+        self._keep_of(self._store.read(record.id), record)
         if record.ok:
             folder = self._store.path(record.id).parent
             kinds = saving.kinds_of(folder, self._unit.save)
             if kinds and result.embedding is not None:
-                saving.save(folder, kinds, result.embedding, self._pipeline.watch.weights)
+                weights = self._pipeline.watch.weights
+                if left_out := saving.save(folder, kinds, result.embedding, weights):
+                    record.fit["too_large"] = left_out
         self.records.append(record)
         self._store.write(record)
 
-    def _unlike(self, record: Record) -> str:
-        """That an ok run is replaced by one of other metrics, as with another precision; "" where
-        it is not."""
-        before = self._store.read(record.id)
-        if before is None or not (before.ok and record.ok) or _same(before, record):
-            return ""
+    @staticmethod
+    def _keep_of(before: Record | None, record: Record) -> None:
+        """Of an ok run that is replaced by an ok one: the course of its training, where that is the
+        same training; else a remark that the metrics were others, as with another precision."""
+        if before is None or not (before.ok and record.ok):
+            return
+        if _same(before, record):
+            # The command of the new run may ask for other things besides, and not for a course.
+            if "course" in before.data:
+                record.data.setdefault("course", before.data["course"])
+            return
         changed = [
             f"{name} {before.environment.get(name, 'not recorded')} then,"
             f" {record.environment.get(name, 'none')} now"
@@ -94,7 +100,8 @@ class Recorder:
             if before.environment.get(name) != record.environment.get(name)
         ]
         why = "; ".join(changed) or "computed alike, as far as is recorded"
-        return f"It replaces a run of other metrics ({why})."
+        other = f"It replaces a run of other metrics ({why})."
+        record.fit["remarks"] = [*record.fit.get("remarks", ()), other]
 
     def interrupt(self) -> None:
         """Records the runs that have no record as interrupted, if the store can be written."""

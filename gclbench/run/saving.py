@@ -24,16 +24,21 @@ FILES = {"embedding": EMBEDDING, "model": MODEL}
 """What `save` may name, and the file that shows that it is there."""
 
 
-def lacking(folder: Path, asked: Iterable[str], method: Any) -> list[str]:
+def lacking(
+    folder: Path, asked: Iterable[str], method: Any, too_large: Iterable[str] = ()
+) -> list[str]:
     """What is asked for and not beside a record.
 
     Args:
         folder: of the run. method: one that trains no model lacks none.
+        too_large: what the run was asked for and could not keep (`save`).
     """
     return [
         kind
         for kind in asked
-        if not (folder / FILES[kind]).is_file() and (kind != "model" or trains_model(method))
+        if not (folder / FILES[kind]).is_file()
+        and (kind != "model" or trains_model(method))
+        and kind not in too_large
     ]
 
 
@@ -50,8 +55,8 @@ def kinds_of(folder: Path, asked: Iterable[str]) -> set[str]:
 
 def save(
     folder: Path, kinds: Iterable[str], embedding: Embedding | None, weights: Weights | None
-) -> None:
-    """Writes a run's files, each in one step.
+) -> dict[str, str]:
+    """Writes a run's files, each in one step, and returns why a kind of them is not written.
 
     `embedding.npy` is float32 (items × dimensions); `items.npy` holds the number of each row's item
     in the dataset, from 0; `model.pt` the weights.
@@ -62,15 +67,22 @@ def save(
     Raises:
         StoreError: when one cannot be written; the text names it.
     """
-    path = folder
+    from gclbench.graph import Unsupported
+    from gclbench.tasks.embedding_rows import dense_rows
+
+    path, left_out = folder, {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if "embedding" in kinds and embedding is not None:
-            z = _plain(embedding)
-            files = {} if z is None else {ITEMS: np.arange(len(z)), EMBEDDING: z}
-            for name in (ITEMS, EMBEDDING) if z is None else ():
-                # An earlier attempt's, and the record is of this one.
-                (folder / name).unlink(missing_ok=True)
+            try:
+                z = dense_rows(embedding.z.detach()).cpu().float().numpy()
+                files = {ITEMS: np.arange(len(z)), EMBEDDING: z}
+            except Unsupported as error:
+                files, left_out["embedding"] = {}, str(error)
+                log.warning("%s is not written: %s", EMBEDDING, error)
+                for name in (ITEMS, EMBEDDING):
+                    # An earlier attempt's, and the record is of this one.
+                    (folder / name).unlink(missing_ok=True)
             for name, array in files.items():
                 path = folder / name
                 write_atomically(path, array_bytes(array))
@@ -79,18 +91,7 @@ def save(
             weights.write(path)
     except OSError as error:
         raise StoreError(error.errno, unwritable(path, error)) from error
-
-
-def _plain(embedding: Embedding) -> np.ndarray | None:
-    """The embedding as an array; None, with a line in the log, where it is sparse and too large."""
-    from gclbench.graph import Unsupported
-    from gclbench.tasks.embedding_rows import dense_rows
-
-    try:
-        return dense_rows(embedding.z.detach()).cpu().float().numpy()
-    except Unsupported as error:
-        log.warning("%s is not written: %s", EMBEDDING, error)
-        return None
+    return left_out
 
 
 def array_bytes(array: np.ndarray) -> bytes:

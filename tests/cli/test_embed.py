@@ -126,6 +126,10 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     assert [epochs for epochs, _ in after.data["course"]] == [0, 1, 2]
     assert main([*followed, "rerun=incomplete"]) == 0
     assert Store("runs").read(run_id) == after, "nothing lacks any more"
+    assert main([*command, "save=[embedding]", "rerun=incomplete"]) == 0
+    kept = Store("runs").read(run_id)
+    assert (folder() / "embedding.npy").is_file()
+    assert kept is not None and kept.data == after.data, "the same training, whose course stays"
 
 
 def test_a_store_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

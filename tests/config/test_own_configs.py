@@ -91,6 +91,12 @@ def test_a_sweep_has_names_of_its_own_too(
     words = ["-m", "method=mine,dgi", "dataset=digits", "task=clustering", "--dry-run"]
     assert main([*words, "--config-dir", str(folder)]) == 0
     assert "4 runs: 0 are recorded in my runs" in capsys.readouterr().out
+    named = [*words, "mine.tau=0.2,0.3", "--config-dir", str(folder)]
+    assert main(named) == 0
+    assert "6 runs: 0 are recorded in my runs" in capsys.readouterr().out
+    assert main([*words, "grace.tau=0.2", "--config-dir", str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert "'grace.tau=0.2' is a setting of grace, which no run of the sweep has" in told
     assert main(["show", "method=mine", "dataset=cora", "--config-dir", str(folder)]) == 0
     assert "weight_decay: 0.5" in capsys.readouterr().out
 
