@@ -8,6 +8,7 @@ z = gclbench.embed(method="dmat_i", dataset="cora", seed=0)
 z = gclbench.fit(method="grace", graph=data, settings={"tau": 0.4})
 records = gclbench.runs(method="grace", status="ok")
 table = gclbench.table("dmat/1")
+gclbench.use("my_method.py")
 """
 
 import importlib
@@ -18,9 +19,10 @@ import os
 # are imported as everywhere in this project: `from gclbench.run import runner`.
 importlib.import_module("gclbench.run")
 
+from gclbench.component.own_files import use  # noqa: E402
 from gclbench.face import RunFailed, embed, fit, load, run, runs, table  # noqa: E402
 
-__all__ = ["RunFailed", "embed", "fit", "load", "run", "runs", "table"]
+__all__ = ["RunFailed", "embed", "fit", "load", "run", "runs", "table", "use"]
 
 # Read by OpenMP when torch is first imported. Threads that spin while they wait make a training
 # several times slower as soon as anything else runs on the machine, and gain little on an idle one

@@ -101,14 +101,14 @@ def test_runs_that_a_sentence_names_can_be_planned(
 def test_the_commands_of_a_page_do_what_they_say(page: Path, mirror: Path, tmp_path: Path) -> None:
     (tmp_path / "results").symlink_to(ROOT / "results")
     for number, (how, name, language, text) in enumerate(marked(page)):
+        if how == "file":
+            (tmp_path / name).write_text(text, encoding="utf-8")
+            continue
         if language == "python":
             script = tmp_path / f"block{number}.py"
             script.write_text(text, encoding="utf-8")
             done = call(tmp_path, script.name)
             assert done.returncode == 0, done.stdout + done.stderr
-            continue
-        if how == "file":
-            (tmp_path / name).write_text(text, encoding="utf-8")
             continue
         for command in commands(text):
             assert command[0] == "gclbench", command

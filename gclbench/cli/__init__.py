@@ -49,6 +49,9 @@ keys: dataset filter negatives method task seeds device threads precision runs_d
       of what is chosen, as in method.lr, filter.alpha, task.clustering.n_init, launcher.workers
       (`gclbench show method=NAME dataset=NAME` prints them all with their values)
 
+components of your own: --components FILE.py with any of these, or GCLBENCH_COMPONENTS=FILE.py
+                        (docs/extending.md)
+
 verbs:
 """
 
@@ -101,11 +104,16 @@ def _nowhere() -> TextIO:
 
 
 def _main(arguments: list[str]) -> int:
+    from gclbench.component import own_files
     from gclbench.component.registry import RegistryConflict
     from gclbench.component.settings import UnknownAnnotation
 
-    first = arguments[0] if arguments else ""
     try:
+        own_files.settle()
+        arguments, places = own_files.taken_out(arguments)
+        for place in places:
+            own_files.use(place)
+        first = arguments[0] if arguments else ""
         if first in ("-h", "--help", "help"):
             print(USAGE + "\n".join(f"  {verb:<11}{summary}" for verb, summary in VERBS.items()))
             return 0
@@ -128,7 +136,7 @@ def _main(arguments: list[str]) -> int:
         from gclbench.cli import run
 
         return run.main(arguments)
-    except (RegistryConflict, UnknownAnnotation) as error:
+    except (RegistryConflict, UnknownAnnotation, own_files.OwnFileError) as error:
         print(f"gclbench: {error}", file=sys.stderr)
         return 2
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gclbench.cli.parser import KEYS
 from gclbench.component.declared import declared
+from gclbench.component.own_files import OPTION
 from gclbench.component.registry import GROUPS, KINDS
 
 USUAL_METHOD = "dmat_i"
@@ -48,7 +49,7 @@ def _offered(verb: str, before: list[str], word: str) -> list[str]:
         return _values(word)
     runs = verb not in VERBS
     if word.startswith("-"):
-        return [*_options("run" if runs or verb == "submit" else verb), "--help"]
+        return [*_options("run" if runs or verb == "submit" else verb), OPTION, "--help"]
     if before[1:] == [] and not runs:
         first = _first(verb)
         if first:

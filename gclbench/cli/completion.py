@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 
 from gclbench.cli.parser import Parser
+from gclbench.component.own_files import OPTION, taken_out, use
 
 SCRIPTS = {
     "bash": r"""_gclbench() {
@@ -47,7 +49,14 @@ def main(argv: list[str]) -> int:
         # Called by the scripts at every Tab: (the line up to the cursor).
         from gclbench.cli.candidates import candidates
 
-        print("\n".join(candidates(_words(" ".join(argv[1:])))))
+        words = _words(" ".join(argv[1:]))
+        if words[-2:-1] == [OPTION]:
+            return 0  # a file, which the shell completes
+        known, places = taken_out(words)
+        for place in places:
+            with contextlib.suppress(ValueError):  # of a file that cannot be used; its run says so
+                use(place)
+        print("\n".join(candidates(known)))
         return 0
     parser = Parser("completion", "Prints a shell's script for completion.", EXAMPLES)
     parser.add_argument("shell", choices=[*SCRIPTS])

@@ -17,6 +17,7 @@ def main(argv: list[str]) -> int:
     Parser(
         "doctor", "Checks versions, devices, folders, configs and components of other packages."
     ).parse_args(argv)
+    from gclbench.component.own_files import OwnFileError
     from gclbench.component.registry import KINDS, RegistryConflict
     from gclbench.data import mirror
     from gclbench.machine import precision, threads
@@ -48,7 +49,7 @@ def main(argv: list[str]) -> int:
     for kind, registry in KINDS.items():
         try:
             registries[kind] = (registry, len(registry.entries))
-        except RegistryConflict as error:
+        except (RegistryConflict, OwnFileError) as error:
             healthy = False
             print(f"{'component':<16}{error}")
     counts = ", ".join(f"{count} {kind}" for kind, (_, count) in registries.items())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def preview(experiments: list[Experiment]) -> int:
     """Says what would be run; exit code 1 where a graph of one's own cannot be read."""
-    from gclbench.launch.execution import incomplete, packed_beside
+    from gclbench.launch.execution import incomplete, other_code, packed_beside
     from gclbench.launch.known_graphs import KnownGraphs, refused_unread
     from gclbench.launch.plan import expand
     from gclbench.run.estimate import Durations
@@ -60,6 +60,8 @@ def preview(experiments: list[Experiment]) -> int:
             )
     if plan.incomplete:
         print(f"of those recorded {incomplete(plan)}")
+    if plan.other_code:
+        print(f"of those recorded {other_code(plan)}")
     ended: dict[str, list[str]] = {}
     for run_id, record in plan.done.items():
         if not record.ok:

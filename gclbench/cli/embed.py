@@ -196,6 +196,7 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     Raises:
         _Refused: when the method is not inductive, or the model does not fit.
     """
+    from gclbench.component.own_files import taken_out
     from gclbench.config.validation import ConfigErrors, experiment_of, find_device
     from gclbench.data.mirror import DataUnavailable
     from gclbench.graph import GraphError, Unsupported
@@ -210,7 +211,8 @@ def _applied(root: Path, record: Record, graph: Path | None, device: str) -> np.
     if errors:
         raise _Refused(f"--{errors[0]}", 2)
     try:
-        experiment = experiment_of([*shlex.split(record.command)[1:], "device=cpu"])
+        words, _ = taken_out(shlex.split(record.command)[1:])
+        experiment = experiment_of([*words, "device=cpu"])
     except ConfigErrors as error:
         raise _Refused(
             f"the command of run {record.id} is not understood any more: {error}"

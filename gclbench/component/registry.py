@@ -3,23 +3,26 @@
 A component is a frozen dataclass: its fields are its hyper-parameters, its docstring's first
 line is what `gclbench list` prints. Built-in components are found by reading the source files of
 their package for `@KIND.register("name")`, without importing them, so that listing and
-completion never pay for torch. Components of other installed packages come in through entry
-points in the group `gclbench.<kind>` (see docs/extending.md).
+completion never pay for torch. A user's own files are read in the same way (`own_files`).
+Components of other installed packages come in through entry points in the group `gclbench.<kind>`
+(see docs/extending.md). A class that is registered in a session, as in a notebook, is there for it.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import difflib
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from gclbench.component import own_files
+from gclbench.component.source_files import registered_in
 
 C = TypeVar("C", bound=type)
 
@@ -44,8 +47,9 @@ NAME_OF_IT = "name"
 class Entry:
     """One component, known by name before its module is imported.
 
-    `origin` is where it is defined: a path for built-in components, the distribution's name and
-    version for those of other packages.
+    `origin` is where it is defined: a path and line for built-in components and those of a user's
+    own `file`, the distribution's name and version for those of other packages. `session`: it is a
+    class of this process alone, which other processes do not know.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Entry:
     target: str
     origin: str
     builtin: bool
+    file: str = ""
+    session: bool = False
 
 
 def nearest(word: str, words: list[str]) -> str | None:
@@ -103,6 +109,7 @@ class Registry:
         self.group = group
         self._classes: dict[str, type] = {}
         self._failures: dict[Entry, Exception] = {}
+        self.redefined = 0
 
     def register(self, name: str) -> Callable[[C], C]:
         """Class decorator: makes a frozen dataclass the component called `name`."""
@@ -125,23 +132,28 @@ class Registry:
                     " docs/extending.md has an example"
                 )
             known = self._classes.get(name)
-            if known is not None and (known.__module__, known.__qualname__) != (
-                cls.__module__,
-                cls.__qualname__,
-            ):
+            if known is not None and not _same_class(known, cls):
                 raise RegistryConflict(
                     f"{self.kind} '{name}' is defined twice:"
                     f" {known.__module__}.{known.__qualname__} and"
                     f" {cls.__module__}.{cls.__qualname__}"
                 )
+            self.redefined += known is not None and known is not cls
             self._classes[name] = cls
+            if "entries" in self.__dict__ and name not in self.entries:
+                self.entries[name] = _of_session(name, cls)
             return cls
 
         return decorate
 
     @functools.cached_property
     def entries(self) -> dict[str, Entry]:
-        """Every known component by name, built-in ones first, without importing any."""
+        """Every known component by name, built-in ones first, without importing any.
+
+        Raises:
+            RegistryConflict: of names.
+            OwnFileError: when a file of the user's own cannot be used.
+        """
         found: dict[str, Entry] = {}
         for entry in self._builtin():
             if entry.name in found:
@@ -151,8 +163,8 @@ class Registry:
                 )
             found[entry.name] = entry
         wrong: list[str] = []
-        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
-            entry = _outside(point)
+        points = sorted(entry_points(group=self.group), key=lambda point: point.name)
+        for entry in (*map(_outside, points), *self._own()):
             if not NAME.fullmatch(entry.name):
                 wrong.append(
                     f"{self.kind} '{entry.name}' of {entry.origin}: a name is letters, digits, _"
@@ -167,7 +179,24 @@ class Registry:
                 found[entry.name] = entry
         if wrong:
             raise RegistryConflict("; ".join(wrong))
+        for name, cls in self._classes.items():
+            found.setdefault(name, _of_session(name, cls))
         return found
+
+    def forget(self, paths: Iterable[Path]) -> None:
+        """Has the list made anew, and the user's files imported anew.
+
+        Args:
+            paths: of the files.
+        """
+        modules = {own_files.module_name(path) for path in paths}
+        for module in modules:
+            sys.modules.pop(module, None)
+        for name in [name for name, cls in self._classes.items() if cls.__module__ in modules]:
+            del self._classes[name]
+            self.redefined += 1
+        self._failures.clear()
+        self.__dict__.pop("entries", None)
 
     def names(self) -> list[str]:
         """Names in alphabetical order."""
@@ -201,9 +230,14 @@ class Registry:
             if entry in self._failures:
                 # Else each time would add to the traceback.
                 raise self._failures[entry].with_traceback(None)
-            module, _, attribute = entry.target.partition(":")
+            name_of_module, _, attribute = entry.target.partition(":")
             try:
-                cls = getattr(importlib.import_module(module), attribute)
+                module = (
+                    own_files.imported(Path(entry.file))
+                    if entry.file
+                    else importlib.import_module(name_of_module)
+                )
+                cls = getattr(module, attribute)
                 if name not in self._classes:
                     self.register(name)(cls)
             except Exception as error:
@@ -219,11 +253,44 @@ class Registry:
     def _builtin(self) -> Iterator[Entry]:
         root = Path(__file__).parent.parent.joinpath(*self.package.split(".")[1:])
         for path in sorted(root.glob("*.py")):
-            yield from _registered_in(path, f"{self.package}.{path.stem}", self._variable)
+            yield from self._in(path, f"{self.package}.{path.stem}")
 
-    @property
-    def _variable(self) -> str:
-        return self.group.rpartition(".")[2].upper()
+    def _own(self) -> Iterator[Entry]:
+        for path in own_files.files():
+            try:
+                found = [*self._in(path, own_files.module_name(path))]
+            except (SyntaxError, UnicodeDecodeError, OSError) as error:
+                line = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
+                raise own_files.OwnFileError(
+                    f"the file of components {path} cannot be read: {line}"
+                    f"{getattr(error, 'msg', error)}"
+                ) from error
+            for entry in found:
+                summary = entry.summary or f"from {own_files.shown(path)}"
+                yield replace(entry, summary=summary, builtin=False, file=str(path))
+
+    def _in(self, path: Path, module: str) -> Iterator[Entry]:
+        for found in registered_in(path, self.group.rpartition(".")[2].upper()):
+            target, origin = f"{module}:{found.cls}", f"{path}:{found.line}"
+            yield Entry(found.name, found.summary, target, origin, builtin=True)
+
+
+def _same_class(one: type, other: type) -> bool:
+    """Whether a class is another one once more: defined anew in a notebook, or of a file that was
+    imported under two names."""
+    places = {(cls.__module__, cls.__qualname__) for cls in (one, other)}
+    files = {getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in (one, other)}
+    again = len(files) == 1 and None not in files and one.__qualname__ == other.__qualname__
+    return len(places) == 1 or again
+
+
+def _of_session(name: str, cls: type) -> Entry:
+    """The component of a class that somebody has registered in this process."""
+    target, doc = f"{cls.__module__}:{cls.__qualname__}", (cls.__doc__ or "").strip()
+    # A dataclass without a docstring has its signature for one.
+    summary = "" if doc.startswith(f"{cls.__name__}(") else doc.partition("\n")[0]
+    origin = "this session"
+    return Entry(name, summary or f"of {origin}", target, origin, builtin=False, session=True)
 
 
 def _outside(point: EntryPoint) -> Entry:
@@ -231,59 +298,6 @@ def _outside(point: EntryPoint) -> Entry:
     dist = point.dist
     origin = f"{dist.name} {dist.version}" if dist is not None else point.value
     return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
-
-
-HEAD = re.compile(
-    r"^@.*\n(?:(?:@|    |\)).*\n)*"  # the decorators
-    r"class (?:\w+(?:\(.*\))?|\w+\(\n(?:    .*\n)*\)):\n"
-    r'(?:    """(?s:.*?)"""|(?=    (?![rRuU]["\'])[A-Za-z_@.]))',
-    re.MULTILINE,
-)
-"""A decorated class up to the end of its docstring, as ruff formats it."""
-
-
-def _registered_in(path: Path, module: str, variable: str) -> Iterator[Entry]:
-    """The classes of a source file decorated with `@<variable>.register("name")`."""
-    source = path.read_text(encoding="utf-8")
-    wanted = source.count(f"{variable}.register(")
-    if not wanted:
-        return
-
-    def entries(classes: Iterable[tuple[ast.stmt, int]]) -> Iterator[Entry]:
-        for node, before in classes:
-            for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
-                name = _registered_name(decorator, variable)
-                if isinstance(node, ast.ClassDef) and name is not None:
-                    summary = (ast.get_docstring(node) or "").partition("\n")[0]
-                    target, line = f"{module}:{node.name}", node.lineno + before
-                    yield Entry(name, summary, target, f"{path}:{line}", builtin=True)
-
-    found = [*entries(_heads(source))]
-    if len(found) != wanted:
-        found = [*entries((node, 0) for node in ast.parse(source).body)]
-    yield from found
-
-
-def _heads(source: str) -> Iterator[tuple[ast.stmt, int]]:
-    """The decorated classes of a file up to their docstring, as far as they are written as ruff
-    writes them, and the lines before each.
-
-    To read the rest of every file took a good part of the time of an answer.
-    """
-    for found in HEAD.finditer(source):
-        with contextlib.suppress(SyntaxError, ValueError):
-            (node,) = ast.parse(f"{found[0]}\n    pass\n").body
-            yield node, source.count("\n", 0, found.start())
-
-
-def _registered_name(decorator: ast.expr, variable: str) -> str | None:
-    match decorator:
-        case ast.Call(
-            func=ast.Attribute(value=ast.Name(id=owner), attr="register"),
-            args=[ast.Constant(value=str(name))],
-        ) if owner == variable:
-            return name
-    return None
 
 
 DATASETS = Registry(
@@ -296,7 +310,11 @@ DATASETS = Registry(
 )
 FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
 METHODS = Registry(
-    "method", "gclbench.methods", "gclbench.methods", ("version", "needs_labels", "fit")
+    "method",
+    "gclbench.methods",
+    "gclbench.methods",
+    ("version", "needs_labels", "fit"),
+    besides="One of your own, in a file: --components FILE.py (docs/extending.md)",
 )
 NEGATIVES = Registry(
     "negatives strategy", "gclbench.negatives", "gclbench.negatives", ("version", "build")
@@ -321,6 +339,25 @@ KINDS: dict[str, Registry] = {
 
 GROUPS: dict[str, Registry] = {**KINDS, "launcher": LAUNCHERS}
 """What a command chooses by name: the kinds of components, and where runs go."""
+
+
+def files_of(spec: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The user's own files that the components of a run come from.
+
+    Args:
+        spec: kind to settings, with the component's name.
+    """
+    entries = (
+        registry.entries.get(str(spec[kind][NAME_OF_IT]))
+        for kind, registry in KINDS.items()
+        if kind in spec
+    )
+    return list(dict.fromkeys(entry.file for entry in entries if entry is not None and entry.file))
+
+
+def redefinitions() -> int:
+    """How many components have been defined anew in this process."""
+    return sum(registry.redefined for registry in GROUPS.values())
 
 
 def kind_of(name: str) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from gclbench.component.registry import files_of, redefinitions
 from gclbench.launch.specification import specification
 from gclbench.records import Record, RunSpec, Store, digest
 from gclbench.run.ending import INTERRUPTED, Ending
@@ -205,13 +206,18 @@ def give_up(unit: Unit, runs_dir: str, ending: Ending) -> Statuses:
     return {key: ending.status if value == PREEMPTED else value for key, value in found.items()}
 
 
-@functools.lru_cache(maxsize=64)
 def composed(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
     """The experiment of a unit.
 
     Raises:
         ConfigErrors: when it cannot be composed here.
     """
+    # A class that a notebook defines anew is another one.
+    return _composed_of(overrides, tasks, redefinitions())
+
+
+@functools.lru_cache(maxsize=64)
+def _composed_of(overrides: tuple[str, ...], tasks: tuple[str, ...], _: int) -> Experiment:
     from gclbench.config.validation import experiment_of
 
     return experiment_of([*overrides, f"task=[{','.join(tasks)}]"])
@@ -275,7 +281,7 @@ def _ended(unit: Unit, spec: RunSpec, ending: Ending, store: Store) -> Record:
         traceback=ending.traceback,
         device=unit.device,
         environment=versions(),
-        command=unit.command(unit.tasks[unit.ids.index(spec.id)]),
+        command=unit.command(unit.tasks[unit.ids.index(spec.id)], files_of(asdict(spec))),
         limits=unit.limits,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )

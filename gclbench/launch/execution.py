@@ -6,9 +6,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gclbench.component.own_files import as_typed
+from gclbench.component.own_files import files as own_files
+from gclbench.component.registry import KINDS
 from gclbench.component.settings import values_of
 from gclbench.launch.attempt import ended_worse
-from gclbench.launch.launcher import Note, Progress
+from gclbench.launch.launcher import LaunchError, Note, Progress
 from gclbench.launch.plan import Plan, content_hash, expand
 from gclbench.launch.sweep import Sweep
 from gclbench.records import Record, Store
@@ -30,11 +33,35 @@ def prepare(experiments: Sequence[Experiment]) -> tuple[Plan, Store]:
     """
     first = experiments[0]
     first.launcher.check()
+    _check_session(experiments)
     store = Store(first.runs_dir)
     plan = expand(experiments, store)
     if plan.units:
         store.ensure_writable()
     return plan, store
+
+
+def _check_session(experiments: Sequence[Experiment]) -> None:
+    """Whether all processes know all components.
+
+    Raises:
+        LaunchError: when runs are to go to other processes, and have a component that only this one
+            knows.
+    """
+    launcher = experiments[0].launcher
+    if not launcher.remote and getattr(launcher, "workers", 1) == 1:
+        return
+    for experiment in experiments:
+        for kind, registry in KINDS.items():
+            chosen = experiment.settings["tasks" if kind == "task" else kind]
+            for name in chosen if kind == "task" else [chosen["name"]]:
+                entry = registry.entries.get(str(name))
+                if entry is not None and entry.session:
+                    raise LaunchError(
+                        f"{registry.kind} '{name}' is defined in this session, and other processes"
+                        " do not know it; put it into a file FILE.py and call"
+                        ' gclbench.use("FILE.py"), or leave launcher.workers and launcher out'
+                    )
 
 
 def packed_beside(plan: Plan, store: Store) -> str:
@@ -65,7 +92,7 @@ def sweep_of(experiment: Experiment, plan: Plan, typed: Sequence[str]) -> Sweep:
         units=tuple(plan.units),
         launcher=experiment.launcher_name,
         options=values_of(experiment.launcher),
-        command=("gclbench", *typed),
+        command=("gclbench", *typed, *as_typed(map(str, own_files()))),
         recorded=len(plan.done),
     )
 
@@ -145,7 +172,18 @@ def recorded(plan: Plan, store: Store) -> str:
         text += f"; {count} of the same graph under the name '{name}', which tables show"
     if plan.incomplete:
         text += f"; {incomplete(plan)}"
+    if plan.other_code:
+        text += f"; {other_code(plan)}"
     return text
+
+
+def other_code(plan: Plan) -> str:
+    """How many recorded runs are of other code than there is now, and what to do."""
+    told = " and ".join(
+        f"{count} {'is' if count == 1 else 'are'} of other code of '{name}' than there is now"
+        for name, count in plan.other_code.items()
+    )
+    return f"{told} (rerun=all repeats them; another `version` of the class keeps both)"
 
 
 def incomplete(plan: Plan) -> str:

@@ -17,6 +17,7 @@ from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
 from gclbench.run.estimate import cost_key
 from gclbench.run.saving import lacking, trains_model
+from gclbench.run.source_code import outside_code
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.items import kind_refusal
@@ -39,6 +40,8 @@ class Plan:
         unkept: of all runs, how many `save` and `criterion` do nothing for, by reason.
         refused: of the runs to be done, how many will be recorded as unsupported, by reason.
         other_names: of those recorded, how many have the graph under another name, by that name.
+        other_code: of those recorded, how many are of other code of somebody's own components than
+            they have now, by the name of the method.
     """
 
     units: list[Unit] = field(default_factory=list)
@@ -49,6 +52,7 @@ class Plan:
     unkept: dict[str, int] = field(default_factory=dict)
     incomplete: int = 0
     other_names: dict[str, int] = field(default_factory=dict)
+    other_code: dict[str, int] = field(default_factory=dict)
 
 
 def content_hash(dataset: Any) -> str:
@@ -93,6 +97,11 @@ def expand(
     return plan
 
 
+def _code(experiment: Experiment, task: Any) -> str:
+    own = experiment.components
+    return outside_code([own.method, own.filter, own.negatives, task])
+
+
 def _names(experiment: Experiment) -> tuple[str, str]:
     """Of the method and the dataset."""
     return experiment.settings["method"]["name"], experiment.settings["dataset"]["name"]
@@ -111,6 +120,7 @@ def _expand(
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
     names = {kind: experiment.settings[kind]["name"] for kind in ("dataset", "method", "negatives")}
     method = experiment.components.method
+    code = {name: _code(experiment, task) for name, task in tasks.items()}
     refused = refusal(method, names["method"], names["negatives"], experiment.components.negatives)
     # A graph of one's own has a name of one's own.
     registered = experiment.settings["dataset"].get(NAMED_BY_USER, names["dataset"])
@@ -155,6 +165,8 @@ def _expand(
                 other = record.name("dataset")
                 if other != names["dataset"]:
                     plan.other_names[other] = plan.other_names.get(other, 0) + 1
+                if code[name] != record.environment.get("code", code[name]):
+                    plan.other_code[names["method"]] = plan.other_code.get(names["method"], 0) + 1
                 # Thousands of loss curves would cost more than all the rest, and are not needed
                 # here.
                 plan.done[run_id] = replace(

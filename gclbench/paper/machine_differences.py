@@ -18,10 +18,12 @@ FACTS: dict[str, Callable[[Record], str]] = {
     # What filtered features were kept as, or read from disk as.
     "storage of filtered features": lambda record: record.filter_report.get("storage", "float32"),
     "libraries": lambda record: _libraries(record.environment),
+    # Of components that are not gclbench's own.
+    "code": lambda record: record.environment.get("code", UNRECORDED),
 }
 """What the last bits of a run depend on, and what is no part of its identity."""
 
-MAY_BE_UNKNOWN = ("instructions", "libraries")
+MAY_BE_UNKNOWN = ("instructions", "libraries", "code")
 """Facts that most records are older than: runs that lack one are not held to differ from others."""
 
 

@@ -13,7 +13,7 @@ from gclbench.records.record import Record, finite, flatten
 from gclbench.records.schema import KINDS
 
 FIRST = ("id", *KINDS, "seed", "protocol", "status", "reason")
-COMPUTED = ("precision", "fast_products", "threads", "instructions")
+COMPUTED = ("precision", "fast_products", "threads", "instructions", "code")
 """How a run was computed, of its environment; empty where a record is older than the fact."""
 LAST = ("device", *COMPUTED, "commit", "created", "command")
 

@@ -27,6 +27,7 @@ from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.run.returned import number, plain, scores_of
+from gclbench.run.source_code import outside_code
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
 from gclbench.tasks.scores import Scores
@@ -109,6 +110,11 @@ class Pipeline:
                 )
                 for what in changed
             ]
+
+    def code(self, task: str) -> str:
+        """Digits of the code of components that are not gclbench's own; empty where all are."""
+        own = self._components
+        return outside_code([own.method, own.filter, own.negatives, own.tasks[task]])
 
     def remarks_of(self, task: str) -> list[str]:
         """What the components did besides in a task's run, as sentences."""

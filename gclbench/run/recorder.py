@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from gclbench.component.registry import files_of
 from gclbench.data.splits import Split
 from gclbench.embedding import Embedding
 from gclbench.machine import environment
@@ -137,6 +138,7 @@ class Recorder:
                 "precision": pipeline.precision,
                 **({"fast_products": pipeline.fast} if pipeline.fast else {}),
                 "instructions": environment.instructions(),
+                **({"code": code} if (code := pipeline.code(task)) else {}),
             },
             filter_report=pipeline.filter_report,
             split={} if split is None else {"protocol": split.protocol, "hash": split.hash},
@@ -146,7 +148,7 @@ class Recorder:
             data=result.data,
             degenerate=result.degenerate,
             floor=result.floor,
-            command=self._unit.command(task),
+            command=self._unit.command(task, files_of(asdict(spec))),
             created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         )
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from gclbench.component.own_files import as_typed
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -74,8 +76,12 @@ class Unit:
         limits = {"time": self.time_limit, "memory": self.memory_limit}
         return {kind: limit for kind, limit in limits.items() if limit is not None}
 
-    def command(self, task: str) -> str:
-        """What repeats one of its runs in a shell."""
+    def command(self, task: str, files: Iterable[str] = ()) -> str:
+        """What repeats one of its runs in a shell.
+
+        Args:
+            files: those of the user's own that its components come from.
+        """
         own = [
             text
             for text in self.overrides
@@ -83,7 +89,8 @@ class Unit:
         ]
         asked = [] if self.precision == "auto" else [f"precision={self.precision}"]
         asked += [] if self.threads is None else [f"threads={self.threads}"]
-        return shlex.join(["gclbench", *own, f"task={task}", f"seeds=[{self.seed}]", *asked])
+        words = [*own, f"task={task}", f"seeds=[{self.seed}]", *asked, *as_typed(files)]
+        return shlex.join(["gclbench", *words])
 
     def only(self, places: Iterable[int]) -> Unit:
         """The unit with the runs at these places."""

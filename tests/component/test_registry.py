@@ -20,6 +20,7 @@ from gclbench.component.registry import (
     UnknownName,
     nearest,
 )
+from gclbench.component.source_files import Registered, registered_in
 
 
 @pytest.fixture
@@ -296,7 +297,7 @@ def test_a_class_is_found_however_it_is_written(
     after = "\n\n@dataclass\nclass Last:\n    y: int = 2\n"
     path = tmp_path / "module.py"
     path.write_text(f'{before}@METHODS.register("one")\n{decorators}{written}{after}')
-    (entry,) = registry._registered_in(path, "package.module", "METHODS")
+    (found,) = registered_in(path, "METHODS")
     name = written.partition("class ")[2].partition("(")[0].partition(":")[0]
     line = (
         path.read_text()
@@ -305,8 +306,7 @@ def test_a_class_is_found_however_it_is_written(
             next(each for each in path.read_text().splitlines() if each.startswith(f"class {name}"))
         )
     )
-    assert (entry.name, entry.summary) == ("one", "Says this.")
-    assert (entry.target, entry.origin) == (f"package.module:{name}", f"{path}:{line + 1}")
+    assert found == Registered("one", "Says this.", name, line + 1)
 
 
 def test_no_setting_is_called_as_the_component_is() -> None:

@@ -12,7 +12,7 @@ from gclbench.machine import environment
 from gclbench.machine.environment import CHANGED
 from gclbench.methods.grace import Grace
 from gclbench.run import source_code
-from gclbench.run.source_code import code_of
+from gclbench.run.source_code import code_of, outside_code
 
 
 @pytest.fixture(autouse=True)
@@ -29,15 +29,44 @@ def test_a_file_of_ones_own_and_that_of_its_base_count(
     (tmp_path / "code_of_mine.py").write_text(
         "from base_of_mine import Base\nclass Mine(Base): pass\n"
     )
-    mine = importlib.import_module("code_of_mine").Mine()
-    found = [code_of([mine])]
-    for name in ("base_of_mine", "code_of_mine"):
+    names = ("base_of_mine", "code_of_mine")
+
+    def code() -> str:
+        for name in names:
+            sys.modules.pop(name, None)
+        return code_of([importlib.import_module("code_of_mine").Mine()])
+
+    found = [code()]
+    for name in names:
         path = tmp_path / f"{name}.py"
+        mine = importlib.import_module("code_of_mine").Mine()
+        assert code_of([mine]) == found[-1]
         path.write_text(path.read_text() + "# changed\n")
-        found.append(code_of([mine]))
-    assert len({*found}) == 3 and code_of([mine]) == found[-1]
-    for name in ("base_of_mine", "code_of_mine"):
+        assert code_of([mine]) == found[-1], "what runs is what was imported"
+        found.append(code())
+    assert len({*found}) == 3 and code() == found[-1]
+    for name in names:
         del sys.modules[name]
+
+
+def test_of_a_class_in_a_notebook_its_own_lines_count() -> None:
+    def code(body: str, rest: str = "") -> str:
+        space = {"__name__": "__main__"}
+        exec(f"class Mine:\n    width = 3\n{body}\n{rest}", space)
+        return outside_code([space["Mine"]()])
+
+    body = "    def fit(self, x):\n        return [each + 1 for each in x]"
+    found = [
+        code(body),
+        code(body.replace("+ 1", "+ 2")),
+        code(body.replace("+", "-")),
+        code(body.replace("each", "one")),
+        code(body + "\n    width = 4"),
+        code(body + "\n    @property\n    def a(self): return 1"),
+        code(body + "\n    @property\n    def a(self): return 2"),
+    ]
+    assert len({*found}) == len(found) and code(body, "y = 3") == found[0]
+    assert outside_code([Grace()]) == ""
 
 
 def test_our_own_files_count_where_the_commit_does_not_hold_them(
