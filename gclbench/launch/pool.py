@@ -42,6 +42,14 @@ class WorkerDied(Exception):
         self.ending = ending
 
 
+START = """import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from gclbench.launch.worker import main
+sys.exit(main(sys.argv[1:]))"""
+"""What a worker does: Ctrl-C goes to all processes of a terminal, and reaches a worker also while
+it imports what it needs."""
+
+
 class Worker:
     """One process.
 
@@ -54,14 +62,7 @@ class Worker:
 
     def __init__(self, runs_dir: str, environment: Mapping[str, str]):
         reading, writing = os.pipe()
-        command = [
-            sys.executable,
-            "-m",
-            "gclbench.launch.worker",
-            runs_dir,
-            str(writing),
-            str(os.getpid()),
-        ]
+        command = [sys.executable, "-c", START, runs_dir, str(writing), str(os.getpid())]
         try:
             self.process = subprocess.Popen(
                 command,
