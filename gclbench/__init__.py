@@ -19,7 +19,7 @@ import os
 # are imported as everywhere in this project: `from gclbench.run import runner`.
 importlib.import_module("gclbench.run")
 
-from gclbench.component.own_files import use  # noqa: E402
+from gclbench.component.own_components import use  # noqa: E402
 from gclbench.face import RunFailed, embed, fit, load, run, runs, table  # noqa: E402
 
 __all__ = ["RunFailed", "embed", "fit", "load", "run", "runs", "table", "use"]

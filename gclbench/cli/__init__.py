@@ -105,6 +105,7 @@ def _nowhere() -> TextIO:
 
 def _main(arguments: list[str]) -> int:
     from gclbench.component import own_files
+    from gclbench.component.own_components import use
     from gclbench.component.registry import RegistryConflict
     from gclbench.component.settings import UnknownAnnotation
 
@@ -112,7 +113,7 @@ def _main(arguments: list[str]) -> int:
         own_files.settle()
         arguments, places = own_files.taken_out(arguments)
         for place in places:
-            own_files.use(place)
+            use(place)
         first = arguments[0] if arguments else ""
         if first in ("-h", "--help", "help"):
             print(USAGE + "\n".join(f"  {verb:<11}{summary}" for verb, summary in VERBS.items()))

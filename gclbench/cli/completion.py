@@ -6,7 +6,8 @@ import contextlib
 import shlex
 
 from gclbench.cli.parser import Parser
-from gclbench.component.own_files import OPTION, taken_out, use
+from gclbench.component.own_components import use
+from gclbench.component.own_files import OPTION, taken_out
 
 SCRIPTS = {
     "bash": r"""_gclbench() {

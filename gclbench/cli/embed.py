@@ -141,6 +141,7 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
     """
     import numpy as np
 
+    from gclbench.component.own_files import as_typed, taken_out
     from gclbench.component.registry import METHODS, TASKS, UnknownName
     from gclbench.run.saving import EMBEDDING, MODEL, trains_model
     from gclbench.tasks.judging import per_fold, unkept
@@ -160,9 +161,10 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
         try:
             of_method, of_task = METHODS.load(method), TASKS.load(task)
         except UnknownName as error:
+            _, own = taken_out(shlex.split(record.command))
             raise _Refused(
-                f"run {record.id} left no {asked}, and the package that it was made with is not"
-                f" installed here: {error}"
+                f"run {record.id} left no {asked}, and the package or file that it was made with is"
+                f" not known here ({' '.join(as_typed(own)) or 'no file in its command'}): {error}"
             ) from error
         if per_fold(of_method, of_task):
             raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")

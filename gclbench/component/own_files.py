@@ -8,7 +8,7 @@ is read for `@KIND.register("name")`, and imported when one of its components is
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,39 +19,15 @@ VARIABLE = "GCLBENCH_COMPONENTS"
 OPTION = "--components"
 
 PACKAGE = "gclbench_components"
-"""The module of `my_method.py` is called `gclbench_components.my_method`, so that a file may have
-the name of another module."""
+"""The module of `my_method.py` is called `gclbench_components.my_method_` and a few digits, so that
+a file may have the name of another module."""
+
+DIGEST = "__gclbench_code__"
+"""Of a module: digits of the bytes that were read for it."""
 
 
 class OwnFileError(ValueError):
     """A file of components cannot be used; the text names it, and what to do."""
-
-
-def use(place: str | Path) -> None:
-    """Makes components of your own known: those that a file registers, or the files of a folder.
-
-        gclbench.use("my_method.py")
-        gclbench.run(method="my_method", dataset="cora", seeds=3)
-
-    Worker processes and jobs of a cluster read it too. After a change of the file call this again.
-    A class that a notebook registers itself needs no call, and no other process knows it.
-
-    Raises:
-        OwnFileError: when there is none, or one cannot be read.
-        RegistryConflict: when a name is taken.
-    """
-    # Imported here: it imports this file, and `import gclbench` does not wait for it.
-    from gclbench.component.registry import GROUPS
-
-    with _added(str(place)) as paths:
-        for registry in GROUPS.values():
-            registry.forget(paths)
-        known = (entry.file for registry in GROUPS.values() for entry in registry.entries.values())
-        if not {*map(str, paths)} & {*known}:
-            raise OwnFileError(
-                f'{place} registers no component: `@METHODS.register("name")` above a class makes'
-                " one (docs/extending.md)"
-            )
 
 
 def taken_out(words: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -75,22 +51,21 @@ def taken_out(words: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 @contextlib.contextmanager
-def _added(place: str) -> Iterator[list[Path]]:
+def added(place: str) -> Iterator[list[Path]]:
     """Has this process and those that it starts read a file, or the files of a folder, which it
-    gives to its block; not where the block fails.
+    gives to its block; not where the block fails. Places that are not there any more are left out.
 
     Raises:
         OwnFileError: when there is none.
     """
-    before, those = os.environ.get(VARIABLE), _files_of(place)
-    os.environ[VARIABLE] = os.pathsep.join(filter(None, [before, str(_absolute(place))]))
+    before, those = os.environ.get(VARIABLE, ""), _files_of(place)
+    there = [each for each in _places() if _absolute(each).exists()]
+    os.environ[VARIABLE] = os.pathsep.join([*there, place])
     settle()
     try:
         yield those
     except BaseException:
-        os.environ.pop(VARIABLE)
-        if before is not None:
-            os.environ[VARIABLE] = before
+        os.environ[VARIABLE] = before
         raise
 
 
@@ -107,47 +82,77 @@ def files() -> list[Path]:
     whose name begins with `_` or `test_`.
 
     Raises:
-        OwnFileError: when one is not there, or two have the same name.
+        OwnFileError: when one is not there.
     """
-    found = list(dict.fromkeys(path for place in _places() for path in _files_of(place)))
-    by_name: dict[str, Path] = {}
-    for path in found:
-        if (other := by_name.setdefault(path.stem, path)) != path:
-            raise OwnFileError(
-                f"two files of components are called {path.name}: {other} and {path}; rename one"
-            )
-    return found
+    found: dict[Path, Path] = {}
+    for path in (path for place in _places() for path in _files_of(place)):
+        found.setdefault(path.resolve(), path)
+    return list(found.values())
 
 
 def module_name(path: Path) -> str:
-    """What the module of a file is called."""
-    return f"{PACKAGE}.{path.stem}"
+    """What the module of a file is called: two files of one name may lie in different folders."""
+    place = hashlib.sha256(os.fsencode(path.resolve().parent)).hexdigest()[:6]
+    return f"{PACKAGE}.{path.stem}_{place}"
 
 
 def imported(path: Path) -> ModuleType:
-    """The module of a file. One that is imported already, under whatever name, is not imported
-    twice. Files beside it can be imported by it.
+    """The module of a file, read as it is now where it is not imported yet. Files beside it can be
+    imported by it.
 
     Raises:
         Exception: whatever it raises.
     """
-    for module in list(sys.modules.values()):
-        # Not by getattr: there are modules that import others when they are asked for a name.
-        if _same(getattr(module, "__dict__", {}).get("__file__"), path):
-            return module
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
-    name = module_name(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} cannot be imported as a module")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    main, name = sys.modules.get("__main__"), module_name(path)
+    if main is not None and file_of(main) == path.resolve():
+        return main  # a script that uses itself
+    if name in sys.modules:
+        return sys.modules[name]
+    module = sys.modules[name] = ModuleType(name)
+    code = path.read_bytes()
+    module.__file__ = str(path)
+    module.__dict__[DIGEST] = hashlib.sha256(code).hexdigest()[:16]
     try:
-        spec.loader.exec_module(module)
+        with _beside(path.parent):
+            exec(compile(code, str(path), "exec"), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+def modules_of(paths: Iterable[Path]) -> set[str]:
+    """The names of imported modules that are of files, or lie beside one."""
+    folders = {path.resolve().parent for path in paths}
+    return {
+        name
+        for name, module in list(sys.modules.items())
+        if name != "__main__"
+        and (file := file_of(module)) is not None
+        and file.parent in folders
+        and "." not in name.removeprefix(f"{PACKAGE}.")
+    }
+
+
+def file_of(module: ModuleType | None) -> Path | None:
+    """The file of a module, where it has one."""
+    # Not by getattr: there are modules that import others when they are asked for a name.
+    file = getattr(module, "__dict__", {}).get("__file__")
+    return Path(file).resolve() if isinstance(file, str) and file.endswith(".py") else None
+
+
+@contextlib.contextmanager
+def _beside(folder: Path) -> Iterator[None]:
+    """Within it, `import helper` is of this folder, and not of another file's; what is installed
+    comes first."""
+    others = {path.parent for path in files()} - {folder}
+    for name in modules_of(other / "any.py" for other in others):
+        if not name.startswith(f"{PACKAGE}."):
+            del sys.modules[name]
+    sys.path[:] = [place for place in sys.path if place not in {*map(str, others)}]
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    yield
 
 
 def shown(path: Path) -> str:
@@ -159,14 +164,6 @@ def shown(path: Path) -> str:
 def as_typed(paths: Iterable[str]) -> list[str]:
     """The words of a command that name files."""
     return [word for path in dict.fromkeys(paths) for word in (OPTION, shown(Path(path)))]
-
-
-def _same(file: object, path: Path) -> bool:
-    return (
-        isinstance(file, str)
-        and file.endswith(path.name)
-        and Path(file).resolve() == (path.resolve())
-    )
 
 
 def _places() -> list[str]:

@@ -15,7 +15,7 @@ import functools
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -132,6 +132,7 @@ class Registry:
                     " docs/extending.md has an example"
                 )
             known = self._classes.get(name)
+            self._check_not_taken(name, cls)
             if known is not None and not _same_class(known, cls):
                 raise RegistryConflict(
                     f"{self.kind} '{name}' is defined twice:"
@@ -145,6 +146,23 @@ class Registry:
             return cls
 
         return decorate
+
+    def _check_not_taken(self, name: str, cls: type) -> None:
+        """Raises:
+        RegistryConflict: when somebody's class has the name of a component of gclbench, or of a
+            file.
+        """
+        if cls.__module__.partition(".")[0] in (self.package.partition(".")[0], own_files.PACKAGE):
+            return
+        entry = self.entries.get(name)
+        if entry is None or entry.session or not (entry.builtin or entry.file):
+            return
+        file = own_files.file_of(sys.modules.get(cls.__module__))
+        if not entry.file or file != Path(entry.file).resolve():
+            raise RegistryConflict(
+                f"{self.kind} '{name}' of {cls.__module__} is also defined in {entry.origin};"
+                " rename one of them"
+            )
 
     @functools.cached_property
     def entries(self) -> dict[str, Entry]:
@@ -183,20 +201,22 @@ class Registry:
             found.setdefault(name, _of_session(name, cls))
         return found
 
-    def forget(self, paths: Iterable[Path]) -> None:
-        """Has the list made anew, and the user's files imported anew.
+    def forget(self, modules: Container[str]) -> None:
+        """Has the list made anew, and classes of a user's modules looked up anew.
 
         Args:
-            paths: of the files.
+            modules: their names.
         """
-        modules = {own_files.module_name(path) for path in paths}
-        for module in modules:
-            sys.modules.pop(module, None)
-        for name in [name for name, cls in self._classes.items() if cls.__module__ in modules]:
-            del self._classes[name]
-            self.redefined += 1
+        self.redefined += self._drop(modules)
         self._failures.clear()
         self.__dict__.pop("entries", None)
+
+    def _drop(self, modules: Container[str]) -> int:
+        """Forgets the classes of modules; how many there were."""
+        dropped = [name for name, cls in self._classes.items() if cls.__module__ in modules]
+        for name in dropped:
+            del self._classes[name]
+        return len(dropped)
 
     def names(self) -> list[str]:
         """Names in alphabetical order."""
@@ -242,6 +262,8 @@ class Registry:
                     self.register(name)(cls)
             except Exception as error:
                 self._failures[entry] = error
+                # What the module registered before it failed is no more usable than the rest.
+                self._drop({name_of_module})
                 raise
         return self._classes[name]
 
@@ -276,12 +298,12 @@ class Registry:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Whether a class is another one once more: defined anew in a notebook, or of a file that was
-    imported under two names."""
+    """Whether a class takes the place of another one: defined anew, in a notebook also under
+    another name, or of a file that was imported under two names."""
     places = {(cls.__module__, cls.__qualname__) for cls in (one, other)}
-    files = {getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in (one, other)}
+    files = {own_files.file_of(sys.modules.get(cls.__module__)) for cls in (one, other)}
     again = len(files) == 1 and None not in files and one.__qualname__ == other.__qualname__
-    return len(places) == 1 or again
+    return len(places) == 1 or again or one.__module__ == other.__module__ == "__main__"
 
 
 def _of_session(name: str, cls: type) -> Entry:

@@ -18,6 +18,7 @@ from typing import Any
 from gclbench.component.declared import STATEMENTS
 from gclbench.component.registry import GROUPS, nearest
 from gclbench.config.composition import all_names
+from gclbench.config.named_settings import OF
 from gclbench.config.overrides import ConfigErrors, key_of
 from gclbench.config.value_text import text_of
 from gclbench.records import flatten
@@ -40,7 +41,7 @@ def with_own_configs(folder: Path, commands: list[list[str]]) -> list[list[str]]
 
 def own_names(folder: Path) -> set[str]:
     """The names that a folder's files have."""
-    return {path.stem for kind in GROUPS for path in (folder / kind).glob("*.yaml")}
+    return {path.stem for kind in OF for path in (folder / kind).glob("*.yaml")}
 
 
 def _strange(folder: Path) -> list[str]:

@@ -8,7 +8,8 @@ from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from gclbench.component.registry import files_of, redefinitions
+from gclbench.component.own_files import OwnFileError
+from gclbench.component.registry import RegistryConflict, files_of, redefinitions
 from gclbench.launch.specification import specification
 from gclbench.records import Record, RunSpec, Store, digest
 from gclbench.run.ending import INTERRUPTED, Ending
@@ -218,9 +219,12 @@ def composed(overrides: tuple[str, ...], tasks: tuple[str, ...]) -> Experiment:
 
 @functools.lru_cache(maxsize=64)
 def _composed_of(overrides: tuple[str, ...], tasks: tuple[str, ...], _: int) -> Experiment:
-    from gclbench.config.validation import experiment_of
+    from gclbench.config.validation import ConfigErrors, experiment_of
 
-    return experiment_of([*overrides, f"task=[{','.join(tasks)}]"])
+    try:
+        return experiment_of([*overrides, f"task=[{','.join(tasks)}]"])
+    except (OwnFileError, RegistryConflict) as error:
+        raise ConfigErrors([str(error)]) from error
 
 
 def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int, RunSpec]]:
@@ -242,8 +246,8 @@ def _composed(unit: Unit, places: tuple[int, ...]) -> tuple[Experiment, dict[int
             raise ConfigErrors(
                 [
                     f"{unit.tasks[place]} is run {spec.id} here and was {unit.ids[place]} when the"
-                    " sweep was handed over: gclbench or its configs have changed since; hand the"
-                    " sweep over again"
+                    " sweep was handed over: gclbench, its configs or a file of components have"
+                    " changed since; hand the sweep over again"
                 ]
             )
     return experiment, specs

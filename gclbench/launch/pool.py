@@ -44,10 +44,11 @@ class WorkerDied(Exception):
 
 START = """import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.path.append(sys.path.pop(0))
 from gclbench.launch.worker import main
 sys.exit(main(sys.argv[1:]))"""
 """What a worker does: Ctrl-C goes to all processes of a terminal, and reaches a worker also while
-it imports what it needs."""
+it imports what it needs. A file here that is called as a module of Python's is none of them."""
 
 
 class Worker:

@@ -35,7 +35,7 @@ from gclbench.paper.component_versions import sentence as sentence_of_versions
 from gclbench.paper.drawing.selection import most
 from gclbench.paper.fitted import fitted_by
 from gclbench.paper.graph_labels import graph_key, graph_labels
-from gclbench.paper.machine_differences import sentence
+from gclbench.paper.machine_differences import FACTS, sentence
 from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
 from gclbench.paper.paired_verdict import Settled, common, settled
@@ -286,6 +286,7 @@ def _computed(
             for place in places
         ],
         "Runs of the two sides, or of one of them,",
+        {*FACTS} - {"code"},  # two methods are of two codes
     )
     return [text for text in (versions, unlike) if text]
 

@@ -74,6 +74,11 @@ class Pipeline:
         self._told: list[tuple[Any, str]] = []
         self._visible = loaded.graph
         self._components = components
+        # Now, since somebody may edit a file while this trains.
+        self._codes = {
+            name: outside_code([components.method, components.filter, components.negatives, task])
+            for name, task in components.tasks.items()
+        }
         self._spec = spec
         self._device = device
         self._products = precision.resolved(asked, spec.method, spec.negatives["name"], device)
@@ -113,8 +118,7 @@ class Pipeline:
 
     def code(self, task: str) -> str:
         """Digits of the code of components that are not gclbench's own; empty where all are."""
-        own = self._components
-        return outside_code([own.method, own.filter, own.negatives, own.tasks[task]])
+        return self._codes[task]
 
     def remarks_of(self, task: str) -> list[str]:
         """What the components did besides in a task's run, as sentences."""
@@ -180,6 +184,7 @@ class Pipeline:
                     **self._spec.filter,
                     **of_this_machine(component),
                     "version": component.version,
+                    **({"code": code} if (code := outside_code([component])) else {}),
                 }
                 filtered, hit = cached(component, parameters, visible, folder, self._device)
         self.filter_report = {**filtered.report, "cached": hit}

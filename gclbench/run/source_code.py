@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
+import linecache
 import sys
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gclbench.component.own_files import DIGEST
 from gclbench.machine import environment
 from gclbench.machine.environment import CHANGED
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
 INTERACTIVE = "__main__"
-"""The module of a notebook or a script, whose other lines are no part of a class in it."""
+"""The module of a notebook or a script."""
 
 
 def code_of(components: Iterable[Any]) -> str:
@@ -29,8 +32,8 @@ def outside_code(components: Iterable[Any]) -> str:
     """16 hexadecimal digits of the code of components that are not gclbench's own, and of their
     bases; empty where all are its own.
 
-    The code is that of the files, or of the class where it is defined in a notebook. A module that
-    is imported from elsewhere by these files has no part in it.
+    The code is that of the files; of a class in a notebook or a script it is the cell, or the
+    script. What these import has no part in it.
     """
     classes = {
         cls for component in components for cls in type(component).__mro__ if not _is_ours(cls)
@@ -44,10 +47,23 @@ def outside_code(components: Iterable[Any]) -> str:
 def _code_of(cls: type) -> str:
     """Of one class, as it was when the process first asked, which is soon after its import: a file
     may be edited while a sweep runs."""
+    module = sys.modules.get(cls.__module__)
+    if (digest := getattr(module, DIGEST, None)) is not None and cls.__module__ != INTERACTIVE:
+        return str(digest)
     file = _file_of(cls)
     if file is not None:
         return _hashed([file])
-    return hashlib.sha256(repr([cls.__qualname__, *_compiled(cls)]).encode()).hexdigest()[:16]
+    text = _cell(cls) or repr([cls.__qualname__, *_compiled(cls)])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _cell(cls: type) -> str:
+    """The cell of a notebook, or the script, that defines a class; "" where nobody has its text."""
+    for value in vars(cls).values():
+        code = getattr(inspect.unwrap(value), "__code__", None) if callable(value) else None
+        if code is not None and not code.co_filename.startswith("<string"):
+            return "".join(linecache.getlines(code.co_filename))
+    return ""
 
 
 def _is_ours(cls: type) -> bool:
@@ -66,18 +82,24 @@ def _file_of(cls: type) -> Path | None:
 
 
 def _compiled(cls: type) -> Iterator[object]:
-    """What a class without a file does: its plain values, and its functions as compiled."""
+    """What a class does whose text nobody has: its plain values, and its functions as compiled."""
     for name, value in sorted(vars(cls).items()):
         function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
         if isinstance(function, types.FunctionType):
-            yield name, _of_code(function.__code__)
+            usual = repr(function.__defaults__), repr(function.__kwdefaults__)
+            yield name, _of_code(function.__code__), usual
         elif isinstance(value, (bool, int, float, str, tuple)) and not name.startswith("__"):
             yield name, repr(value)
 
 
 def _of_code(code: types.CodeType) -> tuple[object, ...]:
     constants = [
-        _of_code(each) if isinstance(each, types.CodeType) else repr(each)
+        _of_code(each)
+        if isinstance(each, types.CodeType)
+        # The order of a set is another one in another process.
+        else sorted(map(repr, each))
+        if isinstance(each, frozenset)
+        else repr(each)
         for each in code.co_consts
     ]
     return code.co_code.hex(), code.co_names, code.co_varnames, constants

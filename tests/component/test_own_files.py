@@ -1,72 +1,25 @@
-"""Components in a file of one's own: `--components FILE.py`, or in a notebook."""
+"""Components in a file of one's own: `--components FILE.py`."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
+from own_component import MINE, SMALL, SOURCE, recorded
 
-import gclbench
 from gclbench.cli import main
 from gclbench.cli.candidates import candidates
+from gclbench.component.own_components import forget, use
 from gclbench.component.own_files import VARIABLE, OwnFileError, files, taken_out
-from gclbench.component.registry import GROUPS, METHODS
-from gclbench.embedding import Embedding
-from gclbench.launch.launcher import LaunchError
+from gclbench.config.validation import experiment_of
+from gclbench.launch.attempt import give_up
+from gclbench.launch.execution import prepare, sweep_of
 from gclbench.records import Store
+from gclbench.run.ending import INTERRUPTED
 
-SMALL = ["dataset=sbm", "dataset.nodes=60", "dataset.classes=2", "dataset.features=6"]
-MINE = [*SMALL, "method=mine", "task=clustering", "device=cpu"]
-
-SOURCE = '''"""My method."""
-
-from dataclasses import dataclass
-from typing import ClassVar
-
-from scale_of_mine import SCALE
-
-from gclbench.component.registry import METHODS
-from gclbench.embedding import Embedding
-
-
-@METHODS.register("mine")
-@dataclass(frozen=True)
-class Mine:
-    """The features, scaled."""
-
-    version: ClassVar[str] = "1"
-    needs_labels: ClassVar[bool] = False
-    width: int = 3
-
-    def fit(self, graph, labels, rng, watch):
-        return Embedding(graph.x[:, : self.width] * SCALE)
-'''
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a file of components, which no other test sees."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "mine.py").write_text(SOURCE)
-    (tmp_path / "scale_of_mine.py").write_text("SCALE = 2.0\n")
-    yield tmp_path
-    for registry in GROUPS.values():
-        registry.forget(tmp_path.rglob("*.py"))
-    METHODS._classes.pop("mine", None)
-    sys.modules.pop("scale_of_mine", None)
-
-
-def recorded() -> Any:
-    (record,) = Store("runs").scan()
-    return record
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_file_is_listed_without_being_imported(
@@ -99,7 +52,7 @@ def test_the_variable_names_files_and_folders(
         (folder / f"{name}.py").write_text("")
     monkeypatch.setenv(VARIABLE, f"mine.py{os.pathsep}more{os.pathsep}mine.py")
     assert files() == [here / "mine.py", folder / "one.py"]
-    GROUPS["method"].forget([])
+    forget([])
     assert main(["doctor"]) in (0, 1)
     out = capsys.readouterr().out
     assert f"method=mine of {here / 'mine.py'}:14" in out
@@ -133,12 +86,7 @@ def test_a_built_in_method_needs_no_file_in_its_command() -> None:
             ["--components", "a.py"],
             "method 'grace' of {here}/a.py:14 is also defined in",
         ),
-        (
-            "d/mine.py",
-            SOURCE.replace('"mine"', '"other"'),
-            ["--components", "mine.py", "--components", "d/mine.py"],
-            "two files of components are called mine.py: {here}/mine.py and {here}/d/mine.py;",
-        ),
+        ("", "", ["--components="], "--components names a file or a folder"),
     ],
 )
 def test_what_cannot_be_used_is_told(
@@ -212,63 +160,58 @@ def test_completion_knows_what_the_file_registers(capsys: pytest.CaptureFixture[
     assert candidates(["list", "--c"]) == ["--components"]
 
 
+def test_completion_goes_on_where_a_file_cannot_be_used(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "answer", "gclbench --components no.py method=kme"]) == 0
+    assert capsys.readouterr().out == "method=kmeans\n"
+
+
+def test_a_strategy_of_ones_own_counts_as_code(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = (
+        "from dataclasses import dataclass\n"
+        "from gclbench.component.registry import NEGATIVES\n"
+        "from gclbench.negatives.uniform import Uniform\n"
+        '@NEGATIVES.register("even")\n@dataclass(frozen=True)\nclass Even(Uniform):\n'
+        '    """All alike."""\n'
+    )
+    (here / "even.py").write_text(source)
+    words = ["method=grace", "method.epochs=1", "negatives=even", "task=clustering", "device=cpu"]
+    command = [*SMALL, *words, "--components", "even.py"]
+    assert main(command) == 0
+    assert recorded().environment["code"] and recorded().command.endswith("--components even.py")
+    (here / "even.py").write_text(source + "# another\n")
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "1 is of other code of 'grace' than there is now" in capsys.readouterr().err
+
+
+def test_a_record_without_code_is_not_held_to_be_of_other_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = [*MINE, "--components", "mine.py"]
+    assert main(command) == 0
+    record = recorded()
+    del record.environment["code"]
+    Store("runs").write(record)
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "other code" not in capsys.readouterr().err
+
+
+def test_what_a_sweep_leaves_names_the_file() -> None:
+    use("mine.py")
+    experiment = experiment_of(MINE)
+    plan, _ = prepare([experiment])
+    assert sweep_of(experiment, plan, MINE).command[-2:] == ("--components", "mine.py")
+    (unit,) = plan.units
+    give_up(unit, "runs", INTERRUPTED)
+    assert recorded().command.endswith("--components mine.py")
+
+
 def test_the_option_is_taken_out_of_a_command() -> None:
     assert taken_out(["a=1", "--components", "x.py", "-m"]) == (["a=1", "-m"], ["x.py"])
     with pytest.raises(OwnFileError, match="names a file or a folder"):
         taken_out(["--components="])
-
-
-def test_python_uses_a_file_and_reads_it_anew(here: Path) -> None:
-    words = {"method": "mine", "task": "clustering", "seeds": 1, "progress": False}
-    gclbench.use("mine.py")
-    first = gclbench.embed(*SMALL, method="mine", progress=False)
-    (here / "mine.py").write_text(SOURCE.replace("* SCALE", "* 0 + 1"))
-    gclbench.use(here / "mine.py")
-    assert (gclbench.embed(*SMALL, method="mine", progress=False) == 1).all()
-    assert first.std() > 0 and first.shape == (60, 3)
-    assert list(gclbench.run(*SMALL, **words)["status"]) == ["ok"]
-    with pytest.raises(OwnFileError, match="there is no file of components"):
-        gclbench.use("nothing.py")
-    assert os.environ[VARIABLE] == str(here / "mine.py")
-
-
-def defined(shift: float) -> None:
-    """As a cell of a notebook does."""
-
-    @METHODS.register("mine")
-    @dataclass(frozen=True)
-    class Mine:
-        version: ClassVar[str] = "1"
-        needs_labels: ClassVar[bool] = False
-        shift_: float = shift
-
-        def fit(self, graph: Any, labels: Any, rng: Any, watch: Any) -> Embedding:
-            return Embedding(graph.x + self.shift_)
-
-
-def test_a_class_of_a_session_is_there_and_may_be_defined_anew(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    words = {"method": "mine", "task": "clustering", "seeds": 1}
-    assert "mine" not in METHODS.entries
-    for shift in (0.0, 1.0):
-        defined(shift)
-        z = gclbench.embed(*SMALL, method="mine", progress=False)
-        assert (
-            abs(
-                float((z - gclbench.load("sbm", nodes=60, classes=2, features=6).x.numpy()).mean())
-                - shift
-            )
-            < 1e-6
-        )
-        assert list(gclbench.run(*SMALL, **words)["status"]) == ["ok"]
-    entry = METHODS.entries["mine"]
-    assert entry.session and entry.summary == "of this session" and not entry.builtin
-    capsys.readouterr()
-
-
-def test_a_class_of_a_session_is_refused_to_other_processes() -> None:
-    defined(0.0)
-    words = {"method": "mine", "task": "clustering", "seeds": 2, "launcher.workers": 2}
-    with pytest.raises(LaunchError, match="'mine' is defined in this session, and other proc"):
-        gclbench.run(*SMALL, **words)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -64,9 +66,47 @@ def test_of_a_class_in_a_notebook_its_own_lines_count() -> None:
         code(body + "\n    width = 4"),
         code(body + "\n    @property\n    def a(self): return 1"),
         code(body + "\n    @property\n    def a(self): return 2"),
+        code(body + "\n    @staticmethod\n    def b(): return 1"),
+        code(body + "\n    @staticmethod\n    def b(): return 2"),
+        code(body + "\n    def c(self, x=1): return x"),
+        code(body + "\n    def c(self, x=2): return x"),
     ]
     assert len({*found}) == len(found) and code(body, "y = 3") == found[0]
     assert outside_code([Grace()]) == ""
+
+
+def test_the_digits_of_a_set_do_not_depend_on_the_process() -> None:
+    text = (
+        "from gclbench.run.source_code import outside_code\n"
+        "class Mine:\n    def fit(self, x): return x in {'one', 'two', 'three', 'four'}\n"
+        "print(outside_code([Mine()]))\n"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(seen) == 1
+
+
+def test_of_a_script_all_lines_count(tmp_path: Path) -> None:
+    def code(helper: int) -> str:
+        path = tmp_path / "script.py"
+        path.write_text(
+            "from gclbench.run.source_code import outside_code\n"
+            f"class Helper:\n    x = {helper}\n"
+            "class Mine:\n    def fit(self, x): return Helper.x\n"
+            "print(outside_code([Mine()]))\n"
+        )
+        done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert code(1) == code(1) != code(2)
 
 
 def test_our_own_files_count_where_the_commit_does_not_hold_them(
