@@ -162,10 +162,12 @@ def _array(root: Path, record: Record, graph: Path | None, device: str) -> np.nd
             of_method, of_task = METHODS.load(method), TASKS.load(task)
         except UnknownName as error:
             _, own = taken_out(shlex.split(record.command))
-            raise _Refused(
-                f"run {record.id} left no {asked}, and the package or file that it was made with is"
-                f" not known here ({' '.join(as_typed(own)) or 'no file in its command'}): {error}"
-            ) from error
+            where = (
+                f"the file that it was made with is to be given: {shlex.join(as_typed(own))}"
+                if own
+                else f"the package that it was made with is not installed here: {error}"
+            )
+            raise _Refused(f"run {record.id} left no {asked}, and {where}") from error
         if per_fold(of_method, of_task):
             raise _Refused(f"run {record.id} left no {asked}: {unkept(method, task)}")
         if asked == "model" and not trains_model(of_method):

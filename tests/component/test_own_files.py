@@ -13,6 +13,7 @@ from gclbench.cli import main
 from gclbench.cli.candidates import candidates
 from gclbench.component.own_components import forget, use
 from gclbench.component.own_files import VARIABLE, OwnFileError, files, taken_out
+from gclbench.component.registry import GROUPS
 from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import give_up
 from gclbench.launch.execution import prepare, sweep_of
@@ -149,7 +150,15 @@ def test_a_model_of_ones_own_embeds_by_its_record(
     own = ["--components", "mine.py"]
     assert main([*own, *MINE, "method.epochs=1", "save=[model]"]) == 0
     assert main(["embed", recorded().id, "--output", "z.npy", *own]) == 0
+    (here / "runs" / recorded().id / "model.pt").unlink()
+    for registry in GROUPS.values():
+        registry._classes.pop("mine", None)
+    os.environ[VARIABLE] = ""
+    forget([here / "mine.py"])
     capsys.readouterr()
+    assert main(["embed", recorded().id, "--output", "z.npy"]) == 1
+    told = capsys.readouterr().err
+    assert "the file that it was made with is to be given: --components mine.py" in told
 
 
 def test_completion_knows_what_the_file_registers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -381,7 +381,11 @@ def test_an_interrupted_run_of_the_newest_version_hides_none_of_the_one_before(r
 
 def test_sides_that_were_not_computed_alike_are_told(record) -> None:
     ours, other = runs(record, OURS), runs(record, OURS, epochs=0)
-    fast = [replace(one, environment={**one.environment, "precision": "fast"}) for one in other]
+    ours = [replace(one, environment={**one.environment, "code": "a"}) for one in ours]
+    fast = [
+        replace(one, environment={**one.environment, "precision": "fast", "code": "b"})
+        for one in other
+    ]
     found = head_to_head(("dmat_i", UNTRAINED), Collection((*ours, *fast)))
     assert found.remarks[-1] == (
         "Runs of the two sides, or of one of them, differ in precision: cora, clustering"
