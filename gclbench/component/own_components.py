@@ -5,7 +5,6 @@ The registry is imported when it is needed: `import gclbench` does not wait for 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -52,12 +51,12 @@ def use(place: str | Path) -> None:
 
 
 def forget(paths: Iterable[Path]) -> None:
-    """Has the lists of components made anew; a user's files, and what lies beside them, are
-    imported anew."""
+    """Has the lists of components made anew; a user's files, and what they imported from beside
+    them, are imported anew."""
     from gclbench.component.registry import GROUPS
 
-    modules = own_files.modules_of(paths)
-    for name in modules:
-        del sys.modules[name]
+    places = list(paths)
     for registry in GROUPS.values():
-        registry.forget(modules)
+        registry.forget({path.resolve() for path in places})
+    for path in places:
+        own_files.leave_out(path)

@@ -25,6 +25,13 @@ a file may have the name of another module."""
 DIGEST = "__gclbench_code__"
 """Of a module: digits of the bytes that were read for it."""
 
+NEIGHBOURS: dict[Path, set[str]] = {}
+"""By folder, the modules that files of components have imported from beside them. Others there are
+left alone: somebody's script may have them."""
+
+APPENDED: list[str] = []
+"""The folder that stands at the end of `sys.path` for the file that was imported last."""
+
 
 class OwnFileError(ValueError):
     """A file of components cannot be used; the text names it, and what to do."""
@@ -112,26 +119,38 @@ def imported(path: Path) -> ModuleType:
     code = path.read_bytes()
     module.__file__ = str(path)
     module.__dict__[DIGEST] = hashlib.sha256(code).hexdigest()[:16]
+    _look_in(path.parent)
+    before = {*sys.modules}
     try:
-        with _beside(path.parent):
-            exec(compile(code, str(path), "exec"), module.__dict__)
+        exec(compile(code, str(path), "exec"), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
+    finally:
+        folder = path.resolve().parent
+        fresh = ((each, file_of(sys.modules[each])) for each in {*sys.modules} - before)
+        beside = {each for each, file in fresh if file is not None and file.parent == folder}
+        NEIGHBOURS.setdefault(folder, set()).update(beside)
     return module
 
 
-def modules_of(paths: Iterable[Path]) -> set[str]:
-    """The names of imported modules that are of files, or lie beside one."""
-    folders = {path.resolve().parent for path in paths}
-    return {
-        name
-        for name, module in list(sys.modules.items())
-        if name != "__main__"
-        and (file := file_of(module)) is not None
-        and file.parent in folders
-        and "." not in name.removeprefix(f"{PACKAGE}.")
-    }
+def leave_out(path: Path) -> None:
+    """Has a file, and what it imported from beside it, imported anew the next time."""
+    for name in (module_name(path), *NEIGHBOURS.pop(path.resolve().parent, ())):
+        sys.modules.pop(name, None)
+
+
+def _look_in(folder: Path) -> None:
+    """From here on `import helper` is of this folder, and not of another file's; what is installed
+    comes first."""
+    for other, names in NEIGHBOURS.items():
+        for name in names if other != folder.resolve() else ():
+            sys.modules.pop(name, None)
+    sys.path[:] = [place for place in sys.path if place not in APPENDED]
+    APPENDED.clear()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        APPENDED.append(str(folder))
 
 
 def file_of(module: ModuleType | None) -> Path | None:
@@ -139,20 +158,6 @@ def file_of(module: ModuleType | None) -> Path | None:
     # Not by getattr: there are modules that import others when they are asked for a name.
     file = getattr(module, "__dict__", {}).get("__file__")
     return Path(file).resolve() if isinstance(file, str) and file.endswith(".py") else None
-
-
-@contextlib.contextmanager
-def _beside(folder: Path) -> Iterator[None]:
-    """Within it, `import helper` is of this folder, and not of another file's; what is installed
-    comes first."""
-    others = {path.parent for path in files()} - {folder}
-    for name in modules_of(other / "any.py" for other in others):
-        if not name.startswith(f"{PACKAGE}."):
-            del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if place not in {*map(str, others)}]
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    yield
 
 
 def shown(path: Path) -> str:

@@ -157,8 +157,7 @@ class Registry:
         entry = self.entries.get(name)
         if entry is None or entry.session or not (entry.builtin or entry.file):
             return
-        file = own_files.file_of(sys.modules.get(cls.__module__))
-        if not entry.file or file != Path(entry.file).resolve():
+        if not entry.file or _file_of(cls) != Path(entry.file).resolve():
             raise RegistryConflict(
                 f"{self.kind} '{name}' of {cls.__module__} is also defined in {entry.origin};"
                 " rename one of them"
@@ -201,19 +200,19 @@ class Registry:
             found.setdefault(name, _of_session(name, cls))
         return found
 
-    def forget(self, modules: Container[str]) -> None:
-        """Has the list made anew, and classes of a user's modules looked up anew.
+    def forget(self, files: Container[Path]) -> None:
+        """Has the list made anew, and classes of a user's files looked up anew.
 
         Args:
-            modules: their names.
+            files: their resolved paths.
         """
-        self.redefined += self._drop(modules)
+        self.redefined += self._drop(lambda cls: _file_of(cls) in files)
         self._failures.clear()
         self.__dict__.pop("entries", None)
 
-    def _drop(self, modules: Container[str]) -> int:
-        """Forgets the classes of modules; how many there were."""
-        dropped = [name for name, cls in self._classes.items() if cls.__module__ in modules]
+    def _drop(self, chosen: Callable[[type], bool]) -> int:
+        """Forgets some classes; how many there were."""
+        dropped = [name for name, cls in self._classes.items() if chosen(cls)]
         for name in dropped:
             del self._classes[name]
         return len(dropped)
@@ -263,7 +262,7 @@ class Registry:
             except Exception as error:
                 self._failures[entry] = error
                 # What the module registered before it failed is no more usable than the rest.
-                self._drop({name_of_module})
+                self._drop(lambda cls: cls.__module__ == name_of_module)
                 raise
         return self._classes[name]
 
@@ -297,11 +296,15 @@ class Registry:
             yield Entry(found.name, found.summary, target, origin, builtin=True)
 
 
+def _file_of(cls: type) -> Path | None:
+    return own_files.file_of(sys.modules.get(cls.__module__))
+
+
 def _same_class(one: type, other: type) -> bool:
     """Whether a class takes the place of another one: defined anew, in a notebook also under
     another name, or of a file that was imported under two names."""
     places = {(cls.__module__, cls.__qualname__) for cls in (one, other)}
-    files = {own_files.file_of(sys.modules.get(cls.__module__)) for cls in (one, other)}
+    files = {_file_of(cls) for cls in (one, other)}
     again = len(files) == 1 and None not in files and one.__qualname__ == other.__qualname__
     return len(places) == 1 or again or one.__module__ == other.__module__ == "__main__"
 

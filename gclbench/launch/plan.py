@@ -17,7 +17,7 @@ from gclbench.records import NAMED_BY_USER, Record, Store, id_of
 from gclbench.run import datasets
 from gclbench.run.estimate import cost_key
 from gclbench.run.saving import lacking, trains_model
-from gclbench.run.source_code import outside_code
+from gclbench.run.source_code import outside_code_of_run
 from gclbench.run.unit import Unit
 from gclbench.tasks import judging
 from gclbench.tasks.items import kind_refusal
@@ -97,11 +97,6 @@ def expand(
     return plan
 
 
-def _code(experiment: Experiment, task: Any) -> str:
-    own = experiment.components
-    return outside_code([own.method, own.filter, own.negatives, task])
-
-
 def _names(experiment: Experiment) -> tuple[str, str]:
     """Of the method and the dataset."""
     return experiment.settings["method"]["name"], experiment.settings["dataset"]["name"]
@@ -120,7 +115,7 @@ def _expand(
     plain = {name: asdict(specification(experiment, name, 0, dataset_hash)) for name in tasks}
     names = {kind: experiment.settings[kind]["name"] for kind in ("dataset", "method", "negatives")}
     method = experiment.components.method
-    code = {name: _code(experiment, task) for name, task in tasks.items()}
+    code = {name: outside_code_of_run(experiment.components, each) for name, each in tasks.items()}
     refused = refusal(method, names["method"], names["negatives"], experiment.components.negatives)
     # A graph of one's own has a name of one's own.
     registered = experiment.settings["dataset"].get(NAMED_BY_USER, names["dataset"])

@@ -44,7 +44,8 @@ class WorkerDied(Exception):
 
 START = """import signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-sys.path.append(sys.path.pop(0))
+if sys.path[:1] == [""]:
+    sys.path.append(sys.path.pop(0))
 from gclbench.launch.worker import main
 sys.exit(main(sys.argv[1:]))"""
 """What a worker does: Ctrl-C goes to all processes of a terminal, and reaches a worker also while

@@ -27,7 +27,7 @@ from gclbench.run.clock import Clock
 from gclbench.run.collapse import collapse_of
 from gclbench.run.datasets import Loaded
 from gclbench.run.returned import number, plain, scores_of
-from gclbench.run.source_code import outside_code
+from gclbench.run.source_code import outside_code, outside_code_of_run
 from gclbench.tasks import judging
 from gclbench.tasks.criteria import value_of
 from gclbench.tasks.scores import Scores
@@ -76,8 +76,7 @@ class Pipeline:
         self._components = components
         # Now, since somebody may edit a file while this trains.
         self._codes = {
-            name: outside_code([components.method, components.filter, components.negatives, task])
-            for name, task in components.tasks.items()
+            name: outside_code_of_run(components, task) for name, task in components.tasks.items()
         }
         self._spec = spec
         self._device = device

@@ -87,10 +87,10 @@ class Recorder:
         same training; else a remark that the metrics were others, as with another precision."""
         if before is None or not (before.ok and record.ok):
             return
-        alike = before.environment.get("code") == record.environment.get("code")
-        if _same(before, record) and alike:
+        if _same(before, record):
+            alike = before.environment.get("code") == record.environment.get("code")
             # The command of the new run may ask for other things besides, and not for a course.
-            if "course" in before.data:
+            if alike and "course" in before.data:
                 record.data.setdefault("course", before.data["course"])
             return
         changed = [

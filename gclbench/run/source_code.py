@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gclbench.component.components import Components
 from gclbench.component.own_files import DIGEST
 from gclbench.machine import environment
 from gclbench.machine.environment import CHANGED
@@ -43,6 +44,11 @@ def outside_code(components: Iterable[Any]) -> str:
     return hashlib.sha256("".join(sorted(map(_code_of, classes))).encode()).hexdigest()[:16]
 
 
+def outside_code_of_run(components: Components, task: Any) -> str:
+    """The same of what computes a run; its dataset is known by its content."""
+    return outside_code([components.method, components.filter, components.negatives, task])
+
+
 @functools.cache
 def _code_of(cls: type) -> str:
     """Of one class, as it was when the process first asked, which is soon after its import: a file
@@ -60,8 +66,11 @@ def _code_of(cls: type) -> str:
 def _cell(cls: type) -> str:
     """The cell of a notebook, or the script, that defines a class; "" where nobody has its text."""
     for value in vars(cls).values():
-        code = getattr(inspect.unwrap(value), "__code__", None) if callable(value) else None
-        if code is not None and not code.co_filename.startswith("<string"):
+        function = inspect.unwrap(value) if callable(value) else None
+        code = getattr(function, "__code__", None)
+        if code is None or getattr(function, "__module__", None) != cls.__module__:
+            continue  # a decorator of another module's, perhaps
+        if not code.co_filename.startswith("<string"):
             return "".join(linecache.getlines(code.co_filename))
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,12 @@ def test_a_recorded_run_without_its_course_is_trained_again_only_where_asked(
     kept = Store("runs").read(run_id)
     assert (folder() / "embedding.npy").is_file()
     assert kept is not None and kept.data == after.data, "the same training, whose course stays"
+    # As if other code had come to the same metrics.
+    Store("runs").write(replace(kept, environment={**kept.environment, "code": "other"}))
+    assert main([*command, "rerun=all"]) == 0
+    other = Store("runs").read(run_id)
+    assert other is not None and "course" not in other.data
+    assert not [one for one in other.fit.get("remarks", ()) if "other metrics" in one]
 
 
 def test_a_store_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

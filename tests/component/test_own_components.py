@@ -85,6 +85,24 @@ def test_files_of_one_name_in_two_folders_have_each_its_own_neighbours(here: Pat
     assert [imported(path).SCALE for path in files()] == [2.0, 5.0]
 
 
+def test_modules_and_paths_of_a_script_are_left_alone(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "of_a_script.py").write_text("state = []\n")
+    (here / "other").mkdir()
+    (here / "other" / "more.py").write_text(
+        SOURCE.replace('"mine"', '"other"').replace("from scale_of_mine import SCALE", "SCALE = 1")
+    )
+    monkeypatch.syspath_prepend(here)
+    mine = importlib.import_module("of_a_script")
+    for place in ("mine.py", "other/more.py", "mine.py"):
+        gclbench.use(place)
+    for name in ("mine", "other"):
+        METHODS.load(name)
+    assert importlib.import_module("of_a_script") is mine and str(here) in sys.path
+    del sys.modules["of_a_script"]
+
+
 def test_a_file_that_is_gone_does_not_stand_in_the_way(here: Path) -> None:
     gclbench.use("mine.py")
     (here / "mine.py").rename(here / "new.py")
