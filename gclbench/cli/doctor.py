@@ -45,13 +45,17 @@ def main(argv: list[str]) -> int:
     )
     healthy &= configs
     print(f"{'configs':<16}{'found' if configs else 'missing: install gclbench again'}")
-    registries = {}
+    registries: dict[str, tuple[Registry, int]] = {}
+    told: set[str] = set()
     for kind, registry in KINDS.items():
         try:
             registries[kind] = (registry, len(registry.entries))
         except (RegistryConflict, OwnFileError) as error:
             healthy = False
-            print(f"{'component':<16}{error}")
+            # A file that cannot be used is so for every kind.
+            if str(error) not in told:
+                print(f"{'component':<16}{error}")
+            told.add(str(error))
     counts = ", ".join(f"{count} {kind}" for kind, (_, count) in registries.items())
     print(f"{'components':<16}{counts}")
     for kind, (registry, _) in registries.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from difflib import get_close_matches
 from importlib.util import find_spec
@@ -346,6 +345,7 @@ class _Search:
     def _tested(self, studies: list[Study], typed: list[str]) -> int:
         """Runs and prints the chosen settings on fresh seeds; nothing else's test is shown."""
         from gclbench.cli.run import launch
+        from gclbench.paper import run_words
 
         chosen = [(study, study.chosen) for study in studies]
         commands = [
@@ -356,7 +356,7 @@ class _Search:
             if trial is not None
         ]
         for words in commands:
-            print(f"chosen: gclbench {shlex.join(words)}")
+            print(f"chosen: {run_words.command(words)}")
         code = launch(commands, typed) if commands else 1
         return code if all(trial is not None for _, trial in chosen) else max(code, 1)
 

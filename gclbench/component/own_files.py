@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
+from gclbench.component import source_files
+
 VARIABLE = "GCLBENCH_COMPONENTS"
 OPTION = "--components"
 
@@ -23,7 +25,7 @@ PACKAGE = "gclbench_components"
 a file may have the name of another module."""
 
 DIGEST = "__gclbench_code__"
-"""Of a module: digits of the bytes that were read for it."""
+"""Of a module: digits of the bytes that were read for it, and of what it imports from beside it."""
 
 NEIGHBOURS: dict[Path, set[str]] = {}
 """By folder, the modules that files of components have imported from beside them. Others there are
@@ -118,7 +120,6 @@ def imported(path: Path) -> ModuleType:
     module = sys.modules[name] = ModuleType(name)
     code = path.read_bytes()
     module.__file__ = str(path)
-    module.__dict__[DIGEST] = hashlib.sha256(code).hexdigest()[:16]
     _look_in(path.parent)
     before = {*sys.modules}
     try:
@@ -131,6 +132,7 @@ def imported(path: Path) -> ModuleType:
         fresh = ((each, file_of(sys.modules[each])) for each in {*sys.modules} - before)
         beside = {each for each, file in fresh if file is not None and file.parent == folder}
         NEIGHBOURS.setdefault(folder, set()).update(beside)
+    module.__dict__[DIGEST] = _digest(path, code)
     return module
 
 
@@ -138,6 +140,17 @@ def leave_out(path: Path) -> None:
     """Has a file, and what it imported from beside it, imported anew the next time."""
     for name in (module_name(path), *NEIGHBOURS.pop(path.resolve().parent, ())):
         sys.modules.pop(name, None)
+
+
+def _digest(path: Path, code: bytes) -> str:
+    """Digits of a file's bytes and of the files that it imports from beside it."""
+    found = hashlib.sha256(code)
+    for other in source_files.beside(path.resolve()):
+        module = sys.modules.get(other.stem)
+        # Of two modules of one name the installed one is imported.
+        if other.parent != path.resolve().parent or file_of(module) in (None, other):
+            found.update(other.name.encode() + hashlib.sha256(other.read_bytes()).digest())
+    return found.hexdigest()[:16]
 
 
 def _look_in(folder: Path) -> None:

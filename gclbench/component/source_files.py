@@ -1,4 +1,4 @@
-"""Components that a source file registers, read without importing it."""
+"""What a source file registers and what it imports, read without importing it."""
 
 from __future__ import annotations
 
@@ -53,6 +53,39 @@ def registered_in(path: Path, variable: str) -> Iterator[Registered]:
     if len(found) != wanted:
         found = [*entries((node, 0) for node in ast.parse(source).body)]
     yield from found
+
+
+def beside(path: Path) -> list[Path]:
+    """The files that a source file imports from its own folder, and that those import from there,
+    without itself, sorted. A package there counts whole.
+
+    A file that is no Python, or cannot be read, imports nothing.
+    """
+    found: dict[Path, None] = {}
+    left = [path]
+    while left:
+        for name in _imported_names(left.pop()):
+            file, folder = path.with_name(f"{name}.py"), path.with_name(name)
+            there = sorted(folder.rglob("*.py")) if folder.is_dir() else [file]
+            fresh = [each for each in there if each.is_file() and each not in (path, *found)]
+            found.update(dict.fromkeys(fresh))
+            left += fresh
+    return sorted(found)
+
+
+def _imported_names(path: Path) -> set[str]:
+    """The first parts of the modules that a source file imports, wherever in it."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return set()
+    whole: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            whole += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            whole.append(node.module)
+    return {name.partition(".")[0] for name in whole}
 
 
 def _heads(source: str) -> Iterator[tuple[ast.stmt, int]]:

@@ -115,7 +115,7 @@ def command_of(words: tuple[str, ...], groups: Sequence[Group], seeds: Iterable[
     where = not_by_name(groups[0], words) or (f"dataset={names}",)
     sweep, task = ["-m"] if "," in names else [], run_words.of_task(groups[0].flat)
     typed_words = [*sweep, *words, *where, *task, run_words.of_seeds(seeds)]
-    return f"`gclbench {shlex.join(typed_words)}`"
+    return f"`{run_words.command(typed_words)}`"
 
 
 def without_runs(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gclbench.paper.config_defaults import younger_settings
+from gclbench.paper.config_defaults import with_younger
 from gclbench.records import NAMED_BY_USER, STATUSES, Record, digest, flatten
 
 MISSING_METRIC = "no value"
@@ -250,7 +250,7 @@ def differences(groups: Sequence[Group]) -> list[str]:
     keys = sorted({key for settings in flat for key in settings})
     telling = [key for key in keys if _tells(key, flat)]
     # A setting that is younger than the first records stands in none at its default.
-    named = [{**younger_settings(settings), **settings} for settings in flat]
+    named = [with_younger(settings) for settings in flat]
     return [
         ", ".join(f"{key}={_short(settings[key])}" for key in telling if key in settings)
         for settings in named

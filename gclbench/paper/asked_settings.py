@@ -193,7 +193,7 @@ def no_runs(
     more = f"; and {len(kinds) - NAMED} more" if len(kinds) > NAMED else ""
     others = " and ".join(there)
     what = f" Recorded runs of {others} have: {'; '.join(listed)}{more}." if listed else ""
-    return f"'{text}' has no runs{where}.{what} `{shlex.join(['gclbench', *advice])}` makes them"
+    return f"'{text}' has no runs{where}.{what} `{run_words.command(advice)}` makes them"
 
 
 def label_of(flat: Mapping[str, Any]) -> str:

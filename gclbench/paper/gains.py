@@ -11,7 +11,6 @@ their tables.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -160,8 +159,8 @@ def commands(
         if name not in names:  # a graph that changed in its file is two datasets of one name
             names.append(name)
     return [
-        shlex.join(
-            ["gclbench", *["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", *behind]
+        run_words.command(
+            [*["-m"] * (len(names) > 1), *words, f"dataset={','.join(names)}", *behind]
         )
         for (words, behind), names in lines.items()
     ]

@@ -8,7 +8,6 @@ class's default. Two sides meet where dataset and task are the same, on a datase
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -238,7 +237,7 @@ def _neither(
     if not absent:
         return []
     runs = (never_run(side, groups, absent, tasks) for side in words)
-    told = ", ".join(f"`gclbench {shlex.join(run)}`" for run in runs if run)
+    told = ", ".join(f"`{run_words.command(run)}`" for run in runs if run)
     return [
         f"Neither '{sides[0]}' nor '{sides[1]}' was run on {', '.join(absent)}"
         f"{': ' * bool(told)}{told}."

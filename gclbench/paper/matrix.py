@@ -6,12 +6,12 @@ about nodes, the other one about collections of graphs.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gclbench.component.registry import DATASETS, NEGATIVES
 from gclbench.config.composition import items_of_dataset
+from gclbench.paper import run_words
 from gclbench.paper.aggregate import group_records
 from gclbench.paper.columns import GNNBP, LINEAR, RAW, TEN_FOLDS, TRAINED, Column, is_
 from gclbench.paper.component_versions import recorded_seeds
@@ -288,4 +288,4 @@ def _command(base: str, negatives: Sequence[str], datasets: Sequence[str], seeds
         f"task=[{','.join(half.tasks)}]",
         f"seeds={seeds}",
     ]
-    return " ".join(map(shlex.quote, ["gclbench", "-m", *words]))
+    return run_words.command(["-m", *words])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.paper import run_words
 from gclbench.paper.columns import Column
 from gclbench.paper.component_versions import of_other_versions, recorded_seeds
 from gclbench.paper.filled_table import Comparison
-from gclbench.paper.run_words import of_seeds
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.records import Record
 
@@ -129,9 +128,9 @@ def sweep_command(
     if list(lacking) == list(range(seeds)):
         words += [f"seeds={seeds}"] if seeds != SEEDS else []
     else:
-        words.append(of_seeds(lacking))
+        words.append(run_words.of_seeds(lacking))
     words += [word for text in added if text for word in ("--with", text)]
-    return "gclbench sweep " + " ".join(map(shlex.quote, words))
+    return run_words.command(["sweep", *words])
 
 
 def _of_columns(definition: Definition, headings: Iterable[str]) -> list[str]:

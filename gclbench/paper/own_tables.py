@@ -94,7 +94,7 @@ class OwnTable(Definition):
         if declared_or_none(METHODS, column.method_name) is None:
             return ""
         words = [*_method_words(column.label, self.task), *self.examples[dataset]]
-        return "gclbench " + shlex.join([*words, *self.of_task])
+        return run_words.command([*words, *self.of_task])
 
 
 def own_tables(collection: Collection, shown: Iterable[str] | None = None) -> list[OwnTable]:

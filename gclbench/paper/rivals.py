@@ -5,7 +5,6 @@ Two runs are paired where seed, graph, split and version of the task's protocol 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -155,5 +154,5 @@ def _said(own: Entry, differ: Sequence[tuple[Entry, Mapping[int, list[str]]]]) -
 
 
 def _not_run(definition: Definition, own: Entry) -> str:
-    command = shlex.join(["gclbench", "table", definition.id, "--with", own.heading, "--missing"])
+    command = run_words.command(["table", definition.id, "--with", own.heading, "--missing"])
     return f"{own.dataset}: {own.column} has no runs; `{command}` prints what makes them."

@@ -7,12 +7,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gclbench.component.declared import declared_or_none
-from gclbench.component.registry import METHODS, TASKS
+from gclbench.component.own_files import as_typed
+from gclbench.component.registry import KINDS, METHODS, TASKS
 from gclbench.config.composition import all_names
 from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings, with_younger
+
+
+def command(words: Sequence[str]) -> str:
+    """What is typed for these words, `gclbench method=gca seeds=3`; with the user's own files that
+    their components come from."""
+    return shlex.join(["gclbench", *words, *as_typed(files_of(words))])
+
+
+def files_of(words: Iterable[str]) -> list[str]:
+    """The user's own files that the components named by a command's words come from.
+
+    Args:
+        words: `method=a,b`, `mine method.tau=0.4` as behind `--with`, `own`; what names no
+            component is left out.
+    """
+    found: dict[str, None] = {}
+    for word in (part for text in words for part in text.split()):
+        kind, given, value = word.partition("=")
+        registry = KINDS.get(kind) if given else METHODS
+        for name in (value if given else kind).strip("[]").split(","):
+            entry = registry.entries.get(name) if registry is not None else None
+            if entry is not None and entry.file:
+                found[entry.file] = None
+    return list(found)
 
 
 def of_method(flat: Mapping[str, Any]) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gclbench.component.registry import DATASETS, METHODS
+from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import Column, Condition
 from gclbench.paper.counts import printed_count
@@ -152,11 +152,11 @@ class Definition:
             return ""
         words = [f"table={self.id}", f"dataset={dataset}"]
         if column.added:
-            return f"gclbench sweep {' '.join(words)} --with {shlex.quote(column.added)}"
+            return run_words.command(["sweep", *words, "--with", column.added])
         words.append(f"method={method}")
         if sum(other.method_name == method and not other.added for other in self.columns) > 1:
-            words.append(shlex.quote(f"column={column.label}"))
-        return "gclbench sweep " + " ".join(words)
+            words.append(f"column={column.label}")
+        return run_words.command(["sweep", *words])
 
     def printed(self, dataset: str, column: Column, metric: str) -> PrintedValue | None:
         """What the paper prints in a cell; None for a control or a cell that it does not have."""

@@ -24,6 +24,7 @@ from gclbench.launch.attempt import perform
 from gclbench.launch.execution import _check_session, prepare
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.local import Local
+from gclbench.run.source_code import outside_code
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -217,3 +218,27 @@ def test_a_class_of_a_session_is_refused_to_other_processes(
     settings = {**experiment.settings, "method": {"name": "grace"}, "tasks": {"mine": {}}}
     with pytest.raises(LaunchError, match=f"task {told}"):
         _check_session([replace(experiment, settings=settings, launcher=Local(workers=2))])
+
+
+def test_what_a_file_imports_from_beside_it_counts_as_its_code(here: Path) -> None:
+    source = (here / "mine.py").read_text()
+    (here / "mine.py").write_text(source + "    from deeper import X\n    import json\n")
+    (here / "scale_of_mine.py").write_text("SCALE = 2.0\n")
+    package = here / "deeper"
+    package.mkdir()
+    (package / "__init__.py").write_text("from further import Y as X\n")
+    (here / "further.py").write_text("import mine\nY = 1\n")
+    others = [package / "one.py", here / "json.py", here / "unused.py", here / "test_x.py"]
+    for path in others:
+        path.write_text("")
+
+    def code() -> str:
+        gclbench.use("mine.py")
+        return outside_code([METHODS.load("mine")()])
+
+    found = [code()]
+    assert code() == found[0]
+    for path in (here / "scale_of_mine.py", package / "__init__.py", here / "further.py", *others):
+        path.write_text(path.read_text() + "# changed\n")
+        found.append(code())
+    assert len({*found[:5]}) == 5 and {*found[4:]} == {found[4]}

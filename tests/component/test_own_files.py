@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gclbench.component.registry import GROUPS
 from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import give_up
 from gclbench.launch.execution import prepare, sweep_of
+from gclbench.paper.run_words import files_of
 from gclbench.records import Store
 from gclbench.run.ending import INTERRUPTED
 
@@ -224,3 +226,34 @@ def test_the_option_is_taken_out_of_a_command() -> None:
     assert taken_out(["a=1", "--components", "x.py", "-m"]) == (["a=1", "-m"], ["x.py"])
     with pytest.raises(OwnFileError, match="names a file or a folder"):
         taken_out(["--components="])
+
+
+def test_commands_that_are_printed_name_the_file(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--components", "mine.py"]
+    assert main([*MINE, *asked, "seeds=2"]) == 0
+    Store("runs").path(max(Store("runs").scan(), key=lambda run: run.seed).id).unlink()
+    assert main([*MINE[:-3], "method=kmeans", *MINE[-2:], "seeds=2"]) == 0
+    capsys.readouterr()
+    assert main(["table", "own", "--missing", "--seeds", "2", *asked]) == 0
+    mine, *others = capsys.readouterr().out.strip().splitlines()
+    assert mine.startswith("gclbench method=mine ") and "--components mine.py" in mine
+    assert others and not any("--components" in line for line in others)
+    assert main(shlex.split(mine)[1:]) == 0
+    assert sum(run.name("method") == "mine" for run in Store("runs").scan()) == 2
+    for words in (
+        ["table", "nml/2", "--with", "mine method.width=2"],
+        ["compare", "mine method.width=2", "kmeans", "--dataset", "sbm"],
+    ):
+        assert main([*words, *asked]) != 0
+        told = capsys.readouterr()
+        commands = re.findall(r"`(gclbench [^`]*)` makes them", told.out + told.err)
+        assert commands and all(each.endswith(" --components mine.py") for each in commands)
+
+
+def test_components_of_several_files_and_of_none() -> None:
+    use("mine.py")
+    assert files_of(["-m", "method=[mine,gca]", "seeds=3", "nothing=mine"]) == [str(files()[0])]
+    assert files_of(["--with", "mine method.width=2"]) == [str(files()[0])]
+    assert files_of(["method=gca", "dataset=cora", "gca", "method=", ""]) == []
