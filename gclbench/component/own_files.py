@@ -65,8 +65,13 @@ def added(place: str) -> Iterator[list[Path]]:
     gives to its block; not where the block fails. Places that are not there any more are left out.
 
     Raises:
-        OwnFileError: when there is none.
+        OwnFileError: when there is none, or its path cannot be named.
     """
+    if os.pathsep in str(_absolute(place)):
+        raise OwnFileError(
+            f"{_absolute(place)} has a '{os.pathsep}', by which {VARIABLE} separates paths; move or"
+            f" rename it, or give each of several files its own {OPTION}"
+        )
     before, those = os.environ.get(VARIABLE, ""), _files_of(place)
     there = [each for each in _places() if _absolute(each).exists()]
     os.environ[VARIABLE] = os.pathsep.join([*there, place])
@@ -144,13 +149,25 @@ def leave_out(path: Path) -> None:
 
 def _digest(path: Path, code: bytes) -> str:
     """Digits of a file's bytes and of the files that it imports from beside it."""
-    found = hashlib.sha256(code)
-    for other in source_files.beside(path.resolve()):
-        module = sys.modules.get(other.stem)
+    path = path.resolve()
+
+    def elsewhere(name: str) -> bool:
         # Of two modules of one name the installed one is imported.
-        if other.parent != path.resolve().parent or file_of(module) in (None, other):
-            found.update(other.name.encode() + hashlib.sha256(other.read_bytes()).digest())
+        return name in sys.modules and not _lies_in(path.parent, sys.modules[name])
+
+    found = hashlib.sha256(code)
+    for other in source_files.beside(path, elsewhere):
+        found.update(other.name.encode() + hashlib.sha256(other.read_bytes()).digest())
     return found.hexdigest()[:16]
+
+
+def _lies_in(folder: Path, module: ModuleType) -> bool:
+    """Whether a module is of a folder, by its file or, of a package without one, by its places."""
+    there = getattr(module, "__dict__", {})
+    places = [there.get("__file__"), *(there.get("__path__") or ())]
+    return any(
+        isinstance(each, str) and Path(each).resolve().is_relative_to(folder) for each in places
+    )
 
 
 def _look_in(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,19 +55,25 @@ def registered_in(path: Path, variable: str) -> Iterator[Registered]:
     yield from found
 
 
-def beside(path: Path) -> list[Path]:
+def beside(path: Path, elsewhere: Callable[[str], bool]) -> list[Path]:
     """The files that a source file imports from its own folder, and that those import from there,
     without itself, sorted. A package there counts whole.
 
     A file that is no Python, or cannot be read, imports nothing.
+
+    Args:
+        elsewhere: whether a module of this name is imported from another place.
     """
     found: dict[Path, None] = {}
     left = [path]
     while left:
         for name in _imported_names(left.pop()):
+            if elsewhere(name):
+                continue
             file, folder = path.with_name(f"{name}.py"), path.with_name(name)
-            there = sorted(folder.rglob("*.py")) if folder.is_dir() else [file]
-            fresh = [each for each in there if each.is_file() and each not in (path, *found)]
+            package = not file.is_file() or (folder / "__init__.py").is_file()
+            there = folder.rglob("*.py") if package else [file]
+            fresh = [each for each in there if each != path and each not in found]
             found.update(dict.fromkeys(fresh))
             left += fresh
     return sorted(found)

@@ -228,7 +228,8 @@ def test_what_a_file_imports_from_beside_it_counts_as_its_code(here: Path) -> No
     package.mkdir()
     (package / "__init__.py").write_text("from further import Y as X\n")
     (here / "further.py").write_text("import mine\nY = 1\n")
-    others = [package / "one.py", here / "json.py", here / "unused.py", here / "test_x.py"]
+    (here / "further").mkdir()
+    others = [here / "json.py", here / "unused.py", here / "further" / "one.py"]
     for path in others:
         path.write_text("")
 
@@ -238,7 +239,9 @@ def test_what_a_file_imports_from_beside_it_counts_as_its_code(here: Path) -> No
 
     found = [code()]
     assert code() == found[0]
-    for path in (here / "scale_of_mine.py", package / "__init__.py", here / "further.py", *others):
+    (package / "one.py").write_text("")
+    own = [package / "__init__.py", package / "one.py", here / "further.py"]
+    for path in (here / "scale_of_mine.py", *own, *others):
         path.write_text(path.read_text() + "# changed\n")
         found.append(code())
     assert len({*found[:5]}) == 5 and {*found[4:]} == {found[4]}

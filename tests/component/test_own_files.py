@@ -75,6 +75,7 @@ def test_a_built_in_method_needs_no_file_in_its_command() -> None:
         ("", "", ["--components", "no.py"], "there is no file of components {here}/no.py;"),
         ("a.txt", "", ["--components", "a.txt"], "a.txt is no file of components: --components"),
         ("a.py", "x = 1\n", ["--components", "a.py"], "a.py registers no component: `@METHODS."),
+        ("a:b.py", "x = 1\n", ["--components", "a:b.py"], "{here}/a:b.py has a ':', by which"),
         ("d/_a.py", "", ["--components", "d"], "{here}/d has no file of components"),
         ("a.py", "def\n", ["--components", "a.py"], "registers no component"),
         (
