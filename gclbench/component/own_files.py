@@ -133,7 +133,7 @@ def imported(path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     finally:
-        folder = path.resolve().parent
+        folder = path.parent.resolve()
         fresh = ((each, file_of(sys.modules[each])) for each in {*sys.modules} - before)
         beside = {each for each, file in fresh if file is not None and file.parent == folder}
         NEIGHBOURS.setdefault(folder, set()).update(beside)
@@ -143,13 +143,13 @@ def imported(path: Path) -> ModuleType:
 
 def leave_out(path: Path) -> None:
     """Has a file, and what it imported from beside it, imported anew the next time."""
-    for name in (module_name(path), *NEIGHBOURS.pop(path.resolve().parent, ())):
+    for name in (module_name(path), *NEIGHBOURS.pop(path.parent.resolve(), ())):
         sys.modules.pop(name, None)
 
 
 def _digest(path: Path, code: bytes) -> str:
     """Digits of a file's bytes and of the files that it imports from beside it."""
-    path = path.resolve()
+    path = path.parent.resolve() / path.name
 
     def elsewhere(name: str) -> bool:
         # Of two modules of one name the installed one is imported.

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+import torch
 from own_component import MINE, SMALL, SOURCE, recorded
 
 import gclbench
@@ -245,3 +246,21 @@ def test_what_a_file_imports_from_beside_it_counts_as_its_code(here: Path) -> No
         path.write_text(path.read_text() + "# changed\n")
         found.append(code())
     assert len({*found[:5]}) == 5 and {*found[4:]} == {found[4]}
+
+
+def test_a_link_to_a_file_has_the_neighbours_of_its_own_folder(here: Path) -> None:
+    (here / "mine.py").rename(here / "elsewhere.txt")
+    (here / "mine.py").symlink_to(here / "elsewhere.txt")
+    folder = here / "links"
+    folder.mkdir()
+    (folder / "mine.py").symlink_to(here / "elsewhere.txt")
+
+    def code(scale: float) -> str:
+        (folder / "scale_of_mine.py").write_text(f"SCALE = {scale}\n")
+        gclbench.use("links/mine.py")
+        method = METHODS.load("mine")()
+        z = method.fit(SimpleNamespace(x=torch.ones(1, 1)), None, None, None).z
+        assert z.item() == scale
+        return outside_code([method])
+
+    assert code(3.0) != code(4.0)
