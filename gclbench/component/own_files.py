@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 
-from gclbench.component import source_files
-
 VARIABLE = "GCLBENCH_COMPONENTS"
 OPTION = "--components"
 
@@ -25,7 +23,7 @@ PACKAGE = "gclbench_components"
 a file may have the name of another module."""
 
 DIGEST = "__gclbench_code__"
-"""Of a module: digits of the bytes that were read for it, and of what it imports from beside it."""
+"""Of a module: digits of the bytes that were read for it."""
 
 NEIGHBOURS: dict[Path, set[str]] = {}
 """By folder, the modules that files of components have imported from beside them. Others there are
@@ -125,6 +123,7 @@ def imported(path: Path) -> ModuleType:
     module = sys.modules[name] = ModuleType(name)
     code = path.read_bytes()
     module.__file__ = str(path)
+    module.__dict__[DIGEST] = hashlib.sha256(code).hexdigest()[:16]
     _look_in(path.parent)
     before = {*sys.modules}
     try:
@@ -137,7 +136,6 @@ def imported(path: Path) -> ModuleType:
         fresh = ((each, file_of(sys.modules[each])) for each in {*sys.modules} - before)
         beside = {each for each, file in fresh if file is not None and file.parent == folder}
         NEIGHBOURS.setdefault(folder, set()).update(beside)
-    module.__dict__[DIGEST] = _digest(path, code)
     return module
 
 
@@ -145,29 +143,6 @@ def leave_out(path: Path) -> None:
     """Has a file, and what it imported from beside it, imported anew the next time."""
     for name in (module_name(path), *NEIGHBOURS.pop(path.parent.resolve(), ())):
         sys.modules.pop(name, None)
-
-
-def _digest(path: Path, code: bytes) -> str:
-    """Digits of a file's bytes and of the files that it imports from beside it."""
-    path = path.parent.resolve() / path.name
-
-    def elsewhere(name: str) -> bool:
-        # Of two modules of one name the installed one is imported.
-        return name in sys.modules and not _lies_in(path.parent, sys.modules[name])
-
-    found = hashlib.sha256(code)
-    for other in source_files.beside(path, elsewhere):
-        found.update(other.name.encode() + hashlib.sha256(other.read_bytes()).digest())
-    return found.hexdigest()[:16]
-
-
-def _lies_in(folder: Path, module: ModuleType) -> bool:
-    """Whether a module is of a folder, by its file or, of a package without one, by its places."""
-    there = getattr(module, "__dict__", {})
-    places = [there.get("__file__"), *(there.get("__path__") or ())]
-    return any(
-        isinstance(each, str) and Path(each).resolve().is_relative_to(folder) for each in places
-    )
 
 
 def _look_in(folder: Path) -> None:

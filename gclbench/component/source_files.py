@@ -1,11 +1,11 @@
-"""What a source file registers and what it imports, read without importing it."""
+"""Components that a source file registers, read without importing it."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,45 +53,6 @@ def registered_in(path: Path, variable: str) -> Iterator[Registered]:
     if len(found) != wanted:
         found = [*entries((node, 0) for node in ast.parse(source).body)]
     yield from found
-
-
-def beside(path: Path, elsewhere: Callable[[str], bool]) -> list[Path]:
-    """The files that a source file imports from its own folder, and that those import from there,
-    without itself, sorted. A package there counts whole.
-
-    A file that is no Python, or cannot be read, imports nothing.
-
-    Args:
-        elsewhere: whether a module of this name is imported from another place.
-    """
-    found: dict[Path, None] = {}
-    left = [path]
-    while left:
-        for name in _imported_names(left.pop()):
-            if elsewhere(name):
-                continue
-            file, folder = path.with_name(f"{name}.py"), path.with_name(name)
-            package = not file.is_file() or (folder / "__init__.py").is_file()
-            there = folder.rglob("*.py") if package else [file]
-            fresh = [each for each in there if each != path and each not in found]
-            found.update(dict.fromkeys(fresh))
-            left += fresh
-    return sorted(found)
-
-
-def _imported_names(path: Path) -> set[str]:
-    """The first parts of the modules that a source file imports, wherever in it."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return set()
-    whole: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            whole += [each.name for each in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            whole.append(node.module)
-    return {name.partition(".")[0] for name in whole}
 
 
 def _heads(source: str) -> Iterator[tuple[ast.stmt, int]]:

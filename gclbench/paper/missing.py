@@ -130,7 +130,9 @@ def sweep_command(
     else:
         words.append(run_words.of_seeds(lacking))
     words += [word for text in added if text for word in ("--with", text)]
-    return run_words.command(["sweep", *words])
+    methods = [column.method_name for column in definition.columns if column.label in {*headings}]
+    besides = [f"method={name}" for name in methods if name] + [f"dataset={','.join(datasets)}"]
+    return run_words.command(["sweep", *words], besides)
 
 
 def _of_columns(definition: Definition, headings: Iterable[str]) -> list[str]:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gclbench.component.declared import declared_or_none
-from gclbench.component.own_files import as_typed
+from gclbench.component.own_files import as_typed, taken_out
 from gclbench.component.registry import KINDS, METHODS, TASKS
-from gclbench.config.composition import all_names
+from gclbench.config.composition import all_names, stated_names
 from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings, with_younger
 
+DATASET = re.compile(r"\+*dataset[.=]")
+"""A word that chooses a dataset, or sets something of it."""
 
-def command(words: Sequence[str]) -> str:
+
+def command(words: Sequence[str], besides: Iterable[str] = ()) -> str:
     """What is typed for these words, `gclbench method=gca seeds=3`; with the user's own files that
-    their components come from."""
-    return shlex.join(["gclbench", *words, *as_typed(files_of(words))])
+    their components come from.
+
+    Args:
+        besides: words of components that the command runs without naming them.
+    """
+    return shlex.join(["gclbench", *words, *as_typed(files_of([*words, *besides]))])
 
 
 def files_of(words: Iterable[str]) -> list[str]:
@@ -30,11 +38,14 @@ def files_of(words: Iterable[str]) -> list[str]:
             component is left out.
     """
     found: dict[str, None] = {}
-    for word in (part for text in words for part in text.split()):
+    left = [part for text in words for part in text.split()]
+    for word in left:  # to which a method adds what it states for itself
         kind, given, value = word.partition("=")
         registry = KINDS.get(kind) if given else METHODS
         for name in (value if given else kind).strip("[]").split(","):
             entry = registry.entries.get(name) if registry is not None else None
+            if registry is METHODS and entry is not None and not entry.builtin:
+                left += [f"{each}={stated}" for each, stated in stated_names(name).items()]
             if entry is not None and entry.file:
                 found[entry.file] = None
     return list(found)
@@ -101,7 +112,8 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
         if "dataset" in record.command
     )
     *_, command = max(typed_for, default=("",))
-    return [word for word in shlex.split(command) if word.lstrip("+").startswith("dataset")]
+    words, _ = taken_out(shlex.split(command))
+    return [word for word in words if DATASET.match(word)]
 
 
 def of_seeds(seeds: Iterable[int]) -> str:

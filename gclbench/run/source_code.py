@@ -33,9 +33,8 @@ def outside_code(components: Iterable[Any]) -> str:
     """16 hexadecimal digits of the code of components that are not gclbench's own, and of their
     bases; empty where all are its own.
 
-    The code is that of the files, and for a file of components (`own_files`) also that of files
-    beside it that it imports; of a class in a notebook or a script it is the cell, or the script.
-    What else these import has no part in it.
+    The code is that of the files; of a class in a notebook or a script it is the cell, or the
+    script. What these import has no part in it.
     """
     classes = {
         cls for component in components for cls in type(component).__mro__ if not _is_ours(cls)

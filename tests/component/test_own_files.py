@@ -18,7 +18,9 @@ from gclbench.component.registry import GROUPS
 from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import give_up
 from gclbench.launch.execution import prepare, sweep_of
-from gclbench.paper.run_words import files_of
+from gclbench.paper.missing import sweep_command
+from gclbench.paper.run_words import command, files_of
+from gclbench.paper.tables import find_table
 from gclbench.records import Store
 from gclbench.run.ending import INTERRUPTED
 
@@ -241,6 +243,8 @@ def test_commands_that_are_printed_name_the_file(
     mine, *others = capsys.readouterr().out.strip().splitlines()
     assert mine.startswith("gclbench method=mine ") and "--components mine.py" in mine
     assert others and not any("--components" in line for line in others)
+    os.environ[VARIABLE] = ""
+    forget([])
     assert main(shlex.split(mine)[1:]) == 0
     assert sum(run.name("method") == "mine" for run in Store("runs").scan()) == 2
     for words in (
@@ -258,3 +262,44 @@ def test_components_of_several_files_and_of_none() -> None:
     assert files_of(["-m", "method=[mine,gca]", "seeds=3", "nothing=mine"]) == [str(files()[0])]
     assert files_of(["--with", "mine method.width=2"]) == [str(files()[0])]
     assert files_of(["method=gca", "dataset=cora", "gca", "method=", ""]) == []
+
+
+def test_a_path_that_begins_as_a_dataset_is_no_word_of_the_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = here / "datasets"
+    folder.mkdir()
+    for name in ("mine.py", "scale_of_mine.py"):
+        (here / name).rename(folder / name)
+    asked = ["--components", "datasets/mine.py"]
+    assert main([*MINE, *asked]) == 0
+    capsys.readouterr()
+    assert main(["table", "own", "--missing", "--seeds", "2", *asked]) == 0
+    mine, *others = capsys.readouterr().out.strip().splitlines()
+    assert mine.split().count("datasets/mine.py") == 1 and "datasets" not in "".join(others)
+    os.environ[VARIABLE] = ""
+    forget([])
+    assert main(shlex.split(mine)[1:]) == 0
+
+
+def test_a_filter_that_a_method_states_for_itself_is_named(here: Path) -> None:
+    source = SOURCE.replace("width: int", 'filter: ClassVar[str] = "other"\n    width: int')
+    (here / "mine.py").write_text(source)
+    (here / "smooth.py").write_text(
+        "from gclbench.component.registry import FILTERS\n"
+        "from gclbench.filters.none import NoFilter\n\n\n"
+        '@FILTERS.register("other")\nclass Other(NoFilter):\n    """Nothing."""\n'
+    )
+    use("mine.py")
+    use("smooth.py")
+    assert command(["method=mine"]).endswith(" --components mine.py --components smooth.py")
+
+
+def test_a_sweep_of_a_row_that_ones_own_method_fills_names_its_file(here: Path) -> None:
+    (here / "mine.py").write_text(SOURCE.replace('"mine"', '"grace_gat"'))
+    definition = find_table("mmix/8")
+    use("mine.py")
+    labels = [column.label for column in definition.columns]
+    for headings, ending in ((labels, "mine.py"), (["grace"], "seeds=1")):
+        told = sweep_command(definition, definition.datasets, headings, [0], 1)
+        assert told.endswith(ending), told
