@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
                 print(f"{'component':<16}{error}")
             told.add(str(error))
     counts = ", ".join(f"{count} {kind}" for kind, (_, count) in registries.items())
-    print(f"{'components':<16}{counts}")
+    print(f"{'components':<16}{counts or 'none can be listed'}")
     for kind, (registry, _) in registries.items():
         for entry in registry.entries.values():
             if not entry.builtin:

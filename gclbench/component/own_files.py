@@ -120,8 +120,8 @@ def imported(path: Path) -> ModuleType:
         return main  # a script that uses itself
     if name in sys.modules:
         return sys.modules[name]
-    module = sys.modules[name] = ModuleType(name)
     code = path.read_bytes()
+    module = sys.modules[name] = ModuleType(name)
     module.__file__ = str(path)
     module.__dict__[DIGEST] = hashlib.sha256(code).hexdigest()[:16]
     _look_in(path.parent)

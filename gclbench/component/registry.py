@@ -148,9 +148,11 @@ class Registry:
         return decorate
 
     def _check_not_taken(self, name: str, cls: type) -> None:
-        """Raises:
-        RegistryConflict: when somebody's class has the name of a component of gclbench, or of a
-            file.
+        """Whether a class may have a name.
+
+        Raises:
+            RegistryConflict: when it is somebody's own, and a component of gclbench or of a file
+                has the name.
         """
         if cls.__module__.partition(".")[0] in (self.package.partition(".")[0], own_files.PACKAGE):
             return

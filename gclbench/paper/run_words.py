@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,9 +14,6 @@ from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings, with_younger
-
-DATASET = re.compile(r"\+*dataset[.=]")
-"""A word that chooses a dataset, or sets something of it."""
 
 
 def command(words: Sequence[str], besides: Iterable[str] = ()) -> str:
@@ -111,9 +107,9 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
         for record in group.records
         if "dataset" in record.command
     )
-    *_, command = max(typed_for, default=("",))
-    words, _ = taken_out(shlex.split(command))
-    return [word for word in words if DATASET.match(word)]
+    *_, newest = max(typed_for, default=("",))
+    words, _ = taken_out(shlex.split(newest))
+    return [word for word in words if word.lstrip("+").startswith("dataset")]
 
 
 def of_seeds(seeds: Iterable[int]) -> str:

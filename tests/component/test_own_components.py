@@ -232,3 +232,13 @@ def test_a_link_to_a_file_has_the_neighbours_of_its_own_folder(here: Path) -> No
         gclbench.use("links/mine.py")
         z = METHODS.load("mine")().fit(SimpleNamespace(x=torch.ones(1, 1)), None, None, None).z
         assert z.item() == scale
+
+
+def test_a_file_that_cannot_be_read_leaves_no_empty_module(here: Path) -> None:
+    gclbench.use("mine.py")
+    (here / "mine.py").rename(here / "kept.py")
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            imported(here / "mine.py")
+    (here / "kept.py").rename(here / "mine.py")
+    assert imported(here / "mine.py").SCALE == 2.0

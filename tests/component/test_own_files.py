@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from own_component import MINE, SMALL, SOURCE, recorded
@@ -18,7 +20,9 @@ from gclbench.component.registry import GROUPS
 from gclbench.config.validation import experiment_of
 from gclbench.launch.attempt import give_up
 from gclbench.launch.execution import prepare, sweep_of
+from gclbench.paper import advice, gains, rivals
 from gclbench.paper.missing import sweep_command
+from gclbench.paper.own_column import own_columns
 from gclbench.paper.run_words import command, files_of
 from gclbench.paper.tables import find_table
 from gclbench.records import Store
@@ -303,3 +307,35 @@ def test_a_sweep_of_a_row_that_ones_own_method_fills_names_its_file(here: Path) 
     for headings, ending in ((labels, "mine.py"), (["grace"], "seeds=1")):
         told = sweep_command(definition, definition.datasets, headings, [0], 1)
         assert told.endswith(ending), told
+
+
+def test_doctor_tells_a_file_that_cannot_be_used_once(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, "no.py")
+    forget([])
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert out.count(f"component       there is no file of components {here / 'no.py'};") == 1
+    assert "components      none can be listed" in out
+
+
+def test_every_writer_of_commands_names_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    use("mine.py")
+    definition = find_table("nml/1")
+    (column,) = own_columns(["mine method.width=2"])
+    words = ("method=mine", "method.width=2")
+    gain = SimpleNamespace(words=words, lacking=(0,))
+    group = SimpleNamespace(flat={"task.name": "clustering"}, name=lambda kind: "cora")
+    monkeypatch.setattr(advice, "not_by_name", lambda group, words: ())
+    own = SimpleNamespace(dataset="cora", column="mine", heading="mine method.width=2")
+    told = [
+        definition.command("cora", column),
+        sweep_command(replace(definition, columns=(column,)), ["cora"], [column.label], [0], 1),
+        *gains.commands([SimpleNamespace(gains=[gain], dataset="cora")]),
+        advice.command_of(words, [group], [0]).strip("`"),
+        rivals._not_run(definition, own).split("`")[1],
+    ]
+    assert len(told) == 5
+    for text in told:
+        assert text.endswith(" --components mine.py"), text
