@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from gclbench.contrast.blocks import BLOCK_ENTRIES, by_blocks
-from gclbench.contrast.tiles import Weights
+from gclbench.contrast.mostly_ones import MostlyOnes
 
 LEAST = 1e-30
 """A weight below counts as this in a logarithm."""
@@ -57,26 +57,14 @@ class PairEntries:
             return self.value.to(like)
         return like.new_full((len(self),), self.value)
 
-    def complement(self, like: Tensor, itself: float = 1.0) -> Weights:
-        """(start, stop) → those rows as (stop−start)×columns: 1 minus the pairs' numbers, 1 for
-        all other pairs.
+    def complement(self, like: Tensor, itself: float = 1.0) -> MostlyOnes:
+        """Weights: 1 minus the pairs' numbers, 1 for all other pairs.
 
         Args:
             like: gives precision and device. itself: the weight of the pairs (i, i).
         """
-
-        def tile(start: int, stop: int) -> Tensor:
-            rows = like.new_ones(stop - start, self.columns)
-            chosen = slice(self.pointers[start], self.pointers[stop])
-            place = (self.row[chosen] - start) * self.columns + self.column[chosen]
-            if isinstance(self.value, Tensor):
-                rows.view(-1).scatter_(0, place, 1 - self.value[chosen].to(like))
-            else:
-                rows.view(-1)[place] = 1 - self.value
-            rows.diagonal(offset=start).fill_(itself)
-            return rows
-
-        return tile
+        value = 1 - self.numbers(like)
+        return MostlyOnes(self.row, self.column, value, self.rows, self.columns, itself)
 
     def similarities(self, anchors: Tensor, candidates: Tensor, scale: float) -> Tensor:
         """scale·⟨anchor_i, candidate_j⟩ of the pairs, (n,), in blocks of pairs."""

@@ -14,7 +14,8 @@ computed. Where the two directions weigh a pair differently, the columns have we
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gclbench.contrast import blocks
+from gclbench.contrast.mostly_ones import Few
 from gclbench.contrast.short_factors import factors_for
 from gclbench.contrast.tiles import Plan, Tiles, Weights, tile_dtype
 
@@ -179,23 +181,20 @@ class _PanelReduction(torch.autograd.Function):
             tile = tiles.tile(start, stop, own=keep)
             if keep:
                 kept.append(tile)
+            # The block on the diagonal holds both halves.
+            held = stop - start if plan.symmetric else 0
             for index in range(len(plan.heads)):
-                weighted, weights = tile, plan.weights(index, start, stop)
-                if weights is not None:
-                    weighted = torch.mul(tile, weights, out=tiles.buffer(1, *tile.shape))
-                row_sums[index][start:stop] += weighted.sum(dim=1)
-                if not (plan.symmetric or plan.columns):
-                    continue
-                # The block on the diagonal holds both halves.
-                held = stop - start if plan.symmetric else 0
-                below, turned = weighted[:, held:], plan.column_weights(index, start, stop)
-                if turned is not None:
-                    space = tiles.buffer(1, *below.shape)
-                    below = torch.mul(tile[:, held:], turned[:, held:], out=space)
-                if plan.symmetric:
-                    row_sums[index][stop:] += below.sum(dim=0)
-                else:
-                    column_sums[index] += below.sum(dim=0)
+                below = row_sums[index][stop:] if plan.symmetric else None
+                if plan.columns and not plan.symmetric:
+                    below = column_sums[index]
+                turned = plan.column_weights(index, start, stop)
+                with _times(tile, plan.weights(index, start, stop), tiles) as weighted:
+                    row_sums[index][start:stop] += weighted.sum(dim=1)
+                    if below is not None and turned is None:
+                        below += weighted[:, held:].sum(dim=0)
+                if below is not None and turned is not None:
+                    with _times(tile, turned, tiles, held) as weighted:
+                        below += weighted.sum(dim=0)
         if not plan.columns:
             column_sums = []
         ctx.save_for_backward(anchors, others, *row_sums, *column_sums, *kept)
@@ -237,6 +236,23 @@ class _PanelReduction(torch.autograd.Function):
         return anchor_gradient, (None if others is None else candidate_gradient), None
 
 
+@contextmanager
+def _times(
+    tile: Tensor, weights: Tensor | Few | None, tiles: Tiles, held: int = 0
+) -> Iterator[Tensor]:
+    """The tile times weights, its columns from `held` on: in buffer 1, or where a few weights alone
+    are not 1 in its own place, as long as it is looked at."""
+    if isinstance(weights, Few):
+        had = weights.multiply(tile)
+        yield tile[:, held:]
+        weights.restore(tile, had)
+        return
+    part = tile[:, held:]
+    if weights is not None:
+        part = torch.mul(part, weights[:, held:], out=tiles.buffer(1, *part.shape))
+    yield part
+
+
 def _pull(
     slope: Tensor,
     plan: Plan,
@@ -256,11 +272,13 @@ def _pull(
         turned = plan.column_weights(index, start, stop)
         if turned is not None:
             assert weights is not None and of_columns is not None
-            if index == 0:
-                torch.mul(weights, factor, out=slope)
+            if index:
+                _add(slope, factor, weights)
+            elif isinstance(weights, Few):
+                weights.multiply(slope.copy_(factor))
             else:
-                slope.addcmul_(factor, weights.to(slope.dtype))
-            slope.addcmul_(of_columns, turned.to(slope.dtype))
+                torch.mul(weights, factor, out=slope)
+            _add(slope, of_columns, turned)
             continue
         if index == 0:
             # Written where it is needed: one pass and no tile of its own.
@@ -268,7 +286,9 @@ def _pull(
                 torch.add(factor, of_columns, out=slope)
             else:
                 slope.copy_(factor)
-            if weights is not None:
+            if isinstance(weights, Few):
+                weights.multiply(slope)
+            elif weights is not None:
                 slope.mul_(weights)
             continue
         if of_columns is not None:
@@ -276,7 +296,15 @@ def _pull(
         if weights is None:
             slope.add_(factor)
         else:
-            slope.addcmul_(factor, weights.to(slope.dtype))
+            _add(slope, factor, weights)
+
+
+def _add(slope: Tensor, factor: Tensor, weights: Tensor | Few) -> None:
+    """Adds factor·weights, the factor being one of each row, or of each column."""
+    if isinstance(weights, Few):
+        weights.add(slope, factor)
+    else:
+        slope.addcmul_(factor, weights.to(slope.dtype))
 
 
 def _quotient(gradient: Tensor | None, sums: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gclbench.contrast.mostly_ones import Few, MostlyOnes
 from gclbench.contrast.short_factors import Centred, torch_shortens
 
 Weights = Callable[[int, int], Tensor]
@@ -57,16 +58,20 @@ class Plan:
         """The first candidate of the tile whose first anchor is `start`."""
         return start if self.symmetric else 0
 
-    def weights(self, index: int, start: int, stop: int) -> Tensor | None:
+    def weights(self, index: int, start: int, stop: int) -> Tensor | Few | None:
         """A head's weights of a tile; None where all are 1."""
-        head = self.heads[index]
-        return None if head is None else head(start, stop)[:, self.first(start) :]
+        return self._of_tile(self.heads[index], start, stop)
 
-    def column_weights(self, index: int, start: int, stop: int) -> Tensor | None:
+    def column_weights(self, index: int, start: int, stop: int) -> Tensor | Few | None:
         """A head's weights of a tile in the columns; None where they are those of the rows."""
         if self.column_heads is None:
             return None
-        return self.column_heads[index](start, stop)[:, self.first(start) :]
+        return self._of_tile(self.column_heads[index], start, stop)
+
+    def _of_tile(self, weights: Weights | None, start: int, stop: int) -> Tensor | Few | None:
+        if isinstance(weights, MostlyOnes):
+            return weights.few(start, stop, self.first(start))
+        return None if weights is None else weights(start, stop)[:, self.first(start) :]
 
     def ranges(self, rows: int) -> list[tuple[int, int]]:
         """(start, stop) of the tiles."""

@@ -102,12 +102,12 @@ class HomogclNegatives(Negatives):
         near_u, near_v = (self._neighbours(pair, view) for view in (0, 1))
         own = paired(u, v, scale)
         # One product serves both directions: a column of the second head is an anchor of v.
-        away = (near_v.complement(u, 0.0), near_u.transposed().complement(u, 0.0))
-        across = panel(u, v, scale, away, columns=True, block=pair.block)
+        forth, back = near_v.complement(u, 0.0), near_u.transposed().complement(u, 0.0)
+        across = panel(u, v, scale, (forth,), columns=True, column_heads=(back,), block=pair.block)
         losses = []
         for anchors, near, outside in (
             (u, near_u, across.rows[0]),
-            (v, near_v, across.columns[1]),
+            (v, near_v, across.columns[0]),
         ):
             positive = near.logsumexp(
                 near.similarities(anchors, anchors, scale), self._trust(near, p), own
