@@ -38,7 +38,6 @@ class PairEntries:
         self.row = keys.div(columns, rounding_mode="floor")
         self.column = keys - self.row * columns
         self.counts = torch.bincount(self.row, minlength=rows)
-        self.pointers = [0, *self.counts.cumsum(0).tolist()]
 
     def __len__(self) -> int:
         return len(self.row)
