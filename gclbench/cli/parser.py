@@ -178,7 +178,7 @@ class Parser(argparse.ArgumentParser):
                 "method=NAME",
                 "dataset=NAME",
             ]
-            return f"there is no option '{word}': `gclbench show {shlex.join(settings)}` shows them"
+            return f"there is no option '{word}': `{_command('show', *settings)}` shows them"
         if word in ("-m", "--multirun"):
             return (
                 "-m is for runs; a search takes the values of a setting from space="
@@ -215,7 +215,14 @@ def id_first(verb: str, words: Sequence[str], known: Collection[str]) -> str:
     """What to say where a verb's ID is missing, or was taken for a value of an option before it."""
     found = next((word for word in words if word in known), None)
     rest = [word for word in words if word != found]
-    return f"the ID comes first: gclbench {verb} {shlex.join([found or next(iter(known)), *rest])}"
+    return f"the ID comes first: {_command(verb, found or next(iter(known)), *rest)}"
+
+
+def _command(*words: str) -> str:
+    """What is typed, with the user's own files that its components come from."""
+    from gclbench.paper import run_words  # read in an error alone: a start does without it
+
+    return run_words.command(words)
 
 
 def _in_our_words(message: str) -> str:

@@ -225,7 +225,10 @@ def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
             f" of runs ends in {' or '.join(SUFFIXES)}"
         )
     elif not paper:
-        advice += f"; for every combination of settings: gclbench -m {shlex.join(words)}"
+        from gclbench.paper import run_words
+
+        every = run_words.command(["-m", *words])
+        advice += f"; for every combination of settings: {every}"
     raise ValueError(advice)
 
 

@@ -259,6 +259,16 @@ def test_commands_that_are_printed_name_the_file(
         told = capsys.readouterr()
         commands = re.findall(r"`(gclbench [^`]*)` makes them", told.out + told.err)
         assert commands and all(each.endswith(" --components mine.py") for each in commands)
+    for words, advised in (
+        (["sweep", "method=mine,kmeans"], "gclbench -m method=mine,kmeans"),
+        (["sweep", "--cfg", "job", "method=mine"], "gclbench show method=mine"),
+        (["table", "--with", "mine", "nml/2"], "the ID comes first: gclbench table nml/2 --with mine"),
+    ):
+        try:
+            assert main([*words, *asked]) != 0
+        except SystemExit as end:  # argparse ends the program
+            assert end.code == 2
+        assert f"{advised} --components mine.py" in capsys.readouterr().err
 
 
 def test_components_of_several_files_and_of_none() -> None:
