@@ -54,8 +54,9 @@ def main(argv: list[str]) -> int:
         and not Path(options.stores[0]).is_dir()
         and "/" not in options.stores[0]
     ):
-        known = _sweeps(options.runs)
-        if known:
+        from gclbench.launch.sweep import sweeps
+
+        if sweeps(options.runs):
             return _sweep(options.runs, options.stores[0])
     options.stores = options.stores or [options.runs]
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
@@ -92,8 +93,10 @@ def main(argv: list[str]) -> int:
         print(trouble)
     total = sum(sum(counts.values()) for counts in groups.values())
     print(f"{messages.counted(total, 'run')}, {len(troubles)} not ok")
+    from gclbench.launch.sweep import sweeps
+
     for folder in options.stores:
-        for name in _sweeps(folder):
+        for name in sweeps(folder):
             print(f"sweep {name}  (`gclbench status {name}{messages.elsewhere(folder)}`)")
     return 1 if troubles else 0
 
@@ -110,11 +113,6 @@ def _told(records: Iterable[Record]) -> list[str]:
         f"{first}{f' and {len(others)} more' if others else ''}  {ending}"
         for ending, (first, *others) in alike.items()
     ]
-
-
-def _sweeps(folder: str) -> list[str]:
-    """Ids of the sweeps that were handed over to a store; no torch."""
-    return sorted(path.parent.name for path in Path(folder, "sweeps").glob("*/sweep.json"))
 
 
 def _sweep(runs_dir: str, name: str) -> int:

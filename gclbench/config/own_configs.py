@@ -79,7 +79,13 @@ def _extended(folder: Path, command: list[str]) -> list[str]:
             typed.add(key)
             words.append(f"{key}={text_of(value)}")
 
-    for key, value in _yaml(folder / "config.yaml").items():
+    chosen = _yaml(folder / "config.yaml")
+    launcher = chosen.get("launcher")
+    if isinstance(launcher, dict):  # whose `extra` is a mapping, and one setting
+        del chosen["launcher"]
+        chosen |= {f"launcher.{key}": value for key, value in launcher.items()}
+    extra = {key: chosen.pop(key) for key in list(chosen) if key == "launcher.extra"}
+    for key, value in {**flatten(chosen), **extra}.items():
         add(key, value)
     for kind in ORDER:
         for place, name in list(_chosen(words, kind)):
@@ -178,6 +184,4 @@ def _yaml(path: Path) -> dict[str, Any]:
         raise ConfigErrors([f"--config-dir: {path} cannot be read as YAML: {text}"]) from error
     if not isinstance(found, dict):
         raise ConfigErrors([f"--config-dir: {path} holds no settings, which are KEY: VALUE"])
-    nested = ("paper", "defaults")
-    plain = {str(key): value for key, value in found.items() if key not in nested}
-    return {**flatten(plain), **{key: found[key] for key in nested if key in found}}
+    return {str(key): value for key, value in found.items()}

@@ -60,8 +60,10 @@ def _unit_compressed(z: Tensor) -> Tensor:
     length = values.new_zeros(len(z)).index_add_(0, row, values.square()).sqrt()
     if not len(values):
         return z
-    nowhere = length <= NO_DIRECTION * length.amax()
-    share = torch.where(nowhere, 0.0, 1 / length.masked_fill(nowhere, 1.0))
+    endless = length == torch.inf
+    nowhere = length <= NO_DIRECTION * length.masked_fill(endless, 0.0).amax()
+    divisor = length.masked_fill(nowhere, 1.0).masked_fill(endless, torch.nan)
+    share = torch.where(nowhere, 0.0, 1 / divisor)
     return torch.sparse_csr_tensor(
         pointers, columns, values * share[row], z.shape, check_invariants=False
     )

@@ -15,7 +15,6 @@ import http.client
 import logging
 import os
 import re
-import tempfile
 import urllib.request
 import zlib
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from gclbench.data.damage import DAMAGED_GZIP
 from gclbench.data.dataset_info import DatasetInfo, RawFile
 from gclbench.machine.environment import cache_folder
 from gclbench.machine.paths import expanded
+from gclbench.records.atomic import beside, sweep_away_abandoned
 
 log = logging.getLogger(__name__)
 
@@ -304,11 +304,10 @@ def _store(
     """Copies a stream into the cache if its bytes are right; the cache never holds half a file."""
     target = cache_folder() / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
+    temporary = beside(target)
     try:
         digest, size = hashlib.sha256(), 0
-        with os.fdopen(handle, "wb") as out:
+        with open(temporary, "xb") as out:
             while block := stream.read(_BLOCK):
                 digest.update(block)
                 size += len(block)
@@ -319,7 +318,7 @@ def _store(
             raise _Rejected(f"the connection ended after {size} of {length} bytes")
         seen = digest.hexdigest()
         known = _accept(file, temporary, seen, trusted)
-        temporary.chmod(0o644)
+        sweep_away_abandoned(temporary)
         os.replace(temporary, target)
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -62,7 +62,7 @@ class GraphClassifier(Trained):
     layer: ClassVar[str]
 
     epochs: Annotated[int, Range(least=0)] = 100
-    batch_size: Count = 32
+    batch_size: Annotated[int, Range(least=2)] = 32
     steps_per_epoch: Annotated[int, Range(least=0)] = 50
     lr: Positive = 0.01
     weight_decay: NonNegative = 0.0

@@ -17,7 +17,7 @@ from gclbench.embedding import Embedding
 from gclbench.graph.carrier import Data
 from gclbench.machine import precision
 from gclbench.methods.labelled import classes_without_node, labelled_nodes, unseen_classes
-from gclbench.methods.trained import Trained
+from gclbench.methods.trained import Trained, validation_of
 from gclbench.negatives.strategy import Strategy
 from gclbench.nn.sparse import compressed_if_sparse, normalised_rows
 from gclbench.nn.stack import Stack
@@ -106,7 +106,7 @@ class SupervisedModel(Model):
         x = normalised_rows(graph.x) if settings.normalize_features else graph.x
         self.x = compressed_if_sparse(x)
         self.edges = graph.edges
-        self.validation = graph.validation if settings.reads_validation else None
+        self.validation = validation_of(graph) if settings.reads_validation else None
         with rng.seeded("init"):
             self.network = settings.network(graph.x.shape[1], graph.classes)
 

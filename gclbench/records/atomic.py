@@ -69,7 +69,7 @@ def write_unless(path: Path, content: bytes, stays: Callable[[Path], bool]) -> b
             if stays(path):
                 # Not even taken aside: a writer that is killed at that moment would have lost it.
                 return False
-            aside = _beside(path)
+            aside = beside(path)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(aside)
                 kept = stays(aside)
@@ -114,7 +114,7 @@ def turn(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _written(path: Path, content: Content) -> Iterator[Path]:
     """The content on disk under another name, which is gone afterwards."""
-    temporary = _beside(path)
+    temporary = beside(path)
     try:
         with open(temporary, "xb") as file:
             if isinstance(content, bytes):
@@ -150,5 +150,5 @@ def sweep_away_abandoned(
                             Path(entry.path).unlink()
 
 
-def _beside(path: Path) -> Path:
+def beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")

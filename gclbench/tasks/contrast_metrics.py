@@ -173,7 +173,7 @@ def false_negative_effect(
     Returns:
         τ⁰ of the anchors for which it is defined (float64, in no particular order): of known class,
         with a false negative in the tuple, one outside it, and nodes of other classes. Anchors of
-        zeros are left out: they are equally far from all nodes.
+        zeros are left out, and those whose h are all equal: they are equally far from all nodes.
     """
     u, v = u.to(torch.float64), v.to(torch.float64)
     known = labels >= 0
@@ -199,10 +199,7 @@ def false_negative_effect(
                 & other.any(dim=1)
                 & u[anchors].any(dim=1)
             )
-            effect = (
-                size[labels[anchors]]
-                * (tuple_mean - other_mean).abs()
-                / (tuple_mean - class_mean).abs()
-            )
-            effects.append(effect[defined])
+            to_others, to_class = ((tuple_mean - mean).abs() for mean in (other_mean, class_mean))
+            defined &= (to_others != 0) | (to_class != 0)
+            effects.append((size[labels[anchors]] * to_others / to_class)[defined])
     return torch.cat(effects)

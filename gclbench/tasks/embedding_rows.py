@@ -78,7 +78,11 @@ def standardises(normalize: str, geometry: str) -> bool:
 
 
 def standardised(z: np.ndarray) -> np.ndarray:
-    """Rows (n×d) whose columns have zero mean and unit variance; a constant column is zero."""
+    """Rows (n×d) whose columns have zero mean and unit variance; a constant column is zero.
+
+    Constant up to rounding, here of float32: the probes scale by their training rows and keep a
+    column whose deviation is smaller than that.
+    """
     mean, deviation = z.mean(axis=0), z.std(axis=0)
     deviation[deviation <= 1e-6 * np.abs(mean)] = np.inf
     return (z - mean) / deviation

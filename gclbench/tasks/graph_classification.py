@@ -170,7 +170,8 @@ class GraphClassification:
         if not standardises(self.normalize, geometry):
             return train, test
         mean, deviation = train.mean(axis=0), train.std(axis=0)
-        # A column that is constant over the training rows says nothing.
+        # A column that is constant over the training rows says nothing. The bound is finer than
+        # `standardised` has it: another one would move recorded numbers.
         deviation[deviation <= 1e-12 * np.abs(mean)] = np.inf
         return (train - mean) / deviation, (test - mean) / deviation
 

@@ -262,7 +262,10 @@ def test_commands_that_are_printed_name_the_file(
     for words, advised in (
         (["sweep", "method=mine,kmeans"], "gclbench -m method=mine,kmeans"),
         (["sweep", "--cfg", "job", "method=mine"], "gclbench show method=mine"),
-        (["table", "--with", "mine", "nml/2"], "the ID comes first: gclbench table nml/2 --with mine"),
+        (
+            ["table", "--with", "mine", "nml/2"],
+            "the ID comes first: gclbench table nml/2 --with mine",
+        ),
     ):
         try:
             assert main([*words, *asked]) != 0

@@ -31,6 +31,22 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.parametrize(
+    "name,text",
+    [
+        ("launcher/slurm.yaml", "partition: gpu\nextra: {qos: long}\n"),
+        ("config.yaml", "launcher: {partition: gpu, extra: {qos: long}}\n"),
+    ],
+)
+def test_a_mapping_is_one_setting(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    words = extended(tmp_path, "method=grace", "dataset=cora", "launcher=slurm")
+    assert words[3:] == ["launcher.partition=gpu", "launcher.extra={qos:long}"]
+    assert experiment_of([*words, "device=cpu"]).launcher.extra == {"qos": "long"}
+
+
 def extended(folder: Path, *words: str) -> list[str]:
     (found,) = with_own_configs(folder, [list(words)])
     experiment_of([*found, "device=cpu"])

@@ -48,6 +48,16 @@ def test_a_row_too_long_for_its_type_is_not_a_row_of_zeros() -> None:
     assert bool(unit_rows(torch.tensor([[torch.nan, 1.0]])).isnan().all())
 
 
+@pytest.mark.parametrize("longest", [5.0, 5e30])
+def test_compressed_rows_are_those_of_a_dense_matrix(longest: float) -> None:
+    z = torch.tensor([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0], [1e-7, 0.0]])
+    z[0] *= longest / 5
+    unit = unit_rows(z.to_sparse_csr())
+    assert unit.layout == torch.sparse_csr
+    torch.testing.assert_close(unit.to_dense(), unit_rows(z), equal_nan=True)
+    assert bool(unit.to_dense()[1, 1] == 1)
+
+
 def of_torch(z: torch.Tensor) -> torch.Tensor:
     """The same in torch's own formulas."""
     length = torch.linalg.vector_norm(z, dim=1, keepdim=True)

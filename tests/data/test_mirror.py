@@ -18,6 +18,7 @@ import pytest
 from gclbench.component.registry import UnknownName
 from gclbench.data import catalog, mirror
 from gclbench.data.dataset_info import DatasetInfo, RawFile
+from gclbench.records.atomic import ABANDONED_AFTER
 
 RIGHT = b"the right bytes\n" * 1000
 WRONG = b"other bytes"
@@ -165,6 +166,19 @@ def test_bad_cache_file_is_replaced(tmp_path: Path, site: Site) -> None:
     assert being_read.read_bytes() == WRONG, (
         "written in place: another process could read half a file"
     )
+
+
+def test_what_a_killed_download_left_is_swept_away(tmp_path: Path, site: Site) -> None:
+    site.pages = {"/original": RIGHT}
+    folder = cached(tmp_path).parent
+    folder.mkdir(parents=True)
+    old, young = (folder / f".toy.txt.{digit * 32}.tmp" for digit in "ab")
+    for path in (old, young):
+        path.write_bytes(RIGHT[:100])
+    long_ago = old.stat().st_mtime - 2 * ABANDONED_AFTER
+    os.utime(old, (long_ago, long_ago))
+    mirror.locate(toy(f"{site.address}/original"))
+    assert sorted(folder.iterdir()) == [young, cached(tmp_path)]
 
 
 def test_download_that_breaks_off(tmp_path: Path, site: Site) -> None:

@@ -11,6 +11,8 @@ from methods.small_collection import small_collection
 
 from gclbench.cli import main
 from gclbench.component.registry import DATASETS, METHODS, Entry
+from gclbench.config.overrides import ConfigErrors
+from gclbench.config.validation import experiment_of
 from gclbench.graph import Graph, Unsupported
 from gclbench.methods.gat_graphs import GatGraphs
 from gclbench.methods.gcn_graphs import GcnGraphs
@@ -184,6 +186,8 @@ def test_what_nothing_is_learnt_from() -> None:
         Gin().fit(graph, none, Streams(0), Watch())
     with pytest.raises(Unsupported, match="hidden=6 is shared by 4 heads .* give a multiple of 4"):
         GatGraphs(hidden=6).fit(graph, graph.y, Streams(0), Watch())
+    with pytest.raises(ConfigErrors, match="batch_size=1 is out of range: it must be ≥ 2"):
+        experiment_of(["method=gin", "dataset=mutag", "method.batch_size=1"])
 
 
 class Small:

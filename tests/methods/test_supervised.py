@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from gclbench.methods.label_propagation import LabelPropagation
 from gclbench.methods.linear import Linear
 from gclbench.methods.mlp import SupervisedMlp
 from gclbench.methods.supervised import Supervised
+from gclbench.methods.trained import UNJUDGED
 from gclbench.nn.stack import Stack, WithoutEdges
 from gclbench.tasks import judging
 from gclbench.tasks.classification import Classification
@@ -174,6 +176,12 @@ def test_without_patience_no_validation_node_is_read(graph) -> None:
     found, _ = fit(Gcn(epochs=2, patience=0), graph)
     assert not shown and not Gcn(patience=0).reads_validation and Gcn().reads_validation
     assert found.findings == {}
+
+
+def test_without_a_validation_part_it_is_told(graph) -> None:
+    assert "validation" not in graph
+    with pytest.raises(Unsupported, match=re.escape(UNJUDGED)):
+        fit(Gcn(epochs=2, patience=2), graph)
 
 
 def test_tasks_without_labels_are_refused(graph) -> None:

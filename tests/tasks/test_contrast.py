@@ -237,6 +237,17 @@ def test_tau0_at_the_smallest_temperature_is_finite() -> None:
     )
 
 
+def test_an_anchor_as_far_from_every_node_has_no_tau0() -> None:
+    """Orthogonal to all others, its τ⁰ is 0/0; the quantiles over all anchors would be too."""
+    u = torch.cat([unit(0), torch.zeros(NODES, 1)], dim=1)
+    u[3] = 0
+    u[3, -1] = 1
+    found = false_negative_effect(u, u, LABELS, 0.5, list(torch.arange(NODES).split(9)))
+    u[3] = 0
+    without = false_negative_effect(u, u, LABELS, 0.5, list(torch.arange(NODES).split(9)))
+    assert len(found) == len(without) > 10 and bool(found.isfinite().all())
+
+
 def test_anchors_without_a_direction_have_no_tau0() -> None:
     """A node of zeros is as far from every class: its τ⁰ would be a quotient of rounding errors."""
     u, v = unit(0), unit(1)
