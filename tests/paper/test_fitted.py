@@ -136,7 +136,7 @@ def test_a_figure_names_the_datasets_and_the_choices() -> None:
     told = (
         f"{FITTED} settings chosen after the dataset's own labels had been seen (docs/choices.md):"
         " acm, dblp (DMAT-i: all rows of its table; DMAT-i: encoder's input);"
-        " cora (DMAT-i: biases)."
+        " cora (DMAT-i: activation and self-loops; DMAT-i: biases)."
     )
     figure = FIGURES["dmat/5"]
     text = caption(figure, together(*fitted, *plain))

@@ -56,7 +56,7 @@ def test_csv(record) -> None:
     assert float(row["p_equivalence"]) == pytest.approx(within, rel=1e-3) and within < 0.05
     assert row["p_equivalence_holm"] == row["p_equivalence"], "one test alone"
     assert float(row["detectable"]) == pytest.approx(error * 3.15, rel=0.02)
-    assert row["fitted"] == "DMAT-i: biases"
+    assert row["fitted"] == "DMAT-i: activation and self-loops; DMAT-i: biases"
     assert (row["paper_mean"], row["paper_std"], row["paper_runs"], row["difference"]) == (
         "0.705700",
         "0.012800",
