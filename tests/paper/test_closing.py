@@ -7,7 +7,10 @@ from rich.console import Console
 
 from gclbench.paper.run_summary import closing_table, print_closing_table, row
 
-SEEN = "‡ settings chosen after these labels had been seen (docs/choices.md): DMAT-i: biases"
+SEEN = (
+    "‡ settings chosen after these labels had been seen (docs/choices.md):"
+    " DMAT-i: activation and self-loops; DMAT-i: biases"
+)
 """What stands under cora's numbers of DMAT-i."""
 
 
