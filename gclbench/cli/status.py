@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
+from gclbench.launch.sweep import UnknownSweep, find, sweeps
 from gclbench.machine import messages
 from gclbench.records import STATUSES, Record, Store, StoreError
 
@@ -53,11 +54,9 @@ def main(argv: list[str]) -> int:
         len(options.stores) == 1
         and not Path(options.stores[0]).is_dir()
         and "/" not in options.stores[0]
+        and sweeps(options.runs)
     ):
-        from gclbench.launch.sweep import sweeps
-
-        if sweeps(options.runs):
-            return _sweep(options.runs, options.stores[0])
+        return _sweep(options.runs, options.stores[0])
     options.stores = options.stores or [options.runs]
     missing = [folder for folder in options.stores if not Path(folder).is_dir()]
     if len(missing) == 1 and LIKE_A_SWEEP.fullmatch(missing[0]):
@@ -93,8 +92,6 @@ def main(argv: list[str]) -> int:
         print(trouble)
     total = sum(sum(counts.values()) for counts in groups.values())
     print(f"{messages.counted(total, 'run')}, {len(troubles)} not ok")
-    from gclbench.launch.sweep import sweeps
-
     for folder in options.stores:
         for name in sweeps(folder):
             print(f"sweep {name}  (`gclbench status {name}{messages.elsewhere(folder)}`)")
@@ -117,7 +114,6 @@ def _told(records: Iterable[Record]) -> list[str]:
 
 def _sweep(runs_dir: str, name: str) -> int:
     from gclbench.launch.state import state_of
-    from gclbench.launch.sweep import UnknownSweep, find
 
     try:
         sweep = find(runs_dir, name)

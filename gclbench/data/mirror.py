@@ -318,6 +318,7 @@ def _store(
             raise _Rejected(f"the connection ended after {size} of {length} bytes")
         seen = digest.hexdigest()
         known = _accept(file, temporary, seen, trusted)
+        temporary.chmod(0o644)
         sweep_away_abandoned(temporary)
         os.replace(temporary, target)
     finally:

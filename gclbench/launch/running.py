@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gclbench.records import Store
+from gclbench.records.atomic import beside
 from gclbench.training.watch import Reporter
 
 RENEWED_EVERY = 15.0
@@ -73,7 +74,7 @@ def announced(store: Store, run_id: str, title: str, report: Reporter | None) ->
     def write() -> None:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f".running.{uuid.uuid4().hex}.tmp")
+            temporary = beside(path)
             temporary.write_text(json.dumps(asdict(now)), encoding="utf-8")
             os.replace(temporary, path)
 

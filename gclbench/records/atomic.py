@@ -151,4 +151,5 @@ def sweep_away_abandoned(
 
 
 def beside(path: Path) -> Path:
+    """A name for a temporary file in the folder of `path`: hidden, and no other writer's."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
