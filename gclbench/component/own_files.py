@@ -173,7 +173,8 @@ def shown(path: Path) -> str:
 
 def as_typed(paths: Iterable[str]) -> list[str]:
     """The words of a command that name files."""
-    return [word for path in dict.fromkeys(paths) for word in (OPTION, shown(Path(path)))]
+    typed = dict.fromkeys(shown(Path(path)) for path in paths)
+    return [word for path in typed for word in (OPTION, path)]
 
 
 def _places() -> list[str]:

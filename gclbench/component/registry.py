@@ -327,30 +327,40 @@ def _outside(point: EntryPoint) -> Entry:
     return Entry(point.name, f"from {origin}", point.value, origin, builtin=False)
 
 
+OWN_FILE = "One of your own, in a file: --components FILE.py (docs/extending.md)"
+
 DATASETS = Registry(
     "dataset",
     "gclbench.data",
     "gclbench.datasets",
     ("load",),
     besides="Any set of TUDataset: dataset=tu dataset.tu_name=NAME. A file of your own:"
-    " dataset=custom dataset.path=FILE.npz, or dataset=custom_graphs for a collection",
+    " dataset=custom dataset.path=FILE.npz, or dataset=custom_graphs for a collection. A class of"
+    " your own that loads one: --components FILE.py (docs/extending.md)",
 )
-FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"))
+FILTERS = Registry(
+    "filter", "gclbench.filters", "gclbench.filters", ("version", "apply"), besides=OWN_FILE
+)
 METHODS = Registry(
     "method",
     "gclbench.methods",
     "gclbench.methods",
     ("version", "needs_labels", "fit"),
-    besides="One of your own, in a file: --components FILE.py (docs/extending.md)",
+    besides=OWN_FILE,
 )
 NEGATIVES = Registry(
-    "negatives strategy", "gclbench.negatives", "gclbench.negatives", ("version", "build")
+    "negatives strategy",
+    "gclbench.negatives",
+    "gclbench.negatives",
+    ("version", "build"),
+    besides=OWN_FILE,
 )
 TASKS = Registry(
     "task",
     "gclbench.tasks",
     "gclbench.tasks",
     ("version", "hides", "split", "hide", "labels", "evaluate"),
+    besides=OWN_FILE,
 )
 
 LAUNCHERS = Registry("launcher", "gclbench.launch", "gclbench.launchers")

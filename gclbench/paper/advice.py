@@ -91,7 +91,7 @@ def choosing(group: Group, words: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(run_words.recorded_dataset([group])) or unknown
     said = declared_or_none(DATASETS, name)
     if said is None:
-        return (f"dataset={name}",)
+        return tuple(run_words.recorded_dataset([group])) or (f"dataset={name}",)
     usual = {f"dataset.{key}": value for key, value in said.defaults.items()}
     usual |= shipped_settings({**flat, "method.name": _method(words, group)})
     settings = (

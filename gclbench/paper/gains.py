@@ -29,7 +29,7 @@ from gclbench.paper.config_defaults import can_be_untrained, with_younger
 from gclbench.paper.paired_verdict import Settled, settled
 from gclbench.paper.table_definition import SEEDS, Definition
 from gclbench.paper.verdict import NOT_RUN
-from gclbench.records import flatten
+from gclbench.records import Record, flatten
 
 if TYPE_CHECKING:
     from gclbench.paper.filled_table import Entry
@@ -96,7 +96,8 @@ def with_gains(
             continue
         first = entry.records[0]
         if first.id not in controls:
-            controls[first.id] = list(_controls(flatten(first.spec), groups[entry.dataset]))
+            known = list(_controls(flatten(first.spec), groups[entry.dataset], entry.records))
+            controls[first.id] = known
         found += [(place, *control) for control in controls[first.id]]
     cells = [definition.measure(entries[place].metric).cell(group) for place, _, group, _ in found]
     settlements, tests = (
@@ -168,24 +169,36 @@ def commands(
 
 def never_untrained(entries: Iterable[Entry]) -> list[str]:
     """A line on the methods that are trained and have no untrained control; none without such."""
-    names = dict.fromkeys(
-        entry.method
-        for entry in entries
-        if _has_gains(entry) and flatten(entry.records[0].spec).get("method.epochs")
-        if UNTRAINED not in {gain.control for gain in entry.gains}
-    )
-    if not names:
-        return []
-    take = "takes" if len(names) == 1 else "take"
-    return [
-        f"# There is no untrained control of {', '.join(names)}, which {take} no method.epochs=0."
-    ]
+    names: dict[str, None] = {}
+    unknown: dict[str, None] = {}
+    for entry in entries:
+        flat = flatten(entry.records[0].spec) if _has_gains(entry) else {}
+        if flat.get("method.epochs"):
+            if UNTRAINED not in {gain.control for gain in entry.gains}:
+                (unknown if "method" in run_words.unknown_kinds(flat) else names)[entry.method] = None
+    lines = []
+    if names:
+        take = "takes" if len(names) == 1 else "take"
+        lines.append(
+            f"# There is no untrained control of {', '.join(names)}, which {take} no"
+            " method.epochs=0."
+        )
+    if unknown:
+        lines.append(
+            f"# Whether {', '.join(unknown)} can be left untrained is not known here:"
+            " add --components FILE.py."
+        )
+    return lines
 
 
 def _controls(
-    flat: Mapping[str, Any], groups: Sequence[Group]
+    flat: Mapping[str, Any], groups: Sequence[Group], records: Sequence[Record]
 ) -> Iterable[tuple[str, Group | None, tuple[str, ...]]]:
-    """The controls of flattened settings: name, recorded runs, and what runs them."""
+    """The controls of flattened settings: name, recorded runs, and what runs them.
+
+    Args:
+        records: the runs of these settings; how they were typed says what is not known here.
+    """
     groups = [
         group
         for group in groups
@@ -194,7 +207,8 @@ def _controls(
     if flat.get("method.epochs") and can_be_untrained(str(flat["method.name"])):
         begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
         same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
-        yield _control(UNTRAINED, {**begun, "method.epochs": 0}, same)
+        name, best, words = _control(UNTRAINED, {**begun, "method.epochs": 0}, same)
+        yield name, best, _as_recorded(flat, records) or words
     if items_of_tasks([flat["task.name"]]) == "graphs":
         return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
@@ -207,6 +221,19 @@ def _controls(
     yield _control(UNIT_ROWS, {**raw, **scaled}, _scaled(groups))
     yield _control(FILTER_ALONE, smooth, _scaled(filtered, usual))
     yield _control(FILTERED_UNIT_ROWS, {**smooth, **scaled}, _scaled(filtered))
+
+
+def _as_recorded(flat: Mapping[str, Any], records: Sequence[Record]) -> tuple[str, ...]:
+    """What runs the untrained control of settings with a component that is not known here; empty
+    where all are known."""
+    if not {*run_words.unknown_kinds(flat)} & {*run_words.CHOSEN}:
+        return ()
+    kept = [
+        word
+        for word in run_words.recorded_method(records)
+        if not word.lstrip("+").startswith("method.epoch")
+    ]
+    return (*kept, "method.epochs=0", *run_words.of_dataset(flat), *run_words.of_task(flat))
 
 
 def _scaled(groups: Iterable[Group], scaled: bool = True) -> list[Group]:

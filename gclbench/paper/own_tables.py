@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gclbench.component.declared import declared_or_none
+from gclbench.component.own_files import as_typed, taken_out
 from gclbench.component.registry import DATASETS, METHODS, did_you_mean
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
@@ -60,13 +61,15 @@ class OwnTable(Definition):
     Attributes:
         places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
         called: another name of a user's own graph to the labels of datasets. of_task: the task's
-            words, as typed.
+            words, as typed. files: label of a row that has a component which is not known here to
+            `--components FILE` of its runs.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
     of_task: tuple[str, ...] = ()
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def own(self) -> bool:
@@ -90,11 +93,14 @@ class OwnTable(Definition):
         return [*(word.partition("=")[2] for word in named), *rest]
 
     def command(self, dataset: str, column: Column) -> str:
-        """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds."""
-        if declared_or_none(METHODS, column.method_name) is None:
+        """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds; "" where none of
+        its runs says in which file a component is that is not known here."""
+        files = self.files.get(column.label, ())
+        known = declared_or_none(METHODS, column.method_name) is not None
+        if not files and (column.label in self.files or not known):
             return ""
         words = [*_method_words(column.label, self.task), *self.examples[dataset]]
-        return run_words.command([*words, *self.of_task])
+        return run_words.command([*words, *self.of_task, *files])
 
 
 def own_tables(collection: Collection, shown: Iterable[str] | None = None) -> list[OwnTable]:
@@ -224,7 +230,19 @@ def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
         lacking = lacking[: max(0, seeds - len(found))]
         if lacking and not refused(entry.records):
             lines.append(f"{command} {shlex.quote(run_words.of_seeds(lacking))}")
-    return lines
+    return lines + _not_known(comparison)
+
+
+def _not_known(comparison: Comparison) -> list[str]:
+    """Comments on the rows that have a component of a file which no run names."""
+    definition = comparison.definition
+    files = definition.files if isinstance(definition, OwnTable) else {}
+    return [
+        f"# {label}: not all of its components are known here, and no run of it says in which file"
+        " they are; add --components FILE.py"
+        for label, known in files.items()
+        if not known and label in {entry.heading for entry in comparison.entries}
+    ]
 
 
 def _newest(entry: Entry) -> str:
@@ -240,8 +258,13 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     metrics = shown_of(task, recorded)
     places = graph_labels(groups)
     rows: dict[str, list[Group]] = {}
+    files: dict[str, Sequence[str]] = {}
     for group in groups:
-        rows.setdefault(_label(group.flat), []).append(group)
+        label = _label(group)
+        rows.setdefault(label, []).append(group)
+        if _is_foreign(group):
+            _, named = taken_out(run_words.recorded_method(group.records))
+            files[label] = as_typed(named) or files.get(label, ())
     protocol = groups[0].flat.get("task.protocol")
     labels: dict[str, list[Group]] = {}
     called: dict[str, list[str]] = {}
@@ -277,6 +300,7 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
             for label in several
         ),
         of_task=words,
+        files=files,
     )
 
 
@@ -292,9 +316,22 @@ def _task_words(flat: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(word for word in run_words.of_task(flat) if word.partition("=")[0] not in scored)
 
 
-def _label(flat: Mapping[str, Any]) -> str:
-    """`grace method.tau=0.4 task.normalize=l2`."""
-    return " ".join([label_of(flat), *_scored(flat)])
+def _label(group: Group) -> str:
+    """`grace method.tau=0.4 task.normalize=l2`; with components that are not known here, as the
+    newest of its runs was typed."""
+    flat = group.flat
+    label = label_of(flat)
+    if _is_foreign(group):
+        words, _ = taken_out(run_words.recorded_method(group.records))
+        label = shlex.join([group.name("method"), *words[1:]]) if words else label
+    return " ".join([label, *_scored(flat)])
+
+
+def _is_foreign(group: Group) -> bool:
+    """Whether a method, filter or strategy of the runs is not known here."""
+    if group.name("method") in NAMES.values():
+        return False  # a floor, which is no component
+    return bool({*run_words.unknown_kinds(group.flat)} & {*run_words.CHOSEN})
 
 
 def _scored(flat: Mapping[str, Any]) -> list[str]:

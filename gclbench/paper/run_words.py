@@ -14,6 +14,9 @@ from gclbench.config.seeds import spelled
 from gclbench.paper.aggregate import Group
 from gclbench.paper.columns import typed
 from gclbench.paper.config_defaults import shipped_settings, with_younger
+from gclbench.records import NAMED_BY_USER, Record
+
+CHOSEN = ("method", "filter", "negatives")
 
 
 def command(words: Sequence[str], besides: Iterable[str] = ()) -> str:
@@ -21,9 +24,11 @@ def command(words: Sequence[str], besides: Iterable[str] = ()) -> str:
     their components come from.
 
     Args:
-        besides: words of components that the command runs without naming them.
+        words: may have `--components FILE` anywhere. besides: words of components that the command
+            runs without naming them.
     """
-    return shlex.join(["gclbench", *words, *as_typed(files_of([*words, *besides]))])
+    left, places = taken_out(words)
+    return shlex.join(["gclbench", *left, *as_typed([*files_of([*left, *besides]), *places])])
 
 
 def files_of(words: Iterable[str]) -> list[str]:
@@ -100,7 +105,8 @@ def of_dataset(flat: Mapping[str, Any]) -> list[str]:
 
 def recorded_dataset(groups: Sequence[Group]) -> list[str]:
     """The dataset of some groups as it was typed for the newest of their runs that has a command;
-    of a graph of several names, for one under the name that it stands under. Empty without one."""
+    of a graph of several names, for one under the name that it stands under. With `--components
+    FILE` where the dataset is not known here. Empty without a command."""
     typed_for = (
         (record.name("dataset") == group.name("dataset"), record.created, record.command)
         for group in groups
@@ -108,8 +114,29 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
         if "dataset" in record.command
     )
     *_, newest = max(typed_for, default=("",))
-    words, _ = taken_out(shlex.split(newest))
-    return [word for word in words if word.lstrip("+").startswith("dataset")]
+    words, places = taken_out(shlex.split(newest))
+    files = places if groups and "dataset" in unknown_kinds(groups[0].flat) else ()
+    return [word for word in words if word.lstrip("+").startswith("dataset")] + as_typed(files)
+
+
+def recorded_method(records: Iterable[Record]) -> list[str]:
+    """Method, filter and strategy as they were typed for the newest of these runs that has a
+    command, then the files that it names, `--components FILE`; empty without a command.
+
+    For components that are not known here, of which nobody can tell what they state."""
+    newest = max(((one.created, one.command) for one in records if one.command), default=("", ""))
+    words, places = taken_out(shlex.split(newest[1]))
+    chosen = [word for word in words if word.lstrip("+").startswith(CHOSEN)]
+    named = [word for word in chosen if word.startswith("method=")]
+    return [*named, *(word for word in chosen if word not in named), *as_typed(places)]
+
+
+def unknown_kinds(flat: Mapping[str, Any]) -> list[str]:
+    """Kinds of the components of flattened settings that are not known here, `negatives`: their
+    file is not given, or their package not installed."""
+    names = {kind: str(flat[f"{kind}.name"]) for kind in CHOSEN if f"{kind}.name" in flat}
+    names["dataset"] = str(flat.get(f"dataset.{NAMED_BY_USER}", flat["dataset.name"]))
+    return [kind for kind, name in names.items() if declared_or_none(KINDS[kind], name) is None]
 
 
 def of_seeds(seeds: Iterable[int]) -> str:
