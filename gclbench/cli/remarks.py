@@ -58,6 +58,44 @@ def say_splits(
             )
 
 
+def say_precision(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
+    """Where `precision=fast` is float32 all the same, and how many recorded runs have another
+    precision than the one that is asked for."""
+    from gclbench.machine import precision
+
+    wanted: set[str] = set()
+    exact: dict[str, None] = {}
+    for each in experiments:
+        if each.precision == precision.AUTO or each.launcher_name != "local":
+            continue  # elsewhere the machine is another one
+        method, negatives = each.settings["method"], each.settings["negatives"]["name"]
+        found = precision.resolved(each.precision, method, negatives, each.device)
+        wanted.add(precision.FAST if found else precision.FLOAT32)
+        if each.precision == precision.FAST and not found:
+            why = (
+                f"τ is below {precision.LEAST_TEMPERATURE}"
+                if precision.ways(each.device)
+                else f"{each.device} has no fast products here"
+            )
+            exact[f"{method['name']}: precision=fast is float32, since {why} (gclbench doctor)"] = (
+                None
+            )
+    for text in exact:
+        say(text)
+    others = [
+        record
+        for record in plan.done.values()
+        if record.fit.get("iterations")  # k-means has no step that could be fast
+        and record.environment.get("precision", precision.FLOAT32) not in wanted
+    ]
+    if wanted and others:
+        say(
+            f"of the recorded runs {len(others)} {'was' if len(others) == 1 else 'were'} made with"
+            f" precision={'float32' if wanted == {precision.FAST} else 'fast'};"
+            " runs_dir=FOLDER records both"
+        )
+
+
 def say_repairs(experiments: list[Experiment], say: Callable[[str], None]) -> None:
     """What was changed in a user's own graphs to make them graphs, once for each."""
     from gclbench.data.mirror import DataUnavailable

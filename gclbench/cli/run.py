@@ -98,7 +98,13 @@ def launch(
         return wrong(error.errors)
 
     # Not before: they take torch, and a misspelt name is answered without it.
-    from gclbench.cli.remarks import say_methods, say_repairs, say_seeds, say_splits
+    from gclbench.cli.remarks import (
+        say_methods,
+        say_precision,
+        say_repairs,
+        say_seeds,
+        say_splits,
+    )
     from gclbench.launch.execution import carry_out, packed_beside, prepare, recorded
     from gclbench.launch.launcher import LaunchError
 
@@ -126,6 +132,7 @@ def launch(
                 note(packed)
             if plan.done:
                 note(recorded(plan, store))
+            say_precision(experiments, plan, note)
             if plan.units and detached:
                 return _hand_over(first, plan, typed)
             if plan.units:

@@ -11,15 +11,16 @@ clusters, and the command that repeats a run needs no folder. What is typed stan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gclbench.component.declared import STATEMENTS
+from gclbench.component.declared import STATEMENTS, declared_or_none
 from gclbench.component.registry import GROUPS, nearest
 from gclbench.config.composition import all_names
 from gclbench.config.named_settings import OF
 from gclbench.config.overrides import ConfigErrors, key_of
+from gclbench.config.suggestion import unknown_key
 from gclbench.config.value_text import text_of
 from gclbench.records import flatten
 
@@ -133,7 +134,7 @@ def _dataset(words: list[str]) -> str:
 
 def _of(folder: Path, kind: str, name: str, dataset: str) -> tuple[str, dict[str, Any]]:
     """(component, settings) of a name, those of the files that it starts from first."""
-    layers: list[dict[str, Any]] = []
+    layers: dict[Path, dict[str, Any]] = {}
     seen: list[str] = []
     while (path := folder / kind / f"{name}.yaml").is_file():
         if name in seen:
@@ -152,21 +153,48 @@ def _of(folder: Path, kind: str, name: str, dataset: str) -> tuple[str, dict[str
             )
         bases = [base for base in bases if base != "_self_"]
         row = rows.get(dataset) or {}
-        layers.append({**values, **row})
+        layers[path] = {**values, **row}
         if not bases:
             break
         name = str(bases[0])
     if seen and name not in GROUPS[kind].entries:
-        raise ConfigErrors(
-            [
-                f"--config-dir: {folder / kind / seen[-1]}.yaml is of no {kind} that exists; a new"
-                f" name starts from one: defaults: [{GROUPS[kind].names()[0]}, _self_]"
-            ]
+        path = folder / kind / f"{seen[-1]}.yaml"
+        guess = nearest(name, [*GROUPS[kind].entries]) or GROUPS[kind].names()[0]
+        wrong = (
+            f"starts from '{name}', and no {kind} is called so; defaults: [{guess}, _self_] starts"
+            f" from {guess}"
+            if name != seen[-1]
+            else f"is of no {kind} that exists; a new name starts from one: defaults: [{guess},"
+            " _self_]"
         )
+        raise ConfigErrors([f"--config-dir: {path} {wrong}"])
     merged: dict[str, Any] = {}
-    for layer in reversed(layers):
+    errors: list[str] = []
+    for path, layer in reversed(layers.items()):
         merged.update(layer)
+        errors += [f"--config-dir: {path}: {text}" for text in _unknown(kind, name, layer)]
+    if errors:
+        raise ConfigErrors(errors)
     return name, merged
+
+
+def _unknown(kind: str, name: str, layer: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the keys of a component's file that the component does not have."""
+    said = declared_or_none(GROUPS[kind], name)
+    if said is None:
+        return []
+    # On the other kind of items the name stands for another component.
+    forms = [
+        declared_or_none(GROUPS[kind], form or name) for form in (said.for_graphs, said.for_nodes)
+    ]
+    known = {key for each in (said, *forms) if each for key in each.defaults}
+    prefix = f"task.{name}" if kind == "task" else kind
+    there = {f"{kind}.name": name, **{f"{prefix}.{key}": None for key in sorted(known)}}
+    return [
+        unknown_key(f"{prefix}.{key}", there)
+        for key in layer
+        if key.partition(".")[0] not in {*known, *STATEMENTS[:2]}
+    ]
 
 
 def _yaml(path: Path) -> dict[str, Any]:

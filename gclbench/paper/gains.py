@@ -173,9 +173,10 @@ def never_untrained(entries: Iterable[Entry]) -> list[str]:
     unknown: dict[str, None] = {}
     for entry in entries:
         flat = flatten(entry.records[0].spec) if _has_gains(entry) else {}
-        if flat.get("method.epochs"):
-            if UNTRAINED not in {gain.control for gain in entry.gains}:
-                (unknown if "method" in run_words.unknown_kinds(flat) else names)[entry.method] = None
+        trained = bool(flat.get("method.epochs"))
+        if trained and UNTRAINED not in {gain.control for gain in entry.gains}:
+            known = "method" not in run_words.unknown_kinds(flat)
+            (names if known else unknown)[entry.method] = None
     lines = []
     if names:
         take = "takes" if len(names) == 1 else "take"

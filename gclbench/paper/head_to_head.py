@@ -39,6 +39,7 @@ from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
+from gclbench.records import Record
 
 ELSEWHERE = (
     "A and B are method=, filter=, negatives= and their settings; --dataset, --task and --metric"
@@ -253,8 +254,17 @@ def _valueless(sides: Sequence[str], found: Sequence[Meeting], both: Sequence[st
         if not any(side[place].metrics() for place in both):
             ended = Counter(record.status for record in records)
             ends = ", ".join(f"{status} ×{count}" for status, count in ended.items())
-            told.append(f"no run of '{text}' has a value: {ends}. {records[0].reason}")
+            told.append(f"no run of '{text}' has a value: {ends}. {_what_next(records)}")
     return ". ".join(told)
+
+
+def _what_next(records: Sequence[Record]) -> str:
+    """Why a run has no value, and what to type: what makes it again where that is worth a try."""
+    for record in records:
+        if record.command and record.status in ("failed", "interrupted"):
+            why, _, _ = record.reason.partition("; its command")
+            return f"{why}. `{record.command}` repeats it"
+    return records[0].reason
 
 
 def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:

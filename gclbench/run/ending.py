@@ -62,7 +62,7 @@ class Ending:
 
 
 OK = Ending("ok")
-INTERRUPTED = Ending("interrupted", "the run was interrupted; the same command repeats it")
+INTERRUPTED = Ending("interrupted", "the run was interrupted; its command repeats it")
 
 
 OF_CUDA = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED")

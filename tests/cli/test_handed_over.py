@@ -53,7 +53,7 @@ def test_a_sweep_is_handed_over_seen_and_ended(here: Path, capsys: Printed) -> N
         and "1 of 2 runs have ended: 1 interrupted" in out
         and "2 left undone" in out
     )
-    assert "interrupted: the run was interrupted; the same command repeats it" in out
+    assert "interrupted: the run was interrupted; its command repeats it" in out
     assert (
         not Path(f"/proc/{job['pid']}").exists()
         or "Z" in Path(f"/proc/{job['pid']}/stat").read_text()

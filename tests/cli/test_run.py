@@ -14,6 +14,7 @@ import pytest
 from ending_method import SMALL, records
 
 from gclbench.cli import main
+from gclbench.machine import precision
 
 QUICK = ("dataset=digits", "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
 
@@ -237,3 +238,24 @@ def test_packed_records_are_told_where_runs_are_to_be_done(
     assert told in capsys.readouterr().err
     assert main([*QUICK, "seeds=1", "runs_dir=packed"]) == 0
     assert told not in capsys.readouterr().err, "nothing is left to be done"
+
+
+def test_precision_that_cannot_be_had_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["method=grace", "method.epochs=1", "dataset=sbm", "dataset.nodes=40"]
+    words += ["task=clustering", "launcher.workers=1"]
+    monkeypatch.setattr(precision, "ways", lambda device: ())
+    assert main([*words, "precision=fast"]) == 0
+    told = "grace: precision=fast is float32, since cpu has no fast products here"
+    assert told in capsys.readouterr().err
+    assert main([*words, "precision=float32"]) == 0
+    assert "precision=" not in capsys.readouterr().err
+    monkeypatch.setattr(precision, "ways", lambda device: (precision.IN_CONTRASTS,))
+    assert main([*words, "precision=fast"]) == 0
+    told = "of the recorded runs 1 was made with precision=float32; runs_dir=FOLDER records both"
+    assert told in capsys.readouterr().err
+    assert main([*words, "precision=auto"]) == 0
+    assert "precision=" not in capsys.readouterr().err
+    assert main([*words, "precision=fast", "method.tau=0.05"]) == 0
+    assert "precision=fast is float32, since τ is below 0.1" in capsys.readouterr().err

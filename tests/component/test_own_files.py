@@ -119,6 +119,14 @@ def test_an_unknown_method_is_told_of_the_option(capsys: pytest.CaptureFixture[s
     assert "One of your own, in a file: --components FILE.py" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["dataset", "filter", "negatives", "task"])
+def test_so_are_the_other_kinds(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = {"method": "grace", "dataset": "digits", "task": "clustering", kind: "mine"}
+    assert main([f"{key}={name}" for key, name in words.items()]) == 2
+    told = capsys.readouterr().err
+    assert "'mine'" in told and ": --components FILE.py (docs/extending.md)" in told
+
+
 def test_a_file_that_fails_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "mine.py").write_text(SOURCE + "\nraise RuntimeError('no good')\n")
     assert main([*MINE, "--components", "mine.py"]) == 2

@@ -127,6 +127,17 @@ def test_a_sweep_has_names_of_its_own_too(
         ("method/grace.yaml", "tau: [", "cannot be read as YAML"),
         ("method/mine.yaml", "tau: 1", "is of no method that exists; a new name starts from one"),
         ("method/mine.yaml", "defaults: [mine]", "starts from itself"),
+        (
+            "method/mine.yaml",
+            "defaults: [gracee]",
+            "mine.yaml starts from 'gracee', and no method is called so; defaults: [grace, _self_]",
+        ),
+        ("method/grace.yaml", "epochz: 3", "grace.yaml: 'method.epochz' does not exist. Did you"),
+        (
+            "method/mine.yaml",
+            "defaults: [grace]\npaper: {cora: {epochz: 3}}",
+            "mine.yaml: 'method.epochz' does not exist. Did you mean 'method.epochs'? Known of",
+        ),
         ("method/grace.yaml", "paper: 3", "paper has the settings of each dataset under its name"),
         ("method/grace.yaml", "paper: {cora: 5}", "paper has the settings of each dataset"),
         ("method/grace.yaml", "defaults: 5", "defaults is a list of names"),
