@@ -335,6 +335,7 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
     """
     from gclbench.component.registry import KINDS, did_you_mean
     from gclbench.config.seeds import seeds_in
+    from gclbench.records import STATUSES
     from gclbench.records.frame import frame_of
 
     every = table = frame_of(_collected(folders).records, settings=True)
@@ -348,10 +349,10 @@ def runs(folders: str | Path | Iterable[str | Path] | None = None, **filters: An
             hint = did_you_mean(key, known=table)
             raise LookupError(f"no run has '{key}'.{hint} Runs have {', '.join(table)}")
         values = wanted if isinstance(wanted, (list, tuple, set, range)) else [wanted]
-        if key in KINDS:
-            known = sorted({*KINDS[key].entries, *every[key]})
-            for name in values:
-                if name not in known and (hint := did_you_mean(str(name), known=known)):
+        if key in KINDS or key == "status":
+            known = sorted({*(KINDS[key].entries if key in KINDS else STATUSES), *every[key]})
+            for name in [value for value in values if value not in known]:
+                if hint := did_you_mean(str(name), known=known):
                     warnings.warn(f"no run has {key} '{name}'.{hint}", stacklevel=2)
         whole = isinstance(wanted, (list, tuple))
         table = table[

@@ -316,6 +316,8 @@ def test_runs_are_a_table_with_filters(recorded: None) -> None:
     assert gclbench.runs(method="grace").empty
     with pytest.warns(UserWarning, match="no run has method 'gracee'. Did you mean 'grace'?"):
         assert gclbench.runs(method="gracee").empty
+    with pytest.warns(UserWarning, match="no run has status 'okk'. Did you mean 'ok'?"):
+        assert gclbench.runs(status="okk").empty
 
 
 def test_runs_that_cannot_be_told(recorded: None) -> None:

@@ -26,6 +26,7 @@ def main(argv: list[str]) -> int:
     options = parser.parse_args(argv)
 
     from gclbench.launch.launcher import LaunchError, launcher_of
+    from gclbench.launch.state import state_of
     from gclbench.launch.sweep import UnknownSweep, find
     from gclbench.records import StoreError
 
@@ -37,6 +38,10 @@ def main(argv: list[str]) -> int:
         try:
             # Its jobs of now: others may have been handed over meanwhile.
             ended = launcher.cancel(find(options.runs, sweep.id))
+            state = state_of(sweep)
+            over = not ended and state.over and not state.lost
+            if over:
+                sweep.cancel(before)
         except LaunchError:
             sweep.cancel(before)
             raise
@@ -49,9 +54,10 @@ def main(argv: list[str]) -> int:
     except StoreError as error:
         print(f"gclbench cancel: {error.args[1]}", file=sys.stderr)
         return 1
-    print(
-        f"sweep {sweep.id}: asked {len(ended)} of its jobs to end"
-        if ended
-        else f"sweep {sweep.id}: nothing of it was queued or running"
-    )
+    if ended:
+        print(f"sweep {sweep.id}: asked {len(ended)} of its jobs to end")
+    elif over:
+        print(f"sweep {sweep.id}: all its runs have ended already")
+    else:
+        print(f"sweep {sweep.id}: nothing of it was queued or running")
     return 0

@@ -66,6 +66,17 @@ def add_with(parser: argparse.ArgumentParser, to: str) -> None:
     )
 
 
+def output_file(text: str) -> Path:
+    """The file of --output.
+
+    Raises:
+        argparse.ArgumentTypeError: where it names a folder.
+    """
+    if text.endswith("/"):
+        raise argparse.ArgumentTypeError(f"'{text}' is a folder; name a file in it, {text}FILE")
+    return Path(text)
+
+
 def unwritable_output(path: Path, error: OSError) -> str:
     """What to say where the file of --output cannot be written."""
     return f"cannot write {path}: {error.strerror or error}; choose another --output"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gclbench.cli.parser import Parser, add_with, unwritable_output
+from gclbench.cli.parser import Parser, add_with, output_file, unwritable_output
 from gclbench.machine import messages
 
 OTHERS = (".pdf", ".md", ".csv", ".tex", ".json", ".png", ".svg", ".txt")
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_file,
         default=Path("report.html"),
         metavar="FILE",
         help="default: report.html",

@@ -114,8 +114,10 @@ def _dataset(overrides: list[str]) -> int:
 def _run(prefix: str, asked: list[str] | None) -> int:
     if not prefix:
         return _wrong("RUN names a run, and '' names none")
+    from gclbench.paper.figures import FIGURES
     from gclbench.paper.machine_differences import beside
     from gclbench.paper.sources import MissingStore, collect
+    from gclbench.paper.tables import TABLES
 
     messages.set_up()
     folders = asked or ["runs", "results"]
@@ -127,6 +129,8 @@ def _run(prefix: str, asked: list[str] | None) -> int:
     if len(found) == 1:
         (record,) = found.values()
         print(json.dumps(json.loads(record.to_json()), indent=2, ensure_ascii=False))
+        if record.traceback:  # in the JSON it is one line
+            print(f"\n{record.traceback.rstrip()}", file=sys.stderr)
         for line in beside(record, collection.records):
             print(f"not computed alike: {line}", file=sys.stderr)
         return 0
@@ -138,6 +142,11 @@ def _run(prefix: str, asked: list[str] | None) -> int:
     kind = kind_of(prefix)
     if kind is not None:
         return _wrong(f"'{prefix}' is a {kind}: gclbench show {kind}={prefix}")
+    of_papers = {"table": TABLES, "figure": FIGURES}
+    if verbs := [verb for verb, ids in of_papers.items() if prefix in ids]:
+        what = " and a ".join(verbs)
+        typed = ", ".join(f"gclbench {verb} {prefix}" for verb in verbs)
+        return _wrong(f"'{prefix}' is a {what}: {typed}")
     places = shlex.join(collection.stores or folders[:1])
     return _wrong(
         f"no run whose id starts with '{prefix}' in {', '.join(folders)}; "

@@ -7,11 +7,10 @@ import io
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gclbench.cli.advised_store import into
-from gclbench.cli.parser import Parser, add_with, id_first, unwritable_output
+from gclbench.cli.parser import Parser, add_with, id_first, output_file, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -75,7 +74,7 @@ def main(argv: list[str]) -> int:
         help="default: by the suffix of FILE, else terminal on a terminal, else markdown",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write there instead of printing"
+        "--output", type=output_file, metavar="FILE", help="write there instead of printing"
     )
     parser.add_argument(
         "--dataset",

@@ -41,6 +41,11 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
         )
     if key in OPTIONS:
         return f"'{key}' does not exist. Did you mean the option {OPTIONS[key]}?"
+    if key in ("paper", "table"):
+        return (
+            f"'{key}' is no part of a run: `gclbench sweep {key}=…` makes a table's runs, and"
+            " `gclbench table ID` prints one"
+        )
     if key == "dataset.path":
         return (
             f"'{key}' is a setting of your own graph: write dataset=custom dataset.path=FILE.npz"

@@ -86,6 +86,8 @@ def _name_errors(override: Override | PlainOverride) -> list[str]:
     """What is wrong with a choice such as `method=NAME`."""
     kind, value = override.key_or_group, override.value()
     known = f"Known: {', '.join(GROUPS[kind].names())}"
+    if value == []:
+        return [f"'{override.input_line}' names none. {known}"]
     if isinstance(value, list) and kind != "task":
         return [
             f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m"

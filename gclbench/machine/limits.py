@@ -28,8 +28,13 @@ class MemoryLimit(MemoryError):
 IN_VAIN = ("can't allocate memory", "std::bad_alloc")
 """What torch says on a processor."""
 
-IN_VAIN_WITHIN = ("could not create a primitive", "could not create a memory object")
-"""What oneDNN says below torch, of memory and of much else: within a limit it is the memory."""
+IN_VAIN_WITHIN = (
+    "could not create a primitive",
+    "could not create a memory object",
+    "failed to map segment",
+)
+"""What oneDNN says below torch, and the loader of a library that is imported, of memory and of much
+else: within a limit it is the memory."""
 
 
 def no_memory_left(error: BaseException) -> bool:
@@ -58,7 +63,7 @@ def memory_limit(gib: float | None) -> Iterator[None]:
     )
     try:
         yield
-    except (MemoryError, OSError, RuntimeError) as error:
+    except (MemoryError, OSError, RuntimeError, ImportError) as error:
         if not (no_memory_left(error) or any(text in str(error) for text in IN_VAIN_WITHIN)):
             raise
         raise MemoryLimit(

@@ -40,7 +40,7 @@ def find_table(name: str) -> Definition:
         return matrix.table()
     if name in NOT_BUILT:
         raise UnknownTable(f"table {name} is not built: {NOT_BUILT[name]}")
-    raise UnknownTable(unknown_id("table", name, [*TABLES, matrix.ID]))
+    raise UnknownTable(unknown_id("table", name, [*TABLES, matrix.ID, "own"]))
 
 
 def column_of(settings: Mapping[str, Any], definition: Definition) -> Column | None:

@@ -160,6 +160,13 @@ def test_show_a_run_by_the_start_of_its_id(capsys: Output) -> None:
     assert (
         capsys.readouterr().err == "gclbench show: 'sbm' is a dataset: gclbench show dataset=sbm\n"
     )
+    for name, told in (
+        ("dmat/1", "a table: gclbench table dmat/1"),
+        ("dmat/2", "a table and a figure: gclbench table dmat/2, gclbench figure dmat/2"),
+        ("nml/3", "a figure: gclbench figure nml/3"),
+    ):
+        assert main(["show", name]) == 2
+        assert capsys.readouterr().err == f"gclbench show: '{name}' is {told}\n"
     assert main(["show", "ff", "--runs", "nowhere"]) == 2
     assert "there is no folder 'nowhere'" in capsys.readouterr().err
     with pytest.raises(SystemExit):
@@ -347,3 +354,20 @@ def test_options_may_stand_between_the_settings_that_are_shown(capsys: Output) -
     Path("conf").mkdir()
     assert main(["show", "method=grace", "--config-dir", "conf", "dataset=sbm"]) == 0
     assert "name: grace" in capsys.readouterr().out
+
+
+def test_a_traceback_is_shown_in_lines(capsys: Output) -> None:
+    record = replace(stored(1, status="failed"), traceback="Traceback\n  first\nsecond\n")
+    Store("runs").write(record)
+    assert main(["show", record.id]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["traceback"] == record.traceback
+    assert printed.err == "\nTraceback\n  first\nsecond\n"
+
+
+@pytest.mark.parametrize("words", [["report"], ["table", "dmat/1"]])
+def test_a_folder_is_no_output(words: list[str], capsys: Output) -> None:
+    with pytest.raises(SystemExit):
+        main([*words, "--output", "new/"])
+    assert "'new/' is a folder; name a file in it, new/FILE" in capsys.readouterr().err
+    assert not Path("new").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import resource
 import signal
 import threading
@@ -58,10 +59,17 @@ def test_the_systems_own_refusal_names_the_limit() -> None:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
 
-def test_within_a_limit_what_onednn_says_is_the_memory() -> None:
-    said = RuntimeError("could not create a primitive")
+@pytest.mark.parametrize(
+    "said",
+    [
+        RuntimeError("could not create a primitive"),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_within_a_limit_what_libraries_say_is_the_memory(said: Exception) -> None:
     limit = data_of_this_process() + 1
-    with pytest.raises(MemoryLimit, match=r"primitive \(memory_limit="), memory_limit(limit):
+    told = rf"{re.escape(str(said))} \(memory_limit="
+    with pytest.raises(MemoryLimit, match=told), memory_limit(limit):
         raise said
     assert not no_memory_left(said), "it says so of much else"
 
@@ -69,6 +77,8 @@ def test_within_a_limit_what_onednn_says_is_the_memory() -> None:
 def test_other_errors_pass_through() -> None:
     with pytest.raises(FileNotFoundError), memory_limit(data_of_this_process() + 1):
         Path("nowhere").read_text()
+    with pytest.raises(ImportError, match="^no module$"), memory_limit(data_of_this_process() + 1):
+        raise ImportError("no module")
     with pytest.raises(RuntimeError, match="^it broke$"), memory_limit(data_of_this_process() + 1):
         raise RuntimeError("it broke")
 

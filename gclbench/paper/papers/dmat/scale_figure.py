@@ -174,6 +174,7 @@ FIGURE = Figure(
     datasets=("rmat",),
     build=content,
     commands=lambda datasets: [
-        "python scripts/bench_scale.py --output results/bench/scale_cpu.json"
+        "# in a clone of the repository, which has the scripts:",
+        "python scripts/bench_scale.py --output results/bench/scale_cpu.json",
     ],
 )
