@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Container
 from pathlib import Path
 
 from gclbench.cli.parser import Parser
@@ -142,7 +143,7 @@ def _run(prefix: str, asked: list[str] | None) -> int:
     kind = kind_of(prefix)
     if kind is not None:
         return _wrong(f"'{prefix}' is a {kind}: gclbench show {kind}={prefix}")
-    of_papers = {"table": TABLES, "figure": FIGURES}
+    of_papers: dict[str, Container[str]] = {"table": TABLES, "figure": FIGURES}
     if verbs := [verb for verb, ids in of_papers.items() if prefix in ids]:
         what = " and a ".join(verbs)
         typed = ", ".join(f"gclbench {verb} {prefix}" for verb in verbs)

@@ -338,9 +338,7 @@ DATASETS = Registry(
     " dataset=custom dataset.path=FILE.npz, or dataset=custom_graphs for a collection. A class of"
     " your own that loads one: --components FILE.py (docs/extending.md)",
 )
-FILTERS = Registry(
-    "filter", "gclbench.filters", "gclbench.filters", ("version", "apply"), besides=OWN_FILE
-)
+FILTERS = Registry("filter", "gclbench.filters", "gclbench.filters", ("version", "apply"), OWN_FILE)
 METHODS = Registry(
     "method",
     "gclbench.methods",
@@ -349,11 +347,7 @@ METHODS = Registry(
     besides=OWN_FILE,
 )
 NEGATIVES = Registry(
-    "negatives strategy",
-    "gclbench.negatives",
-    "gclbench.negatives",
-    ("version", "build"),
-    besides=OWN_FILE,
+    "negatives strategy", "gclbench.negatives", "gclbench.negatives", ("version", "build"), OWN_FILE
 )
 TASKS = Registry(
     "task",

@@ -18,6 +18,7 @@ from gclbench.paper.config_defaults import (
     with_younger,
 )
 from gclbench.paper.table_definition import SEEDS
+from gclbench.records import Record
 
 
 def another(words: tuple[str, ...], registered: str) -> str:
@@ -170,3 +171,12 @@ def _run(
     if tasks:
         chosen.append(f"task={tasks[0]}" if len(tasks) == 1 else f"task=[{','.join(tasks)}]")
     return ["-m"] * (len(named) > 1) + [*words, *chosen, f"seeds={SEEDS}"]
+
+
+def what_next(records: Sequence[Record]) -> str:
+    """Why a run has no value, and what to type: what makes it again where that is worth a try."""
+    for record in records:
+        if record.command and record.status in ("failed", "interrupted"):
+            why, _, _ = record.reason.partition("; its command")
+            return f"{why}. `{record.command}` repeats it"
+    return records[0].reason

@@ -24,6 +24,7 @@ from gclbench.paper.advice import (
     registered_as,
     shipped_for,
     unsuited,
+    what_next,
     without_runs,
 )
 from gclbench.paper.aggregate import Cell, Group
@@ -39,7 +40,6 @@ from gclbench.paper.metrics import Quantity, find_metric
 from gclbench.paper.missing import refused
 from gclbench.paper.paired_verdict import Settled, common, settled
 from gclbench.paper.sources import Collection
-from gclbench.records import Record
 
 ELSEWHERE = (
     "A and B are method=, filter=, negatives= and their settings; --dataset, --task and --metric"
@@ -254,17 +254,8 @@ def _valueless(sides: Sequence[str], found: Sequence[Meeting], both: Sequence[st
         if not any(side[place].metrics() for place in both):
             ended = Counter(record.status for record in records)
             ends = ", ".join(f"{status} ×{count}" for status, count in ended.items())
-            told.append(f"no run of '{text}' has a value: {ends}. {_what_next(records)}")
+            told.append(f"no run of '{text}' has a value: {ends}. {what_next(records)}")
     return ". ".join(told)
-
-
-def _what_next(records: Sequence[Record]) -> str:
-    """Why a run has no value, and what to type: what makes it again where that is worth a try."""
-    for record in records:
-        if record.command and record.status in ("failed", "interrupted"):
-            why, _, _ = record.reason.partition("; its command")
-            return f"{why}. `{record.command}` repeats it"
-    return records[0].reason
 
 
 def _of_side(words: tuple[str, ...], groups: Iterable[Group]) -> Meeting:

@@ -327,17 +327,6 @@ def test_sides_whose_runs_all_ended_without_a_value_say_how(record) -> None:
     )
 
 
-@pytest.mark.parametrize("status", ["interrupted", "failed"])
-def test_a_run_that_can_be_repeated_names_its_command(record, status: str) -> None:
-    why = "the run was interrupted; its command repeats it"
-    ended = replace(record("bgrl", status=status, reason=why), command="gclbench method=bgrl")
-    runs = Collection((ended, record("kmeans")))
-    with pytest.raises(NothingToCompare) as error:
-        head_to_head(("bgrl", "kmeans"), runs)
-    told = "the run was interrupted. `gclbench method=bgrl` repeats it"
-    assert str(error.value) == f"no run of 'bgrl' has a value: {status} ×1. {told}"
-
-
 def test_words_of_runs(record) -> None:
     task = {"protocol": "public", "normalize": "auto"}
     flat = flatten(record(task="classification", task_settings=task).spec)
