@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-RUN = re.compile(r"`(gclbench (?:-m |sweep |method=)[^`]*)`")
+RUN = re.compile(r"`(gclbench (?:-m |sweep |[\w.]+=)[^`]*)`")
 """A command in a sentence that makes runs."""
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from gclbench.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from gclbench.launch.state import SweepState
 
 EXAMPLES = """examples:
   gclbench cancel 20261121-101500-3f2a9c          by its id, or the beginning or the end of it
@@ -38,8 +42,7 @@ def main(argv: list[str]) -> int:
         try:
             # Its jobs of now: others may have been handed over meanwhile.
             ended = launcher.cancel(find(options.runs, sweep.id))
-            state = state_of(sweep)
-            over = not ended and state.over and not state.lost
+            over = not ended and _over(state_of(sweep))
             if over:
                 sweep.cancel(before)
         except LaunchError:
@@ -61,3 +64,9 @@ def main(argv: list[str]) -> int:
     else:
         print(f"sweep {sweep.id}: nothing of it was queued or running")
     return 0
+
+
+def _over(state: SweepState) -> bool:
+    """Whether all runs of a sweep have ended; in one that is marked as cancelled nothing waits, so
+    what is left has not run."""
+    return not state.running and not state.lost

@@ -6,11 +6,10 @@ import csv
 import io
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gclbench.cli.advised_store import with_store
-from gclbench.cli.parser import Parser, unwritable_output
+from gclbench.cli.parser import Parser, output_file, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -59,7 +58,7 @@ def main(argv: list[str]) -> int:
         help="folders of records (default: results and runs)",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="FILE.csv or FILE.md instead of printing"
+        "--output", type=output_file, metavar="FILE", help="FILE.csv or FILE.md instead of printing"
     )
     options = parser.parse_args(argv)
     messages.set_up()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, unwritable_output
+from gclbench.cli.parser import Parser, output_file, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -34,7 +34,7 @@ def draw(argv: list[str]) -> int:
     parser.add_argument(
         "--runs", nargs="+", action="extend", metavar="DIR", help="stores (default: runs, results)"
     )
-    parser.add_argument("--output", type=Path, metavar="FILE", default=Path("curve.svg"))
+    parser.add_argument("--output", type=output_file, metavar="FILE", default=Path("curve.svg"))
     parser.add_argument("--log", action="store_true", help="a logarithmic scale for the loss")
     options = parser.parse_args(argv)
     messages.set_up()

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.cli.remarks import say_seeds
+from gclbench.cli.remarks import say_precision, say_seeds
 from gclbench.machine import messages
 from gclbench.paper.sources import RESULTS
 from gclbench.records import Record, Store, StoreWarnings
@@ -38,6 +38,7 @@ def preview(experiments: list[Experiment]) -> int:
 
     plan, present = expand(experiments, store, content_hash), store.ids()
     say_seeds(experiments, plan, print)
+    say_precision(experiments, plan, print)
     for unit in plan.units:
         print(unit.title)
     for text in plan.unavailable:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, id_first, unwritable_output
+from gclbench.cli.parser import Parser, id_first, output_file, unwritable_output
 from gclbench.cli.progress import note
 from gclbench.machine import messages
 from gclbench.machine.paths import no_file
@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument("id", nargs="?", metavar="RUN", help="the start of a run's id")
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="FILE.npy, float32, items × dimensions"
+        "--output", type=output_file, metavar="FILE", help="FILE.npy, float32, items × dimensions"
     )
     parser.add_argument(
         "--graph", type=Path, metavar="FILE", help="FILE.npz of the same features (docs/data.md)"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gclbench.cli.parser import Parser, unwritable_output
+from gclbench.cli.parser import Parser, output_file, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import Record, deliver, pack
 
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where the packed files go")
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_file,
         metavar="FILE",
         help="where the table goes: FILE.csv, FILE.parquet or FILE.jsonl",
     )

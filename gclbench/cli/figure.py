@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gclbench.cli.parser import Parser, id_first, unwritable_output
+from gclbench.cli.parser import Parser, id_first, output_file, unwritable_output
 from gclbench.machine import messages
 from gclbench.records import deliver
 
@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument(
         "--output",
-        type=Path,
+        type=output_file,
         metavar="FILE",
         help="FILE.svg or FILE.png (default: the id, as in dmat-3.svg)",
     )

@@ -4,8 +4,8 @@ was mended in a user's graphs."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from gclbench.component.registry import METHODS
 from gclbench.records import NAMED_BY_USER
@@ -61,38 +61,42 @@ def say_splits(
 def say_precision(experiments: list[Experiment], plan: Plan, say: Callable[[str], None]) -> None:
     """Where `precision=fast` is float32 all the same, and how many recorded runs have another
     precision than the one that is asked for."""
-    from gclbench.machine import precision
+    from gclbench.machine.precision import AUTO, FAST, FLOAT32, LEAST_TEMPERATURE, resolved, ways
 
-    wanted: set[str] = set()
-    exact: dict[str, None] = {}
-    for each in experiments:
-        if each.precision == precision.AUTO or each.launcher_name != "local":
-            continue  # elsewhere the machine is another one
-        method, negatives = each.settings["method"], each.settings["negatives"]["name"]
-        found = precision.resolved(each.precision, method, negatives, each.device)
-        wanted.add(precision.FAST if found else precision.FLOAT32)
-        if each.precision == precision.FAST and not found:
-            why = (
-                f"τ is below {precision.LEAST_TEMPERATURE}"
-                if precision.ways(each.device)
-                else f"{each.device} has no fast products here"
-            )
-            exact[f"{method['name']}: precision=fast is float32, since {why} (gclbench doctor)"] = (
-                None
-            )
-    for text in exact:
-        say(text)
+    asked = {each.precision for each in experiments}
+    # Elsewhere the machine is another one.
+    here = all(each.launcher_name == "local" for each in experiments)
+    if len(asked) > 1 or AUTO in asked or not here:
+        return
+    (wanted,), device = asked, experiments[0].device
+
+    def is_fast(method: Mapping[str, Any], negatives: Mapping[str, Any]) -> bool:
+        return bool(resolved(wanted, method, negatives["name"], device))
+
+    exact = dict.fromkeys(
+        each.settings["method"]["name"]
+        for each in experiments
+        if not is_fast(each.settings["method"], each.settings["negatives"])
+    )
+    if wanted == FAST and exact:
+        why = (
+            f"since τ is below {LEAST_TEMPERATURE}"
+            if ways(device)
+            else f"since {device} has no fast products here (gclbench doctor)"
+        )
+        say(f"precision=fast is float32 for {', '.join(exact)}, {why}")
     others = [
         record
         for record in plan.done.values()
         if record.fit.get("iterations")  # k-means has no step that could be fast
-        and record.environment.get("precision", precision.FLOAT32) not in wanted
+        and record.environment.get("precision", FLOAT32) != wanted
+        and (wanted == FLOAT32 or is_fast(record.spec["method"], record.spec["negatives"]))
     ]
-    if wanted and others:
+    if others:
         say(
             f"of the recorded runs {len(others)} {'was' if len(others) == 1 else 'were'} made with"
-            f" precision={'float32' if wanted == {precision.FAST} else 'fast'};"
-            " runs_dir=FOLDER records both"
+            f" precision={FLOAT32 if wanted == FAST else FAST}; rerun=all replaces them,"
+            " runs_dir=FOLDER keeps both"
         )
 
 

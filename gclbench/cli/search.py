@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gclbench.cli.parser import Parser, unwritable_output
+from gclbench.cli.parser import Parser, output_file, unwritable_output
 
 if TYPE_CHECKING:
     from gclbench.config.validation import Experiment
@@ -67,7 +67,7 @@ def main(argv: list[str]) -> int:
         "--dry-run", action="store_true", help="print the first runs of the search; run nothing"
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="FILE.csv: the table of sensitivities"
+        "--output", type=output_file, metavar="FILE", help="FILE.csv: the table of sensitivities"
     )
     parser.add_argument(
         "--config-dir",

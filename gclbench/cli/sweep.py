@@ -188,8 +188,8 @@ def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
         ValueError: when the paper or the table is missing; where both are, combinations of settings
             may be meant.
     """
+    from gclbench.paper.filling import is_own
     from gclbench.paper.matrix import ID as MATRIX
-    from gclbench.paper.own_tables import ID as OWN
 
     papers, tables = _chosen(asked, "paper"), _chosen(asked, "table")
     if len(papers) > 1:
@@ -202,7 +202,7 @@ def _table_ids(asked: dict[str, str], words: list[str]) -> list[str]:
         raise ValueError(f"paper={asked['paper']} names several papers; write table={write}")
     paper = papers[0] if papers else ""
     for table in tables:
-        if table in (MATRIX, OWN):
+        if table == MATRIX or is_own(table):
             raise ValueError(
                 f"table {table} is of no paper; `gclbench table {table} --missing` prints the"
                 " commands that fill it"

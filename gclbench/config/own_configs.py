@@ -19,10 +19,13 @@ from gclbench.component.declared import STATEMENTS, declared_or_none
 from gclbench.component.registry import GROUPS, nearest
 from gclbench.config.composition import all_names
 from gclbench.config.named_settings import OF
-from gclbench.config.overrides import ConfigErrors, key_of
+from gclbench.config.overrides import SAME_AS, ConfigErrors, key_of
 from gclbench.config.suggestion import unknown_key
 from gclbench.config.value_text import text_of
 from gclbench.records import flatten
+
+STATED = STATEMENTS[:2]
+"""Of a method's file: its filter and its strategy."""
 
 ORDER = ("dataset", "method", "filter", "negatives", "launcher", "task")
 """A method may state a filter and a strategy, so it is read before them."""
@@ -93,7 +96,7 @@ def _extended(folder: Path, command: list[str]) -> list[str]:
             base, settings = _of(folder, kind, name, _dataset(words))
             if base != name and place is not None:
                 words[place] = _renamed(words[place], name, base)
-            for statement in STATEMENTS[:2]:
+            for statement in STATED:
                 if statement in settings:
                     add(statement, settings.pop(statement))
             prefix = f"task.{base}" if kind == "task" else kind
@@ -188,13 +191,15 @@ def _unknown(kind: str, name: str, layer: Mapping[str, Any]) -> list[str]:
         declared_or_none(GROUPS[kind], form or name) for form in (said.for_graphs, said.for_nodes)
     ]
     known = {key for each in (said, *forms) if each for key in each.defaults}
+    # `dataset.name` is another word for `dataset.called`.
+    words = {SAME_AS.get(f"{kind}.{key}", "").partition(".")[2] for key in known}
+    strange = [key for key in layer if key.partition(".")[0] not in {*known, *words, *STATED}]
+    if strange and not known:
+        return [f"{kind} '{name}' has no settings, and this sets {', '.join(strange)}"]
     prefix = f"task.{name}" if kind == "task" else kind
-    there = {f"{kind}.name": name, **{f"{prefix}.{key}": None for key in sorted(known)}}
-    return [
-        unknown_key(f"{prefix}.{key}", there)
-        for key in layer
-        if key.partition(".")[0] not in {*known, *STATEMENTS[:2]}
-    ]
+    there: dict[str, str | None] = {f"{prefix}.{key}": None for key in sorted(known)}
+    there |= {} if kind == "task" else {f"{kind}.name": name}
+    return [unknown_key(f"{prefix}.{key}", there) for key in strange]
 
 
 def _yaml(path: Path) -> dict[str, Any]:

@@ -43,8 +43,8 @@ def unknown_key(key: str, known: Mapping[str, Any]) -> str:
         return f"'{key}' does not exist. Did you mean the option {OPTIONS[key]}?"
     if key in ("paper", "table"):
         return (
-            f"'{key}' is no part of a run: `gclbench sweep {key}=…` makes a table's runs, and"
-            " `gclbench table ID` prints one"
+            f"'{key}' is no part of a run: `gclbench sweep table=PAPER/NUMBER` makes a table's"
+            " runs, and `gclbench table PAPER/NUMBER` prints it"
         )
     if key == "dataset.path":
         return (

@@ -87,7 +87,7 @@ def _name_errors(override: Override | PlainOverride) -> list[str]:
     kind, value = override.key_or_group, override.value()
     known = f"Known: {', '.join(GROUPS[kind].names())}"
     if value == []:
-        return [f"'{override.input_line}' names none. {known}"]
+        return [f"'{override.input_line}' names no {kind}. {known}"]
     if isinstance(value, list) and kind != "task":
         return [
             f"'{override.input_line}' names several; a run has one {kind}. To run each: gclbench -m"

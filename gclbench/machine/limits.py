@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import resource
 import signal
 import threading
@@ -28,13 +29,11 @@ class MemoryLimit(MemoryError):
 IN_VAIN = ("can't allocate memory", "std::bad_alloc")
 """What torch says on a processor."""
 
-IN_VAIN_WITHIN = (
-    "could not create a primitive",
-    "could not create a memory object",
-    "failed to map segment",
-)
-"""What oneDNN says below torch, and the loader of a library that is imported, of memory and of much
-else: within a limit it is the memory."""
+IN_VAIN_WITHIN = ("could not create a primitive", "could not create a memory object")
+"""What oneDNN says below torch, of memory and of much else: within a limit it is the memory."""
+
+NOT_LOADED = re.compile("failed to map segment from shared object(?!: Operation not permitted)")
+"""What the loader says of a library that is imported; without permission it is not the memory."""
 
 
 def no_memory_left(error: BaseException) -> bool:
@@ -64,7 +63,8 @@ def memory_limit(gib: float | None) -> Iterator[None]:
     try:
         yield
     except (MemoryError, OSError, RuntimeError, ImportError) as error:
-        if not (no_memory_left(error) or any(text in str(error) for text in IN_VAIN_WITHIN)):
+        in_vain = any(text in str(error) for text in IN_VAIN_WITHIN)
+        if not (no_memory_left(error) or in_vain or NOT_LOADED.search(str(error))):
             raise
         raise MemoryLimit(
             f"{str(error).partition(chr(10))[0] or 'no memory is left'} (memory_limit={gib:g} GiB"

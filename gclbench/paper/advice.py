@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +20,9 @@ from gclbench.paper.config_defaults import (
 )
 from gclbench.paper.table_definition import SEEDS
 from gclbench.records import Record
+
+REPEATS = re.compile("; (its|the same) command repeats it$")
+"""What the reason of an interrupted run ends with."""
 
 
 def another(words: tuple[str, ...], registered: str) -> str:
@@ -177,6 +181,6 @@ def what_next(records: Sequence[Record]) -> str:
     """Why a run has no value, and what to type: what makes it again where that is worth a try."""
     for record in records:
         if record.command and record.status in ("failed", "interrupted"):
-            why, _, _ = record.reason.partition("; its command")
+            why = REPEATS.sub("", record.reason).rstrip(".")
             return f"{why}. `{record.command}` repeats it"
     return records[0].reason

@@ -46,7 +46,7 @@ def fill(
         raise ValueError(f"a row is added to a paper's table, such as nml/1; {name} is of no paper")
     if own:
         return _own(name, records(), datasets, metrics, methods, tested)
-    definition, columns = find_table(name), own_columns(added)
+    definition, columns = find_table(name, [own_tables.ID]), own_columns(added)
     if name == matrix.ID and datasets:
         for dataset in datasets:
             DATASETS.check(dataset)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gclbench.component.own_files import as_typed, taken_out
 from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
@@ -58,8 +59,9 @@ class Gain:
 
     Attributes:
         control: one of CONTROLS. settled: ours minus the control's, and the verdict on it.
-        words: what runs the control, without dataset and seeds. lacking: seeds that ours has and
-            the control was not run with, as many as make ten that both have.
+        words: what runs the control, without dataset and seeds; empty where nobody can tell here.
+        lacking: seeds that ours has and the control was not run with, as many as make ten that both
+            have.
         older: components of which the control's runs have another version than the code.
     """
 
@@ -96,8 +98,12 @@ def with_gains(
             continue
         first = entry.records[0]
         if first.id not in controls:
-            known = list(_controls(flatten(first.spec), groups[entry.dataset], entry.records))
-            controls[first.id] = known
+            flat = flatten(first.spec)
+            task_files = _files_of_task(flat, entry.records)
+            controls[first.id] = [
+                (name, group, (*words, *task_files) if words else ())
+                for name, group, words in _controls(flat, groups[entry.dataset], entry.records)
+            ]
         found += [(place, *control) for control in controls[first.id]]
     cells = [definition.measure(entries[place].metric).cell(group) for place, _, group, _ in found]
     settlements, tests = (
@@ -148,7 +154,7 @@ def commands(
     lacking: dict[tuple[tuple[str, ...], str], set[int]] = {}
     for entry in entries:
         for gain in entry.gains:
-            if gain.lacking:
+            if gain.lacking and gain.words and typed(entry.dataset):
                 lacking.setdefault((gain.words, entry.dataset), set()).update(gain.lacking)
     lines: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (words, dataset), seeds in lacking.items():
@@ -168,7 +174,8 @@ def commands(
 
 
 def never_untrained(entries: Iterable[Entry]) -> list[str]:
-    """A line on the methods that are trained and have no untrained control; none without such."""
+    """A line on the methods that are trained and take no `method.epochs=0`, and one on those of
+    which that is not known here."""
     names: dict[str, None] = {}
     unknown: dict[str, None] = {}
     for entry in entries:
@@ -186,8 +193,8 @@ def never_untrained(entries: Iterable[Entry]) -> list[str]:
         )
     if unknown:
         lines.append(
-            f"# Whether {', '.join(unknown)} can be left untrained is not known here:"
-            " add --components FILE.py."
+            f"# Whether {', '.join(unknown)} can be left untrained is not known here; with"
+            " --components FILE.py it is."
         )
     return lines
 
@@ -209,7 +216,8 @@ def _controls(
         begun = {key: value for key, value in flat.items() if key not in OF_EPOCHS}
         same = [group for group in groups if group.flat.get(VERSION) == flat.get(VERSION)]
         name, best, words = _control(UNTRAINED, {**begun, "method.epochs": 0}, same)
-        yield name, best, _as_recorded(flat, records) or words
+        unknown = {*run_words.unknown_kinds(flat)} & {*run_words.CHOSEN}
+        yield name, best, _as_recorded(flat, records) if unknown else words
     if items_of_tasks([flat["task.name"]]) == "graphs":
         return
     where = {key: value for key, value in flat.items() if key.startswith((DATASET, "task."))}
@@ -224,17 +232,20 @@ def _controls(
     yield _control(FILTERED_UNIT_ROWS, {**smooth, **scaled}, _scaled(filtered))
 
 
+def _files_of_task(flat: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
+    """`--components FILE` of runs whose task is not known here; empty for a task that is."""
+    if "task" not in run_words.unknown_kinds(flat):
+        return []
+    return as_typed(taken_out(run_words.recorded_method(flat, records))[1])
+
+
 def _as_recorded(flat: Mapping[str, Any], records: Sequence[Record]) -> tuple[str, ...]:
     """What runs the untrained control of settings with a component that is not known here; empty
-    where all are known."""
-    if not {*run_words.unknown_kinds(flat)} & {*run_words.CHOSEN}:
-        return ()
-    kept = [
-        word
-        for word in run_words.recorded_method(records)
-        if not word.lstrip("+").startswith("method.epoch")
-    ]
-    return (*kept, "method.epochs=0", *run_words.of_dataset(flat), *run_words.of_task(flat))
+    where no run says how it was typed."""
+    typed = run_words.recorded_method(flat, records)
+    kept = [word for word in typed if word.partition("=")[0] not in ("method.epochs", *OF_EPOCHS)]
+    behind = ("method.epochs=0", *run_words.of_dataset(flat), *run_words.of_task(flat))
+    return (*kept, *behind) if typed else ()
 
 
 def _scaled(groups: Iterable[Group], scaled: bool = True) -> list[Group]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from gclbench.component.declared import declared_or_none
 from gclbench.component.own_files import as_typed, taken_out
-from gclbench.component.registry import DATASETS, METHODS, did_you_mean
+from gclbench.component.registry import DATASETS, did_you_mean
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Group
@@ -61,8 +61,9 @@ class OwnTable(Definition):
     Attributes:
         places: key of a graph to the dataset's label. examples: that label to the dataset as typed.
         called: another name of a user's own graph to the labels of datasets. of_task: the task's
-            words, as typed. files: label of a row that has a component which is not known here to
-            `--components FILE` of its runs.
+            words, as typed. files: label of a row with a component that is not known here to the
+            `--components FILE` of its runs. lost: rows and datasets with such a component of which
+            no run names the file.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class OwnTable(Definition):
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
     of_task: tuple[str, ...] = ()
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lost: frozenset[str] = frozenset()
 
     @property
     def own(self) -> bool:
@@ -86,21 +88,21 @@ class OwnTable(Definition):
 
     def typed_dataset(self, dataset: str) -> list[str]:
         """The dataset of a label as typed, `["blocks"]` being `dataset=blocks`, further words
-        behind it."""
+        behind it; nothing for one of `lost`."""
+        if dataset in self.lost:
+            return []
         words = self.examples.get(dataset, (f"dataset={dataset}",))
         named = [word for word in words if word.startswith("dataset=")]
         rest = [word for word in words if word not in named]
         return [*(word.partition("=")[2] for word in named), *rest]
 
     def command(self, dataset: str, column: Column) -> str:
-        """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds; "" where none of
-        its runs says in which file a component is that is not known here."""
-        files = self.files.get(column.label, ())
-        known = declared_or_none(METHODS, column.method_name) is not None
-        if not files and (column.label in self.files or not known):
+        """What makes a cell: `gclbench method=… dataset=… task=…`, without seeds; "" for a floor
+        and for what is `lost`."""
+        if column.label in NAMES.values() or {column.label, dataset} & self.lost:
             return ""
         words = [*_method_words(column.label, self.task), *self.examples[dataset]]
-        return run_words.command([*words, *self.of_task, *files])
+        return run_words.command([*words, *self.of_task, *self.files.get(column.label, ())])
 
 
 def own_tables(collection: Collection, shown: Iterable[str] | None = None) -> list[OwnTable]:
@@ -223,26 +225,31 @@ def missing_runs(comparison: Comparison, seeds: int) -> list[str]:
             other = newest.setdefault(entry.command, entry)
             if _newest(entry) > _newest(other):
                 newest[entry.command] = entry
-    lines = []
-    for command, entry in newest.items():
-        found = recorded_seeds(entry.records)
-        lacking = [seed for seed in range(seeds) if seed not in found]
-        lacking = lacking[: max(0, seeds - len(found))]
-        if lacking and not refused(entry.records):
-            lines.append(f"{command} {shlex.quote(run_words.of_seeds(lacking))}")
-    return lines + _not_known(comparison)
-
-
-def _not_known(comparison: Comparison) -> list[str]:
-    """Comments on the rows that have a component of a file which no run names."""
-    definition = comparison.definition
-    files = definition.files if isinstance(definition, OwnTable) else {}
-    return [
-        f"# {label}: not all of its components are known here, and no run of it says in which file"
-        " they are; add --components FILE.py"
-        for label, known in files.items()
-        if not known and label in {entry.heading for entry in comparison.entries}
+    lines = [
+        f"{command} {shlex.quote(run_words.of_seeds(lacking))}"
+        for command, entry in newest.items()
+        if (lacking := _lacking(entry, seeds))
     ]
+    definition = comparison.definition
+    lost = {
+        name: None
+        for entry in comparison.entries
+        if isinstance(definition, OwnTable) and _lacking(entry, seeds)
+        for name in (entry.heading, entry.dataset)
+        if name in definition.lost
+    }
+    return lines + [
+        f"# {name}: not all of its components are known here, and no run names their file; add"
+        " --components FILE.py, or install their package"
+        for name in lost
+    ]
+
+
+def _lacking(entry: Entry, seeds: int) -> list[int]:
+    """The seeds that a cell lacks; none where another one would be refused, too."""
+    found = recorded_seeds(entry.records)
+    lacking = [seed for seed in range(seeds) if seed not in found]
+    return [] if refused(entry.records) else lacking[: max(0, seeds - len(found))]
 
 
 def _newest(entry: Entry) -> str:
@@ -258,13 +265,9 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     metrics = shown_of(task, recorded)
     places = graph_labels(groups)
     rows: dict[str, list[Group]] = {}
-    files: dict[str, Sequence[str]] = {}
     for group in groups:
-        label = _label(group)
-        rows.setdefault(label, []).append(group)
-        if _is_foreign(group):
-            _, named = taken_out(run_words.recorded_method(group.records))
-            files[label] = as_typed(named) or files.get(label, ())
+        rows.setdefault(_label(group), []).append(group)
+    files = {label: _files(several) for label, several in rows.items() if _unknown(several[0])}
     protocol = groups[0].flat.get("task.protocol")
     labels: dict[str, list[Group]] = {}
     called: dict[str, list[str]] = {}
@@ -301,6 +304,17 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
         ),
         of_task=words,
         files=files,
+        lost=frozenset(
+            [
+                *(label for label, named in files.items() if not named),
+                *(
+                    label
+                    for label, several in labels.items()
+                    if "dataset" in run_words.unknown_kinds(several[0].flat)
+                    and not taken_out(run_words.recorded_dataset(several))[1]
+                ),
+            ]
+        ),
     )
 
 
@@ -317,21 +331,27 @@ def _task_words(flat: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _label(group: Group) -> str:
-    """`grace method.tau=0.4 task.normalize=l2`; with components that are not known here, as the
-    newest of its runs was typed."""
+    """`grace method.tau=0.4 task.normalize=l2`; with components that are not known here, the
+    settings that were typed for the newest of its runs."""
     flat = group.flat
     label = label_of(flat)
-    if _is_foreign(group):
-        words, _ = taken_out(run_words.recorded_method(group.records))
+    if _unknown(group) & {*run_words.CHOSEN}:
+        words, _ = taken_out(run_words.recorded_method(flat, group.records))
         label = shlex.join([group.name("method"), *words[1:]]) if words else label
     return " ".join([label, *_scored(flat)])
 
 
-def _is_foreign(group: Group) -> bool:
-    """Whether a method, filter or strategy of the runs is not known here."""
+def _unknown(group: Group) -> set[str]:
+    """Kinds of the components of a row's runs, its task's included, that are not known here."""
     if group.name("method") in NAMES.values():
-        return False  # a floor, which is no component
-    return bool({*run_words.unknown_kinds(group.flat)} & {*run_words.CHOSEN})
+        return set()  # a floor, which is no component
+    return {*run_words.unknown_kinds(group.flat)} - {"dataset"}
+
+
+def _files(groups: Sequence[Group]) -> list[str]:
+    """`--components FILE` of the newest run of some groups that has a command."""
+    records = [record for group in groups for record in group.records]
+    return as_typed(taken_out(run_words.recorded_method(groups[0].flat, records))[1])
 
 
 def _scored(flat: Mapping[str, Any]) -> list[str]:

@@ -81,15 +81,19 @@ def of_task(flat: Mapping[str, Any]) -> list[str]:
 
 
 def unusual(flat: Mapping[str, Any]) -> list[str]:
-    """The task's settings that are not at their default: `protocol=public`."""
+    """The task's settings that are not at their default: `protocol=public`; all of them of a task
+    that is not known here."""
     name = str(flat["task.name"])
     said = declared_or_none(TASKS, name)
-    usual = said.defaults if said else {}
-    return [
-        f"{key.removeprefix('task.')}={typed(value)}"
+    settings = {
+        key.removeprefix("task."): value
         for key, value in flat.items()
         if key.startswith("task.") and key != "task.name"
-        if usual.get(key.removeprefix("task."), value) != value
+    }
+    return [
+        f"{key}={typed(value)}"
+        for key, value in settings.items()
+        if said is None or said.defaults.get(key, value) != value
     ]
 
 
@@ -119,22 +123,32 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
     return [word for word in words if word.lstrip("+").startswith("dataset")] + as_typed(files)
 
 
-def recorded_method(records: Iterable[Record]) -> list[str]:
-    """Method, filter and strategy as they were typed for the newest of these runs that has a
-    command, then the files that it names, `--components FILE`; empty without a command.
+def recorded_method(flat: Mapping[str, Any], records: Iterable[Record]) -> list[str]:
+    """Method, filter and strategy of flattened settings with what was typed for the newest of these
+    runs that has a command, then the files that it names, `--components FILE`; empty without a
+    command.
 
-    For components that are not known here, of which nobody can tell what they state."""
+    It is for components that are not known here, of which nobody can tell what is usual."""
     newest = max(((one.created, one.command) for one in records if one.command), default=("", ""))
+    if not newest[1]:
+        return []
     words, places = taken_out(shlex.split(newest[1]))
-    chosen = [word for word in words if word.lstrip("+").startswith(CHOSEN)]
-    named = [word for word in chosen if word.startswith("method=")]
-    return [*named, *(word for word in chosen if word not in named), *as_typed(places)]
+    keys = {word.lstrip("+").partition("=")[0] for word in words}
+    names = [kind for kind in CHOSEN if kind == "method" or kind in keys]
+    # What does not tell runs apart, as a setting of the machine, is in no record's settings.
+    settings = sorted(key for key in keys if key in flat and key.partition(".")[0] in CHOSEN)
+    return [
+        *(f"{kind}={flat[f'{kind}.name']}" for kind in names),
+        *(f"{key}={typed(flat[key])}" for key in settings),
+        *as_typed(places),
+    ]
 
 
 def unknown_kinds(flat: Mapping[str, Any]) -> list[str]:
     """Kinds of the components of flattened settings that are not known here, `negatives`: their
     file is not given, or their package not installed."""
-    names = {kind: str(flat[f"{kind}.name"]) for kind in CHOSEN if f"{kind}.name" in flat}
+    kinds = [kind for kind in (*CHOSEN, "task") if f"{kind}.name" in flat]
+    names = {kind: str(flat[f"{kind}.name"]) for kind in kinds}
     names["dataset"] = str(flat.get(f"dataset.{NAMED_BY_USER}", flat["dataset.name"]))
     return [kind for kind, name in names.items() if declared_or_none(KINDS[kind], name) is None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gclbench.config.suggestion import unknown_id
@@ -28,8 +28,11 @@ class UnknownTable(LookupError):
     """No table has this id; the text says why not, or lists those that exist."""
 
 
-def find_table(name: str) -> Definition:
+def find_table(name: str, besides: Sequence[str] = ()) -> Definition:
     """The definition with an id.
+
+    Args:
+        besides: ids that whoever asks takes, too, for the error.
 
     Raises:
         UnknownTable: with why it is not built, or with the nearest id and all that exist.
@@ -40,7 +43,7 @@ def find_table(name: str) -> Definition:
         return matrix.table()
     if name in NOT_BUILT:
         raise UnknownTable(f"table {name} is not built: {NOT_BUILT[name]}")
-    raise UnknownTable(unknown_id("table", name, [*TABLES, matrix.ID, "own"]))
+    raise UnknownTable(unknown_id("table", name, [*TABLES, matrix.ID, *besides]))
 
 
 def column_of(settings: Mapping[str, Any], definition: Definition) -> Column | None:

@@ -6,19 +6,15 @@ import json
 import os
 import re
 import signal
-from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from small_sweeps import KMEANS, SMALL, records, saved_sweep, wait_for
 
 from gclbench.cli import main
-from gclbench.launch import state
 from gclbench.launch.attempt import give_up, perform
 from gclbench.launch.launcher import LaunchError
 from gclbench.launch.local import Local
-from gclbench.launch.state import SweepState
 from gclbench.launch.sweep import Job, Sweep, UnknownSweep, find
 from gclbench.records import Store
 from gclbench.run.ending import Ending
@@ -145,19 +141,18 @@ def test_a_cancel_that_nobody_hears_cancels_nothing(
     assert known == [True] and not find("runs", sweep.id).cancelled
 
 
-def test_what_has_ended_is_not_cancelled(capsys: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep = saved_sweep()
-    monkeypatch.setattr(Local, "cancel", lambda self, told: [])
-    over = SweepState(1, Counter(ok=1), [], 0, 0, [], "", "")
-    monkeypatch.setattr(state, "state_of", lambda sweep: over)
+def test_what_has_ended_is_not_cancelled(capsys: Printed) -> None:
+    sweep = saved_sweep("seeds=2")
+    perform(sweep.units[0], "runs")
+    assert main(["cancel", sweep.id]) == 0
+    assert "nothing of it was queued or running" in capsys.readouterr().out
+    assert find("runs", sweep.id).cancelled, "a unit is left"
+    find("runs", sweep.id).cancel(False)
+    perform(sweep.units[1], "runs")
+    capsys.readouterr()
     assert main(["cancel", sweep.id]) == 0
     told = f"sweep {sweep.id}: all its runs have ended already\n"
     assert capsys.readouterr().out == told and not find("runs", sweep.id).cancelled
-    left = replace(over, counts=Counter(), lost=1)
-    monkeypatch.setattr(state, "state_of", lambda sweep: left)
-    assert main(["cancel", sweep.id]) == 0
-    told = f"sweep {sweep.id}: nothing of it was queued or running\n"
-    assert capsys.readouterr().out == told and find("runs", sweep.id).cancelled
 
 
 def test_sweeps_are_found_by_a_part_of_their_ids(tmp_path: Path) -> None:

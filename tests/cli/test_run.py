@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from ending_method import SMALL, records
 
 from gclbench.cli import main
 from gclbench.machine import precision
+from gclbench.records import Store
 
 QUICK = ("dataset=digits", "method.epochs=2", "task=clustering", "task.clustering.n_init=1")
 
@@ -246,16 +248,38 @@ def test_precision_that_cannot_be_had_is_told(
     words = ["method=grace", "method.epochs=1", "dataset=sbm", "dataset.nodes=40"]
     words += ["task=clustering", "launcher.workers=1"]
     monkeypatch.setattr(precision, "ways", lambda device: ())
-    assert main([*words, "precision=fast"]) == 0
-    told = "grace: precision=fast is float32, since cpu has no fast products here"
-    assert told in capsys.readouterr().err
+    told = "precision=fast is float32 for grace, since cpu has no fast products here"
+    for last in ("--dry-run", "launcher.workers=1"):
+        assert main([*words, "precision=fast", last]) == 0
+        printed = capsys.readouterr()
+        assert told in printed.out + printed.err
     assert main([*words, "precision=float32"]) == 0
     assert "precision=" not in capsys.readouterr().err
     monkeypatch.setattr(precision, "ways", lambda device: (precision.IN_CONTRASTS,))
+    others = "of the recorded runs 1 was made with precision=float32; rerun=all replaces them"
     assert main([*words, "precision=fast"]) == 0
-    told = "of the recorded runs 1 was made with precision=float32; runs_dir=FOLDER records both"
-    assert told in capsys.readouterr().err
+    assert others in capsys.readouterr().err
+    # Of one that is float32 at any precision nothing is said, and of the other it is.
+    assert main(["-m", *words, "precision=fast", "method.tau=0.05,0.4"]) == 0
+    told = capsys.readouterr().err
+    assert "precision=fast is float32 for grace, since τ is below 0.1" in told and others in told
     assert main([*words, "precision=auto"]) == 0
     assert "precision=" not in capsys.readouterr().err
-    assert main([*words, "precision=fast", "method.tau=0.05"]) == 0
-    assert "precision=fast is float32, since τ is below 0.1" in capsys.readouterr().err
+
+
+def test_what_was_recorded_as_it_is_asked_for_is_not_told(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["method=grace", "method.epochs=1", "dataset=sbm", "dataset.nodes=40"]
+    words += ["task=clustering", "launcher.workers=1"]
+    assert main(words) == 0
+    (record,) = Store("runs").scan()
+    fast = replace(record, environment={**record.environment, "precision": "fast"})
+    Store("runs").write(fast)
+    capsys.readouterr()
+    monkeypatch.setattr(precision, "ways", lambda device: ())
+    assert main([*words, "precision=fast"]) == 0
+    assert "of the recorded runs" not in capsys.readouterr().err
+    assert main([*words, "precision=float32"]) == 0
+    told = "of the recorded runs 1 was made with precision=fast; rerun=all replaces them"
+    assert told in capsys.readouterr().err

@@ -174,9 +174,9 @@ from gclbench.config.overrides import OF_THE_COMMAND, ConfigErrors, sweep
         ("method.activation=gelo", "method.activation='gelo' must be one of "),
         ("method=null", "'method=null' does not name a method. Known: "),
         ("method={a:1}", "'method={a:1}' does not name a method. Known: "),
-        ("task=[]", "'task=[]' names none. Known: classification, "),
-        ("method=[]", "'method=[]' names none. Known: agc, "),
-        ("table=dmat/1", "'table' is no part of a run: `gclbench sweep table=…` makes"),
+        ("task=[]", "'task=[]' names no task. Known: classification, "),
+        ("method=[]", "'method=[]' names no method. Known: agc, "),
+        ("table=dmat/1", "'table' is no part of a run: `gclbench sweep table=PAPER/NUMBER` makes"),
         (
             "method=[dmt,dmat]",
             (

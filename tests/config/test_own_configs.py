@@ -132,6 +132,7 @@ def test_a_sweep_has_names_of_its_own_too(
             "defaults: [gracee]",
             "mine.yaml starts from 'gracee', and no method is called so; defaults: [grace, _self_]",
         ),
+        ("method/kmeans.yaml", "lr: 1", "method 'kmeans' has no settings, and this sets lr"),
         ("method/grace.yaml", "epochz: 3", "grace.yaml: 'method.epochz' does not exist. Did you"),
         (
             "method/mine.yaml",
@@ -147,10 +148,19 @@ def test_what_cannot_be_used_is_told(tmp_path: Path, name: str, text: str, messa
     path = tmp_path / "own" / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    chosen = "mine" if "mine" in name else "grace"
+    chosen = "mine" if "mine" in name else "kmeans" if "kmeans" in name else "grace"
     with pytest.raises(ConfigErrors) as caught:
         with_own_configs(tmp_path / "own", [[f"method={chosen}", "dataset=cora"]])
     assert message in str(caught.value)
+
+
+def test_a_graph_of_ones_own_is_called_by_name_in_a_file(tmp_path: Path) -> None:
+    """`dataset.name` is the word for it; the class has `called`."""
+    path = tmp_path / "dataset" / "mine.yaml"
+    path.parent.mkdir()
+    path.write_text("defaults: [custom]\npath: x.npz\nname: hello\n")
+    (found,) = with_own_configs(tmp_path, [["method=grace", "dataset=mine"]])
+    assert found[1:] == ["dataset=custom", "dataset.path=x.npz", "dataset.name=hello"]
 
 
 def test_a_folder_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:

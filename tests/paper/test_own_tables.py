@@ -17,7 +17,7 @@ from gclbench.cli import table
 from gclbench.paper.comparison import compare
 from gclbench.paper.filled_table import NotInTable
 from gclbench.paper.filling import fill
-from gclbench.paper.gains import commands, never_untrained
+from gclbench.paper.gains import commands
 from gclbench.paper.head_to_head import NothingToCompare, head_to_head
 from gclbench.paper.own_tables import missing_runs, own_tables
 from gclbench.paper.render import csv_of, latex_of, markdown
@@ -328,73 +328,3 @@ def test_controls_of_own_graphs_are_typed_as_their_runs_were(record) -> None:
         words = shlex.split(line)
         assert {"dataset=custom", "dataset.path=graph.npz", "dataset.name=blocks"} <= {*words}
         assert "dataset=blocks" not in words
-
-
-def typed(words: str, *runs) -> list:
-    """Runs as if these words had been typed for them."""
-    return [replace(run, command=f"gclbench {words} 'seeds=[0]' threads=1") for run in runs]
-
-
-def test_what_is_not_known_here_is_run_again_as_it_was_typed(record) -> None:
-    """Without `--components`: an own strategy, method and dataset."""
-    mine = partial(
-        record, method="grace", dataset="digits", negatives={"name": "mine", "weight": 1}
-    )
-    where = "dataset=digits task=clustering"
-    file = "--components my.py"
-    collection = Collection(
-        (
-            *typed(f"method=grace negatives=mine method.epochs=3 {where} {file}", mine(epochs=3)),
-            *typed(f"negatives=mine method=grace method.epochs=4 {where} {file}", mine(epochs=4)),
-            *typed(f"method=ours method.speed=2 {where} {file}", record("ours", "digits", speed=2)),
-            *typed(
-                f"method=kmeans dataset=graph dataset.sort=2 task=clustering {file}",
-                record("kmeans", {"name": "graph", "sort": 2}),
-            ),
-        )
-    )
-    (own,) = fill("own", lambda: collection)
-    assert {each.heading for each in own.entries} >= {
-        "grace negatives=mine method.epochs=3",
-        "grace negatives=mine method.epochs=4",
-        "ours method.speed=2",
-    }
-    lines = missing_runs(own, 4)
-    assert {*lines} == {
-        f"gclbench method=grace negatives=mine method.epochs=3 {where} {file} seeds=1-3",
-        f"gclbench method=grace negatives=mine method.epochs=4 {where} {file} seeds=1-3",
-        f"gclbench method=ours method.speed=2 {where} {file} seeds=1-3",
-        f"gclbench method=kmeans dataset=graph dataset.sort=2 task=clustering {file} seeds=1-3",
-    }
-
-
-def test_controls_of_what_is_not_known_here_name_its_file(record) -> None:
-    run = record(method="grace", dataset="graph", negatives="mine", epochs=3)
-    words = "method=grace negatives=mine method.epochs=3 dataset=graph task=clustering"
-    ours = record(method="ours", dataset="graph", epochs=3)
-    collection = Collection(
-        (
-            *typed(f"{words} --components a.py --components b.py", run),
-            *typed("method=ours dataset=graph task=clustering --components b.py", ours),
-        )
-    )
-    (own,) = fill("own", lambda: collection)
-    files = "--components a.py --components b.py"
-    lines = commands(own.entries, own.definition.typed_dataset)
-    assert lines[0] == (
-        "gclbench method=grace negatives=mine method.epochs=0 task=clustering dataset=graph"
-        f" seeds=1 {files}"
-    )
-    assert all("dataset=graph" in line and "--components b.py" in line for line in lines)
-    assert never_untrained(own.entries) == [
-        "# Whether ours can be left untrained is not known here: add --components FILE.py."
-    ]
-
-
-def test_a_row_whose_file_is_nowhere_said_is_told(record) -> None:
-    ran = record(method="ours", dataset="digits", epochs=3)
-    (own,) = fill("own", lambda: Collection((ran,)))
-    assert missing_runs(own, 3) == [
-        "# ours: not all of its components are known here, and no run of it says in which file"
-        " they are; add --components FILE.py"
-    ]
