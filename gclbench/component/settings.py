@@ -19,7 +19,8 @@ from gclbench.component.registry import nearest
 
 LARGEST = 1e60
 """The largest number that can be set. Records can hold its square and the like, as a float."""
-
+LARGEST_WHOLE = 10**18
+"""The largest whole one: torch's sizes end at 2⁶³."""
 
 ANNOTATIONS = (
     "bool, int, float, str, Literal['a', 'b'], tuple[…, ...], dict[str, …] or an optional of these"
@@ -335,7 +336,7 @@ def convert(value: Any, kind: Any) -> Any:
             or value != int(value)
         ):
             raise ValueError("must be a whole number")
-        return int(_bounded(value))
+        return int(_bounded(value, LARGEST_WHOLE))
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError("must be a number")
@@ -387,10 +388,10 @@ def _words(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
 
 
-def _bounded(value: float) -> float:
-    """The number itself; raises ValueError where it is too large to be recorded."""
-    if abs(value) > LARGEST:
-        raise OutOfRange(f"is out of range: it must lie between {-LARGEST:g} and {LARGEST:g}")
+def _bounded(value: float, most: float = LARGEST) -> float:
+    """The number itself; raises ValueError where it is too large."""
+    if abs(value) > most:
+        raise OutOfRange(f"is out of range: it must lie between {-most:g} and {most:g}")
     return value
 
 

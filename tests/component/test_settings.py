@@ -107,6 +107,11 @@ def test_defaults_and_values_are_plain():
         ({"lr": 0}, "method.lr=0 is out of range: it must be > 0, for example 0.001"),
         ({"lr": -1.5}, "method.lr=-1.5 is out of range: it must be > 0, for example 0.001"),
         ({"lr": "fast"}, "method.lr='fast' must be a number"),
+        (
+            {"ranks": [1, 10**19]},
+            "method.ranks=[1, 10000000000000000000] is out of range: it must lie between -1e+18 and"
+            " 1e+18, for example [1,2]",
+        ),
         ({"lr": True}, "method.lr=True must be a number"),
         ({"lr": None}, "method.lr=None must be a number"),
         ({"lr": math.nan}, "method.lr=nan must be a finite number"),
