@@ -19,7 +19,7 @@ from example_records import SPEC, record
 from gclbench.component.registry import NEGATIVES
 from gclbench.contrast import short_factors
 from gclbench.machine import precision
-from gclbench.machine.environment import device_name
+from gclbench.machine.environment import device_name, instructions
 from gclbench.negatives.strategy import Pair
 from gclbench.records import Store
 from gclbench.training.loop import Step
@@ -285,6 +285,10 @@ def test_records_count_where_this_machine_repeats_them(
 
     known.write(replace(records[3], device="another processor"))
     assert len(equivalence.recorded(words, 4, known.root)) == 3
+    for vectors, left in ((instructions(), 3), ("NARROWER", 2)):
+        environment = {**records[2].environment, "instructions": vectors}
+        known.write(replace(records[2], environment=environment))
+        assert len(equivalence.recorded(words, 4, known.root)) == left
 
 
 def shown(
