@@ -40,7 +40,7 @@ from gclbench.config.validation import experiment_of
 from gclbench.launch.execution import execute
 from gclbench.launch.plan import content_hash, expand
 from gclbench.machine import precision
-from gclbench.machine.environment import device_name
+from gclbench.machine.environment import device_name, instructions
 from gclbench.paper.config_defaults import own_negatives
 from gclbench.paper.significance import paired, seeds_needed
 from gclbench.records import Record, Store
@@ -98,10 +98,12 @@ def one_way(products: str) -> Iterator[None]:
 
 
 def recorded(words: list[str], seeds: int, known: Path, device: str = "cpu") -> list[Record]:
-    """The records of a command's seeds in float32, of a processor named as this one."""
+    """The records of a command's seeds in float32, of a processor named as this one and with its
+    vector instructions (older records do not say theirs)."""
     experiment = experiment_of([*words, f"seeds={seeds}"])
     content_hash(experiment.components.dataset)
     here, ids = device_name(device), set(expand([experiment], Store(known)).ids)
+    instructions_here = instructions()
     found = [
         record
         for record in Store(known).scan()
@@ -109,6 +111,7 @@ def recorded(words: list[str], seeds: int, known: Path, device: str = "cpu") -> 
         and record.ok
         and record.device == here
         and record.environment.get("precision", precision.FLOAT32) == precision.FLOAT32
+        and record.environment.get("instructions") in (None, instructions_here)
     ]
     return sorted(found, key=lambda record: record.spec["seed"])
 
