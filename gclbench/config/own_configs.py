@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gclbench.component.declared import STATEMENTS, declared_or_none
-from gclbench.component.registry import GROUPS, nearest
+from gclbench.component.registry import DATASETS, GROUPS, nearest
 from gclbench.config.composition import all_names
 from gclbench.config.named_settings import OF
 from gclbench.config.overrides import SAME_AS, ConfigErrors, key_of
@@ -154,6 +154,12 @@ def _of(folder: Path, kind: str, name: str, dataset: str) -> tuple[str, dict[str
                     " settings of each dataset under its name"
                 ]
             )
+        datasets = {*DATASETS.entries, *(file.stem for file in (folder / "dataset").glob("*.yaml"))}
+        for row_of in [str(key) for key in rows if str(key) not in datasets]:
+            # One that is like none may be of a file of components that is not given.
+            if guess := nearest(row_of, sorted(datasets)):
+                wrong = f"--config-dir: {path}: paper has a row of '{row_of}', which is no dataset"
+                raise ConfigErrors([f"{wrong}. Did you mean '{guess}'?"])
         bases = [base for base in bases if base != "_self_"]
         row = rows.get(dataset) or {}
         layers[path] = {**values, **row}

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gclbench.component.own_files import as_typed, taken_out
 from gclbench.config.composition import items_of_tasks
 from gclbench.paper import run_words
 from gclbench.paper.aggregate import Cell, Group
@@ -99,7 +98,7 @@ def with_gains(
         first = entry.records[0]
         if first.id not in controls:
             flat = flatten(first.spec)
-            task_files = _files_of_task(flat, entry.records)
+            task_files = _files_of_task(flat, groups)
             controls[first.id] = [
                 (name, group, (*words, *task_files) if words else ())
                 for name, group, words in _controls(flat, groups[entry.dataset], entry.records)
@@ -232,11 +231,13 @@ def _controls(
     yield _control(FILTERED_UNIT_ROWS, {**smooth, **scaled}, _scaled(filtered))
 
 
-def _files_of_task(flat: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
-    """`--components FILE` of runs whose task is not known here; empty for a task that is."""
+def _files_of_task(flat: Mapping[str, Any], groups: Mapping[str, Sequence[Group]]) -> list[str]:
+    """`--components FILE` of a table's runs whose task is not known here; empty for a task that
+    is."""
     if "task" not in run_words.unknown_kinds(flat):
         return []
-    return as_typed(taken_out(run_words.recorded_method(flat, records))[1])
+    every = (group for several in groups.values() for group in several)
+    return run_words.files_in_common(record for group in every for record in group.records)
 
 
 def _as_recorded(flat: Mapping[str, Any], records: Sequence[Record]) -> tuple[str, ...]:

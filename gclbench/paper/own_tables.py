@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gclbench.component.declared import declared_or_none
-from gclbench.component.own_files import as_typed, taken_out
+from gclbench.component.own_files import taken_out
 from gclbench.component.registry import DATASETS, did_you_mean
 from gclbench.config.suggestion import unknown_id
 from gclbench.paper import run_words
@@ -267,7 +267,12 @@ def _table(words: tuple[str, ...], groups: Sequence[Group]) -> OwnTable:
     rows: dict[str, list[Group]] = {}
     for group in groups:
         rows.setdefault(_label(group), []).append(group)
-    files = {label: _files(several) for label, several in rows.items() if _unknown(several[0])}
+    of_task = _files(groups) if "task" in run_words.unknown_kinds(groups[0].flat) else []
+    files = {
+        label: [*_files(several), *of_task] if kinds - {"task"} else of_task
+        for label, several in rows.items()
+        if (kinds := _unknown(several[0]))
+    }
     protocol = groups[0].flat.get("task.protocol")
     labels: dict[str, list[Group]] = {}
     called: dict[str, list[str]] = {}
@@ -349,9 +354,8 @@ def _unknown(group: Group) -> set[str]:
 
 
 def _files(groups: Sequence[Group]) -> list[str]:
-    """`--components FILE` of the newest run of some groups that has a command."""
-    records = [record for group in groups for record in group.records]
-    return as_typed(taken_out(run_words.recorded_method(groups[0].flat, records))[1])
+    """`--components FILE` of the runs of some groups."""
+    return run_words.files_in_common(record for group in groups for record in group.records)
 
 
 def _scored(flat: Mapping[str, Any]) -> list[str]:

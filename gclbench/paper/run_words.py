@@ -118,21 +118,21 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
         if "dataset" in record.command
     )
     *_, newest = max(typed_for, default=("",))
-    words, places = taken_out(shlex.split(newest))
-    files = places if groups and "dataset" in unknown_kinds(groups[0].flat) else ()
-    return [word for word in words if word.lstrip("+").startswith("dataset")] + as_typed(files)
+    words, _ = taken_out(shlex.split(newest))
+    unknown = bool(groups) and "dataset" in unknown_kinds(groups[0].flat)
+    files = files_in_common(record for group in groups for record in group.records)
+    return [word for word in words if word.lstrip("+").startswith("dataset")] + files * unknown
 
 
-def recorded_method(flat: Mapping[str, Any], records: Iterable[Record]) -> list[str]:
+def recorded_method(flat: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
     """Method, filter and strategy of flattened settings with what was typed for the newest of these
-    runs that has a command, then the files that it names, `--components FILE`; empty without a
-    command.
+    runs that has a command, then `files_in_common`; empty without a command.
 
     It is for components that are not known here, of which nobody can tell what is usual."""
     newest = max(((one.created, one.command) for one in records if one.command), default=("", ""))
     if not newest[1]:
         return []
-    words, places = taken_out(shlex.split(newest[1]))
+    words, _ = taken_out(shlex.split(newest[1]))
     keys = {word.lstrip("+").partition("=")[0] for word in words}
     names = [kind for kind in CHOSEN if kind == "method" or kind in keys]
     # What does not tell runs apart, as a setting of the machine, is in no record's settings.
@@ -140,8 +140,20 @@ def recorded_method(flat: Mapping[str, Any], records: Iterable[Record]) -> list[
     return [
         *(f"{kind}={flat[f'{kind}.name']}" for kind in names),
         *(f"{key}={typed(flat[key])}" for key in settings),
-        *as_typed(places),
+        *files_in_common(records),
     ]
+
+
+def files_in_common(records: Iterable[Record]) -> list[str]:
+    """`--components FILE` for the files that the commands of all these runs name, so that one of
+    them which has to do with something else is left out; where they name none in common, those of
+    the newest."""
+    commands = sorted((one.created, one.command) for one in records if one.command)
+    named = [taken_out(shlex.split(command))[1] for _, command in commands]
+    if not named:
+        return []
+    common = [place for place in named[-1] if all(place in others for others in named)]
+    return as_typed(common or named[-1])
 
 
 def unknown_kinds(flat: Mapping[str, Any]) -> list[str]:

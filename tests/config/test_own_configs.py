@@ -140,6 +140,11 @@ def test_a_sweep_has_names_of_its_own_too(
             "mine.yaml: 'method.epochz' does not exist. Did you mean 'method.epochs'? Known of",
         ),
         ("method/grace.yaml", "paper: 3", "paper has the settings of each dataset under its name"),
+        (
+            "method/grace.yaml",
+            "paper: {corra: {lr: 1}}",
+            "grace.yaml: paper has a row of 'corra', which is no dataset. Did you mean 'cora'?",
+        ),
         ("method/grace.yaml", "paper: {cora: 5}", "paper has the settings of each dataset"),
         ("method/grace.yaml", "defaults: 5", "defaults is a list of names"),
     ],

@@ -140,3 +140,21 @@ def test_what_no_run_names_the_file_of_is_told_and_not_advised(record) -> None:
     assert missing_runs(own, 1) == [] and len(missing_runs(own, 2)) == 1
     lines = commands(own.entries, own.definition.typed_dataset)
     assert lines and all(line.startswith("gclbench method=kmeans ") for line in lines)
+
+
+def test_a_file_of_something_else_is_not_named(record) -> None:
+    """A run of an own method on an own dataset names both files, and the dataset needs one."""
+    ours = record("ours", "graph", epochs=3)
+    features = replace(record("kmeans", "graph"), created="2025-01-01T00:00:00+00:00")
+    collection = Collection(
+        (
+            *typed("method=ours dataset=graph --components a.py --components b.py", ours),
+            *typed("method=kmeans dataset=graph --components b.py", features),
+        )
+    )
+    (own,) = fill("own", lambda: collection)
+    assert {*missing_runs(own, 2)} == {
+        "gclbench method=kmeans dataset=graph task=clustering --components b.py 'seeds=[1]'",
+        "gclbench method=ours dataset=graph task=clustering --components b.py --components a.py"
+        " 'seeds=[1]'",
+    }
