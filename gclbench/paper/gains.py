@@ -246,7 +246,7 @@ def _as_recorded(flat: Mapping[str, Any], records: Sequence[Record]) -> tuple[st
     typed = run_words.recorded_method(flat, records)
     kept = [word for word in typed if word.partition("=")[0] not in ("method.epochs", *OF_EPOCHS)]
     behind = ("method.epochs=0", *run_words.of_dataset(flat), *run_words.of_task(flat))
-    return (*kept, *behind) if typed else ()
+    return (*kept, *behind, *run_words.files_in_common(records)) if typed else ()
 
 
 def _scaled(groups: Iterable[Group], scaled: bool = True) -> list[Group]:

@@ -341,7 +341,7 @@ def _label(group: Group) -> str:
     flat = group.flat
     label = label_of(flat)
     if _unknown(group) & {*run_words.CHOSEN}:
-        words, _ = taken_out(run_words.recorded_method(flat, group.records))
+        words = run_words.recorded_method(flat, group.records)
         label = shlex.join([group.name("method"), *words[1:]]) if words else label
     return " ".join([label, *_scored(flat)])
 

@@ -126,7 +126,7 @@ def recorded_dataset(groups: Sequence[Group]) -> list[str]:
 
 def recorded_method(flat: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
     """Method, filter and strategy of flattened settings with what was typed for the newest of these
-    runs that has a command, then `files_in_common`; empty without a command.
+    runs that has a command; empty without one.
 
     It is for components that are not known here, of which nobody can tell what is usual."""
     newest = max(((one.created, one.command) for one in records if one.command), default=("", ""))
@@ -140,7 +140,6 @@ def recorded_method(flat: Mapping[str, Any], records: Sequence[Record]) -> list[
     return [
         *(f"{kind}={flat[f'{kind}.name']}" for kind in names),
         *(f"{key}={typed(flat[key])}" for key in settings),
-        *files_in_common(records),
     ]
 
 

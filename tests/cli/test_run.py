@@ -260,9 +260,11 @@ def test_precision_that_cannot_be_had_is_told(
     assert main([*words, "precision=fast"]) == 0
     assert others in capsys.readouterr().err
     # Of one that is float32 at any precision nothing is said, and of the other it is.
-    assert main(["-m", *words, "precision=fast", "method.tau=0.05,0.4"]) == 0
-    told = capsys.readouterr().err
-    assert "precision=fast is float32 for grace, since τ is below 0.1" in told and others in told
+    for _ in range(2):  # the second time both are recorded
+        assert main(["-m", *words, "precision=fast", "method.tau=0.05,0.4"]) == 0
+        told = capsys.readouterr().err
+        assert "precision=fast is float32 for grace, since τ is below 0.1" in told
+        assert others in told
     assert main([*words, "precision=auto"]) == 0
     assert "precision=" not in capsys.readouterr().err
 
